@@ -1,0 +1,32 @@
+"""The few ways in which leakguard says no.
+
+LeakguardError
+├── UsageError (also ValueError)         an argument that cannot be used
+├── UnreadableRun                        a file that holds no readable run
+└── MemoryAssertionError (also AssertionError)
+    └── StillAlive                       an object that was expected to be freed is still held
+
+Every message names the fact, the place and the next step in one line.
+"""
+
+from __future__ import annotations
+
+
+class LeakguardError(Exception):
+    """Anything leakguard raises on purpose derives from this class."""
+
+
+class UsageError(LeakguardError, ValueError):
+    """An argument cannot be used; the message says which, and what would do."""
+
+
+class UnreadableRun(LeakguardError):
+    """A path holds no run: it is missing, empty, binary, or has no snapshot in it."""
+
+
+class MemoryAssertionError(LeakguardError, AssertionError):
+    """A memory expectation of a test does not hold."""
+
+
+class StillAlive(MemoryAssertionError):
+    """Objects that were expected to be freed are still referenced."""

@@ -1,0 +1,41 @@
+"""The values that travel from a live process to a rendered report; they import nothing else."""
+
+from leakguard.model.census import Census, LargeObject, Storage, TypeCount
+from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.holder import Holder, Hop
+from leakguard.model.report import CountChange, Growth, Report, TrendRow
+from leakguard.model.run import Run, RunInfo
+from leakguard.model.snapshot import (
+    Collection,
+    Cost,
+    Expectation,
+    Gauge,
+    Site,
+    Snapshot,
+    Watched,
+)
+
+__all__ = [
+    "Census",
+    "Cleared",
+    "Collection",
+    "Cost",
+    "CountChange",
+    "Expectation",
+    "Finding",
+    "Gauge",
+    "Growth",
+    "Holder",
+    "Hop",
+    "LargeObject",
+    "Report",
+    "Run",
+    "RunInfo",
+    "Site",
+    "Snapshot",
+    "Storage",
+    "TrendRow",
+    "TypeCount",
+    "Verdict",
+    "Watched",
+]

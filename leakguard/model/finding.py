@@ -1,0 +1,82 @@
+"""What leakguard concludes: one finding a defect, and what it cleared of suspicion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["leak", "suspect", "inconclusive", "stable"]
+
+Kind = Literal[
+    "instances", "container", "tensors", "arrays", "autograd", "cycles", "native",
+    "fragmentation", "peak", "gpu", "threads", "files", "children", "tasks", "queue", "memory",
+]  # fmt: skip
+
+Pattern = Literal[
+    "growing", "filling", "warm-up", "step", "sawtooth", "transient", "noise", "flat",
+]  # fmt: skip
+
+SEVERITY: dict[Verdict, int] = {"stable": 0, "inconclusive": 1, "suspect": 2, "leak": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect: what grows, in which phase, since when, who holds it, and what to change.
+
+    A ``leak`` has two independent witnesses, a ``suspect`` has one. Unknown facts are None; none
+    is ever invented.
+
+    Attributes:
+        kind: what grows.
+        pattern: how it grows over generations.
+        phase: the phase that contributes the growth; None when no phase stands out.
+        label: label of the snapshot that shows it best (the phase's latest).
+        started_at: first generation whose end shows the growth.
+        type: qualified name of the type that grows.
+        counts: the count at the baseline, then at each generation's end (of that phase).
+        count_per_generation: objects added each generation.
+        bytes_per_generation: bytes added each generation.
+        interval: (low, high) of the rate in bytes, or in objects where bytes are unknown.
+        retained_bytes: what would be released by cutting the suspect reference.
+        held_by: the growing container, from a root, indices collapsed.
+        path: the leak trace, one line a hop.
+        created_at: ``file:line`` that allocated what survives.
+        confidence: 0 to 1.
+        reason: one sentence with the numbers behind the verdict.
+        fix: what to change, in the user's words.
+        ruled_out: other explanations that were tested, and why they do not hold.
+        library: name of the library whose known leak this is; None for the user's own code.
+        serial: serial of the snapshot that ``label`` names.
+    """
+
+    fingerprint: str
+    kind: Kind
+    verdict: Verdict
+    pattern: Pattern
+    reason: str
+    phase: str | None = None
+    label: str | None = None
+    started_at: int | None = None
+    type: str | None = None
+    counts: tuple[int, ...] = ()
+    count_per_generation: float | None = None
+    bytes_per_generation: float | None = None
+    interval: tuple[float, float] | None = None
+    retained_bytes: int | None = None
+    held_by: str | None = None
+    path: tuple[str, ...] = ()
+    created_at: str | None = None
+    confidence: float | None = None
+    fix: str | None = None
+    ruled_out: tuple[str, ...] = ()
+    library: str | None = None
+    serial: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """Something that grew and is not a leak, and why."""
+
+    metric: str
+    pattern: Pattern
+    reason: str

@@ -1,0 +1,45 @@
+"""Who holds what: containers that keep objects alive, and the way to them from a root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One reference on the way from a root to an object, named as a person would write it.
+
+    ``label`` is for example ``.episodes``, ``['key']``, ``[*]``, ``closure cell x of f`` or
+    ``local loss in train()``; ``type`` is the qualified type of what the reference leads to.
+    ``suspect`` marks the references that a fix would have to cut.
+    """
+
+    label: str
+    type: str
+    suspect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One container, seen at one moment.
+
+    Attributes:
+        path: stable name of the container from a root, indices collapsed.
+        element: qualified type of most of its entries.
+        entries: how many references it holds.
+        bytes: own size of the entries, storage included.
+        retained_bytes: what dropping the entries would release; None when it was not computed.
+            Less is released where something outside of the walk also holds them.
+        trace: the shortest way from a root to one entry.
+        fingerprint: the same for the same defect in every run, whatever the addresses and lines.
+        graph_nodes: autograd nodes kept alive behind the entries.
+    """
+
+    path: str
+    element: str
+    entries: int
+    bytes: int | None = None
+    retained_bytes: int | None = None
+    trace: tuple[Hop, ...] = ()
+    fingerprint: str | None = None
+    graph_nodes: int | None = None

@@ -1,0 +1,69 @@
+"""The diagnosis of a run, complete: every renderer lays out this value and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class TrendRow:
+    """RSS at one snapshot and its change since the one before it in the table."""
+
+    label: str
+    generation: int | None
+    phase: str | None
+    rss: int
+    change: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountChange:
+    """The live count of one type at the baseline and now."""
+
+    type: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The latest generation's end against the baseline."""
+
+    baseline: str
+    current: str
+    rss_before: int | None
+    rss_after: int | None
+    counts: tuple[CountChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run says about its memory.
+
+    Attributes:
+        verdict: the worst verdict among the findings; ``inconclusive`` when the run is too short
+            to tell, ``stable`` when it was long enough and nothing grows without bound.
+        headline: the verdict in one sentence.
+        findings: defects, worst and largest first.
+        cleared: what grew and is not a leak.
+        ledger: where the growth of RSS went, in bytes by part; ``unexplained`` is the rest.
+        coverage: share of the allocator's in-use bytes that the last census accounted for.
+        phase_growth: bytes added per generation by phase; they sum to the generation's growth.
+        limits: what this run could not have seen.
+    """
+
+    run: Run
+    verdict: Verdict
+    headline: str
+    findings: tuple[Finding, ...] = ()
+    cleared: tuple[Cleared, ...] = ()
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    coverage: float | None = None
+    trend: tuple[TrendRow, ...] = ()
+    growth: Growth | None = None
+    phase_growth: Mapping[str, float] = field(default_factory=dict)
+    limits: tuple[str, ...] = ()

@@ -1,0 +1,79 @@
+"""A run: the snapshots of one process from start to end, and the facts about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from leakguard.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What does not change during a run.
+
+    ``source`` says what the snapshots were read from: ``guard`` (a live process), ``jsonl`` or
+    ``log``. ``memory_limit`` is the cgroup's or machine's, in bytes. ``ignore`` holds the path or
+    type patterns the user asked not to be told about.
+    """
+
+    source: str = "guard"
+    name: str | None = None
+    started: str | None = None
+    command: str | None = None
+    pid: int | None = None
+    rank: int | None = None
+    python: str | None = None
+    platform: str | None = None
+    packages: Mapping[str, str] = field(default_factory=dict)
+    memory_limit: int | None = None
+    large_object: int | None = None
+    max_overhead: float | None = None
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The snapshots of one process in the order they were taken.
+
+    ``part`` is (k, n) when the file held n runs one after the other (restarts) and this is the
+    k-th. ``notes`` say what the reader skipped and why. ``finished`` is true when the run said
+    that it ended, false when its last word is a snapshot.
+    """
+
+    info: RunInfo
+    snapshots: tuple[Snapshot, ...]
+    notes: tuple[str, ...] = ()
+    part: tuple[int, int] = (1, 1)
+    finished: bool = False
+
+    @property
+    def baseline(self) -> Snapshot | None:
+        """The snapshot everything is compared with: the one marked so, or the first."""
+        marked = (s for s in self.snapshots if s.moment == "baseline")
+        return next(marked, self.snapshots[0] if self.snapshots else None)
+
+    @property
+    def generations(self) -> tuple[int, ...]:
+        """The generations seen, in order."""
+        return tuple(
+            dict.fromkeys(s.generation for s in self.snapshots if s.generation is not None)
+        )
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The phases seen inside generations, in order of first appearance."""
+        seen = (s.phase for s in self.snapshots if s.phase and s.generation is not None)
+        return tuple(dict.fromkeys(seen))
+
+    def of_phase(self, phase: str) -> Iterator[Snapshot]:
+        """Yield the snapshots taken at the end of ``phase`` in a generation."""
+        return (s for s in self.snapshots if s.phase == phase and s.generation is not None)
+
+    def generation_ends(self) -> tuple[Snapshot, ...]:
+        """Return the last snapshot of each generation."""
+        last: dict[int, Snapshot] = {}
+        for snapshot in self.snapshots:
+            if snapshot.generation is not None and snapshot.moment != "end":
+                last[snapshot.generation] = snapshot
+        return tuple(last.values())

@@ -1,0 +1,132 @@
+"""One moment of a process: everything that only the live process knew, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from leakguard.model.census import Census
+from leakguard.model.holder import Holder, Hop
+
+Moment = Literal["baseline", "phase", "generation", "mark", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Live instances of a watched class against what the user expects.
+
+    ``expected`` is the inclusive range (low, high); None means "count, no expectation".
+    """
+
+    count: int
+    expected: tuple[int, int] | None = None
+
+    @property
+    def as_expected(self) -> bool:
+        """True when there is no expectation or the count lies in its range."""
+        return self.expected is None or self.expected[0] <= self.count <= self.expected[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A number the user reports; with a capacity, growing towards it is filling, not leaking."""
+
+    value: float
+    capacity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Objects the program gave up, judged after a collection.
+
+    ``alive`` of ``expected`` objects were still referenced; ``trace`` leads to one of them.
+    """
+
+    type: str
+    why: str
+    expected: int
+    alive: int
+    held_by: str | None = None
+    trace: tuple[Hop, ...] = ()
+    retained_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What one full garbage collection found: cycles that no live reference held.
+
+    ``types`` maps qualified type names to how many of them were freed, largest first.
+    """
+
+    freed: int
+    uncollectable: int = 0
+    bytes: int | None = None
+    types: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A line of code whose allocations of one traced generation were still alive at its end."""
+
+    place: str
+    function: str | None
+    bytes: int
+    count: int
+    stack: tuple[str, ...] = ()
+    tracer: str = "tracemalloc"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What taking the snapshot cost the watched program: seconds, and the deepest tier reached."""
+
+    seconds: float = 0.0
+    tier: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The process at the end of a phase or generation, or at a moment the user named.
+
+    Attributes:
+        serial: position in the run, from 0.
+        label: free text; ``Gen 1: After evaluate_population`` for phases of a generation.
+        moment: what made the snapshot.
+        phase: name of the phase that ended, outer phases first (``evaluate/rollout``).
+        generation: the round of the loop, None outside of it.
+        seconds: since the run began; None where a log does not tell.
+        metrics: scalars by metric name (see ``leakguard.model.metric``). A missing name means
+            unknown, with the reason in ``unavailable``; it never means 0.
+        entry: the same scalars when the phase began, for what they are worth in attribution.
+        watched: watched classes by qualified name.
+        unavailable: probe name to reason.
+        extra: sections of a text log that no field holds, title to lines.
+    """
+
+    serial: int
+    label: str
+    moment: Moment = "mark"
+    phase: str | None = None
+    generation: int | None = None
+    seconds: float | None = None
+    metrics: Mapping[str, int | float] = field(default_factory=dict)
+    entry: Mapping[str, int | float] = field(default_factory=dict)
+    gauges: Mapping[str, Gauge] = field(default_factory=dict)
+    watched: Mapping[str, Watched] = field(default_factory=dict)
+    census: Census | None = None
+    holders: tuple[Holder, ...] = ()
+    coverage: float | None = None
+    expectations: tuple[Expectation, ...] = ()
+    collection: Collection | None = None
+    sites: tuple[Site, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = Cost()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def count(self, type_name: str) -> int | None:
+        """Return the live instances of a type, watched or in the census; None when unknown."""
+        watched = self.watched.get(type_name)
+        if watched is not None:
+            return watched.count
+        return None if self.census is None else self.census.count(type_name)

@@ -1,0 +1,61 @@
+"""Sizes in bytes, as people write and read them: 1 GB is 10^9 bytes, 1 GiB is 2^30."""
+
+from __future__ import annotations
+
+import re
+
+from leakguard.errors import UsageError
+
+KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
+
+UNITS = {
+    "b": 1, "kb": KB, "mb": MB, "gb": GB, "tb": TB,
+    "k": KB, "m": MB, "g": GB, "t": TB,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+
+_SIZE = re.compile(r"\s*([+-]?\d[\d,_]*(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def parse_size(size: str | int | float) -> int:
+    """Return the bytes that ``"50 MB"``, ``"1.5GiB"`` or a plain number of bytes stands for.
+
+    Raises:
+        UsageError: the text is not a number with a known unit, or is negative.
+    """
+    if isinstance(size, int | float) and not isinstance(size, bool):
+        number, unit = float(size), "b"
+    else:
+        match = _SIZE.fullmatch(str(size))
+        if match is None:
+            raise UsageError(f"{size!r} is not a size; write for example '50 MB' or '1.5 GiB'")
+        number, unit = float(re.sub("[,_]", "", match[1])), match[2].lower() or "b"
+    if unit not in UNITS:
+        raise UsageError(f"{size!r} has an unknown unit; use B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
+    if not 0 <= number < float("inf"):
+        raise UsageError(f"{size!r} is not a size; it must be zero or more and finite")
+    return round(number * UNITS[unit])
+
+
+def format_bytes(size: float) -> str:
+    """Return ``size`` in bytes with the unit that leaves one to three digits before the point."""
+    sign = "-" if size < 0 else ""
+    size = abs(size)
+    for unit, scale in (("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB)):
+        if size >= scale * 0.9995:
+            return f"{sign}{_three_digits(size / scale)} {unit}"
+    return f"{sign}{size:.0f} B"
+
+
+def format_change(size: float) -> str:
+    """Return a difference in bytes with its sign, ``"+7.2 GB"``."""
+    return ("+" if size >= 0 else "") + format_bytes(size)
+
+
+def format_gb(size: float) -> str:
+    """Return ``size`` in GB with two decimals, as the log blocks print memory."""
+    return f"{size / GB:.2f} GB"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.1f}" if number < 99.95 else f"{number:.0f}"
