@@ -1,1 +1,57 @@
 """leakguard says which phase of a loop leaks memory, what leaks, since when, and who holds it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leakguard.errors import LeakguardError, StillAlive, UnreadableRun, UsageError
+from leakguard.guard import LeakGuard, expect_freed
+from leakguard.phase import phase
+
+if TYPE_CHECKING:
+    from leakguard.model import Report, Run
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LeakGuard",
+    "LeakguardError",
+    "StillAlive",
+    "UnreadableRun",
+    "UsageError",
+    "diagnose",
+    "expect_freed",
+    "load",
+    "phase",
+    "render",
+]
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Read a run from a ``.jsonl`` file, a run folder or a text log.
+
+    A file that holds several runs, one after a restart of the other, gives the last of them;
+    ``Run.part`` says so.
+
+    Raises:
+        UnreadableRun: the path is missing, empty, binary, or holds no snapshot.
+    """
+    from leakguard.store import load_runs
+
+    return load_runs(Path(path))[-1]
+
+
+def diagnose(run: Run) -> Report:
+    """Say what grows in ``run``, since when, in which phase, and whether it is a leak."""
+    from leakguard.analysis import diagnose
+
+    return diagnose(run)
+
+
+def render(report: Report, format: str = "markdown") -> str:  # noqa: A002 - the public name
+    """Lay out a report as ``terminal``, ``markdown``, ``json`` and so on."""
+    from leakguard.render import render
+
+    return render(report, format)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from leakguard.model.census import Census
+from leakguard.model.census import Census, TypeCount
 from leakguard.model.holder import Holder, Hop
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
@@ -78,6 +78,18 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseTotal:
+    """What one phase added over all its runs in a generation, inner phases included.
+
+    ``change`` maps metric names to exit minus entry, summed; a shrinking phase is negative.
+    """
+
+    times: int
+    seconds: float
+    change: Mapping[str, int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What taking the snapshot cost the watched program: seconds, and the deepest tier reached."""
 
@@ -98,7 +110,10 @@ class Snapshot:
         seconds: since the run began; None where a log does not tell.
         metrics: scalars by metric name (see ``leakguard.model.metric``). A missing name means
             unknown, with the reason in ``unavailable``; it never means 0.
-        entry: the same scalars when the phase began, for what they are worth in attribution.
+        entry: the same scalars when the phase or generation began.
+        phases: on a generation's end, what each of its phases added.
+        change: live objects by type at the end minus at the start of this phase, where the heap
+            was walked at both ends; types that did not change are left out.
         watched: watched classes by qualified name.
         unavailable: probe name to reason.
         extra: sections of a text log that no field holds, title to lines.
@@ -112,9 +127,11 @@ class Snapshot:
     seconds: float | None = None
     metrics: Mapping[str, int | float] = field(default_factory=dict)
     entry: Mapping[str, int | float] = field(default_factory=dict)
+    phases: Mapping[str, PhaseTotal] = field(default_factory=dict)
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     watched: Mapping[str, Watched] = field(default_factory=dict)
     census: Census | None = None
+    change: Mapping[str, TypeCount] | None = None
     holders: tuple[Holder, ...] = ()
     coverage: float | None = None
     expectations: tuple[Expectation, ...] = ()

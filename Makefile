@@ -1,0 +1,48 @@
+# make demo    train a healthy and a leaking run, and print both verdicts
+# make test    run the whole suite
+# make lint    ruff and mypy
+# Every target sets up .venv by itself, from nothing.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+DEMO := runs/demo
+TRAIN = $(BIN)/python -m reference_trainer --generations 6
+
+.PHONY: demo test lint format lock clean
+.DELETE_ON_ERROR:
+
+demo: $(READY)
+	@rm -rf $(DEMO) && mkdir -p $(DEMO)
+	@echo "Training a healthy run ..."
+	@$(TRAIN) --out $(DEMO)/healthy > $(DEMO)/healthy.log 2> $(DEMO)/healthy.err || { cat $(DEMO)/healthy.err; exit 1; }
+	@echo "Training again with --leak env-per-episode ..."
+	@$(TRAIN) --out $(DEMO)/leaking --leak env-per-episode > $(DEMO)/leaking.log 2> $(DEMO)/leaking.err || { cat $(DEMO)/leaking.err; exit 1; }
+	@echo && $(BIN)/leakguard report $(DEMO)/healthy/run.jsonl $(DEMO)/leaking/run.jsonl
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The compiled heap scan is optional: without a compiler the install succeeds and the pure twin runs.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet --upgrade -r requirements.in
+	@{ head -1 requirements.lock; $(BIN)/python -m pip list --format=freeze | grep -vi '^leakguard=\|^pip=' | sed 's/+cpu//'; } > .venv/lock
+	@mv .venv/lock requirements.lock
+
+clean:
+	rm -rf .venv build runs *.egg-info

@@ -1,0 +1,41 @@
+"""Keeps the guard's own cost under a share of the run's wall time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Governor:
+    """Decides which generations are looked at in depth.
+
+    The first ``floor`` generations always are, so that short runs get an answer too. After that a
+    generation is due when looking, at the price of the dearest of the last looks, would keep
+    everything spent so far under ``max_overhead`` of the wall time since the start.
+    """
+
+    def __init__(
+        self, max_overhead: float | None, clock: Callable[[], float], floor: int = 8
+    ) -> None:
+        """``max_overhead`` is a share of wall time (0.01 is 1 %); None looks every time."""
+        self._share = max_overhead
+        self._clock = clock
+        self._floor = floor
+        self._start = clock()
+        self._looks = 0
+        self._price = 0.0
+        self.spent = 0.0
+
+    def due(self) -> bool:
+        """Return whether the generation that begins now is looked at in depth."""
+        if self._share is None or self._looks < self._floor:
+            return True
+        return self.spent + self._price <= self._share * (self._clock() - self._start)
+
+    def charge(self, seconds: float) -> None:
+        """Add what one snapshot cost."""
+        self.spent += seconds
+
+    def looked(self, seconds: float) -> None:
+        """Note that one generation was looked at in depth for ``seconds`` in all."""
+        self._looks += 1
+        self._price = max(seconds, self._price / 2)

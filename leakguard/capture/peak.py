@@ -1,0 +1,69 @@
+"""The highest RSS of each phase, exact and without a sampling thread.
+
+Writing ``5`` to ``/proc/self/clear_refs`` resets the kernel's high-water mark (VmHWM). The mark
+belongs to the process, so a reset would erase the peak of every phase that is already open:
+each reset first folds the mark into all of them. Nested and concurrent phases stay right.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from leakguard.capture.probe import Unavailable
+from leakguard.capture.process import kilobytes, read_status
+
+
+class PeakMeter:
+    """Keeps the running peak of every open phase; one meter serves the whole process."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._next = 0
+        self.unavailable: str | None = None
+
+    def start(self) -> int:
+        """Begin a phase and return its ticket."""
+        with self._lock:
+            self._fold()
+            self._reset()
+            self._next += 1
+            self._open[self._next] = 0
+            return self._next
+
+    def stop(self, ticket: int) -> int:
+        """End a phase and return its peak in bytes.
+
+        Raises:
+            Unavailable: the mark cannot be reset or read here.
+        """
+        with self._lock:
+            self._fold()
+            peak = self._open.pop(ticket)
+        if self.unavailable is not None:
+            raise Unavailable(self.unavailable)
+        return peak
+
+    def _fold(self) -> None:
+        if self.unavailable is not None or not self._open:
+            return
+        try:
+            mark = kilobytes(read_status()[b"VmHWM"])
+        except (OSError, KeyError) as error:
+            self.unavailable = f"the high-water mark cannot be read: {error}"
+            return
+        for ticket, peak in self._open.items():
+            self._open[ticket] = max(peak, mark)
+
+    def _reset(self) -> None:
+        if self.unavailable is not None:
+            return
+        try:
+            descriptor = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(descriptor, b"5")
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self.unavailable = f"the high-water mark cannot be reset: {error.strerror}"

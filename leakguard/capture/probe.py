@@ -1,0 +1,34 @@
+"""A probe reads some scalars of the process; a failing one becomes a reason, never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+Reading = Mapping[str, int | float]
+Probe = Callable[[], Reading]
+
+
+class Unavailable(Exception):  # noqa: N818 - a state of a probe, not a fault
+    """Raised by a probe that cannot know its number here; the text is the reason."""
+
+
+@dataclass(slots=True)
+class Measurement:
+    """What a set of probes read, and why others could not."""
+
+    metrics: dict[str, int | float] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+
+def measure(probes: Iterable[tuple[str, Probe]]) -> Measurement:
+    """Run named probes one after the other; whatever one raises is kept as its reason."""
+    result = Measurement()
+    for name, probe in probes:
+        try:
+            result.metrics.update(probe())
+        except Unavailable as reason:
+            result.unavailable[name] = str(reason)
+        except Exception as error:  # the watched program never fails because of a probe
+            result.unavailable[name] = f"{type(error).__name__}: {error}"
+    return result

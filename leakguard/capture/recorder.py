@@ -1,0 +1,130 @@
+"""Reads the process into values for a Snapshot; keeps no reference to a user's object."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from leakguard.capture import heap
+from leakguard.capture.allocator import allocator_memory, python_blocks
+from leakguard.capture.collector import collector_state
+from leakguard.capture.gpu import gpu_memory
+from leakguard.capture.probe import Measurement, Probe, measure
+from leakguard.capture.process import process_memory
+from leakguard.capture.resources import child_processes, open_files
+from leakguard.capture.type_counts import TypeCounts
+from leakguard.capture.watchlist import Watchlist
+from leakguard.model import Census, Gauge, Snapshot, TypeCount, Watched
+
+BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
+    ("process", process_memory),
+    ("allocator", allocator_memory),
+    ("blocks", python_blocks),
+    ("gc", collector_state),
+    ("files", open_files),
+    ("gpu", gpu_memory),
+)
+DEEP_PROBES: tuple[tuple[str, Probe], ...] = (("children", child_processes),)
+
+_TOP_TYPES = 40
+
+# Between the end of one phase and the start of the next, a loop header allocates a few blocks.
+_QUIET_BLOCKS = 8
+_QUIET_BYTES = 16_384
+
+Gauges = Mapping[str, "tuple[Callable[[], float], float | None]"]
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Fills Snapshots with what the process shows.
+
+    The ``boundary`` probes run at every phase boundary, the ``deep`` ones only beside a census.
+    """
+
+    watchlist: Watchlist
+    gauges: Gauges
+    large_object: int
+    boundary: Sequence[tuple[str, Probe]] = BOUNDARY_PROBES
+    deep: Sequence[tuple[str, Probe]] = DEEP_PROBES
+    _first: dict[str, int] = field(default_factory=dict)
+    _last: TypeCounts = field(default_factory=lambda: TypeCounts({}))
+    _settled: tuple[int, int] | None = None
+
+    def read(self) -> Measurement:
+        """Read the scalars of a phase boundary."""
+        return measure(self.boundary)
+
+    def counts(self) -> TypeCounts:
+        """Return the live objects by type, from the last census where nothing happened since."""
+        if self._settled is None or not self._quiet_since(self._settled):
+            result = heap.census(self.watchlist.classes, self.large_object)
+            self._last = TypeCounts(result.census.types)
+        return self._last
+
+    def fill(
+        self, snapshot: Snapshot, *, deep: bool, before: TypeCounts | None = None
+    ) -> Snapshot:
+        """Return ``snapshot`` with what can be read now; the heap is walked only when ``deep``.
+
+        ``before`` is what ``counts`` returned when the phase began.
+        """
+        reading = measure((*self.boundary, *self.deep) if deep else self.boundary)
+        gauges = self._read_gauges(reading)
+        census, watched = self._read_heap(reading) if deep else (None, {})
+        return replace(
+            snapshot,
+            metrics={**reading.metrics, **snapshot.metrics},
+            gauges=gauges,
+            census=None if census is None else self._reduced(census),
+            change=None if census is None or before is None else before.change_to(census.types),
+            watched=watched,
+            unavailable={**snapshot.unavailable, **reading.unavailable},
+        )
+
+    def settle(self) -> None:
+        """Note the allocation counters now that the guard's own writing is done."""
+        self._settled = _allocation_counters()
+
+    def _quiet_since(self, counters: tuple[int, int]) -> bool:
+        blocks, in_use = (
+            abs(now - then) for now, then in zip(_allocation_counters(), counters, strict=True)
+        )
+        return blocks <= _QUIET_BLOCKS and in_use <= _QUIET_BYTES
+
+    def _read_gauges(self, reading: Measurement) -> dict[str, Gauge]:
+        gauges = {}
+        for name, (value, capacity) in self.gauges.items():
+            try:
+                gauges[name] = Gauge(float(value()), capacity)
+            except Exception as error:  # a gauge is the user's code; its fault stays a note
+                reading.unavailable[f"gauge {name}"] = f"{type(error).__name__}: {error}"
+        return gauges
+
+    def _read_heap(self, reading: Measurement) -> tuple[Census | None, dict[str, Watched]]:
+        try:
+            result = heap.census(self.watchlist.classes, self.large_object)
+        except Exception as error:
+            reading.unavailable["census"] = f"{type(error).__name__}: {error}"
+            return None, {}
+        self._last = TypeCounts(result.census.types)
+        return result.census, self.watchlist.judge(result.watched)
+
+    def _reduced(self, census: Census) -> Census:
+        """Leave out small types that are as many as in the first census: most never change."""
+        if not self._first:
+            self._first = {name: entry.count for name, entry in census.types.items()}
+            return census
+        gone = {name: TypeCount(0, 0) for name in self._first if name not in census.types}
+        largest = sorted(census.types, key=lambda name: -(census.types[name].bytes or 0))
+        kept = {name: census.types[name] for name in largest[:_TOP_TYPES]}
+        for name, entry in census.types.items():
+            if self._first.get(name) != entry.count:
+                kept[name] = entry
+        return replace(census, types={**kept, **gone}, complete=False)
+
+
+def _allocation_counters() -> tuple[int, int]:
+    in_use = measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0)
+    return sys.getallocatedblocks(), int(in_use)

@@ -1,0 +1,91 @@
+"""The written record of a running guard: file, log and the run so far."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from leakguard.capture.history import History
+from leakguard.model import Run, RunInfo, Snapshot
+from leakguard.store import jsonl, schema
+
+_TREND_GENERATIONS = 3
+
+
+class Journal:
+    """Takes each snapshot to the run file and the log, and keeps the run for later questions."""
+
+    def __init__(
+        self,
+        info: RunInfo,
+        out: Path | None,
+        sink: Callable[[str], object] | None,
+        log_every: int,
+    ) -> None:
+        """Open the run file.
+
+        Raises:
+            UsageError: ``out`` cannot be written.
+        """
+        self._info = info
+        self._writer = None if out is None else jsonl.RunWriter(out, info)
+        self._sink = sink
+        self._log_every = log_every
+        self._history = History()
+        self.next_serial = 0
+        self.finished = False
+
+    def add(self, snapshot: Snapshot, round_: int | None) -> None:
+        """Record one snapshot; the first one is not logged, since the user did not ask for it."""
+        line = schema.encode_snapshot(snapshot)
+        self._history.append(line, round_)
+        self._write(line)
+        self.next_serial += 1
+        if self._sink and snapshot.serial and (round_ or 0) % self._log_every == 0:
+            self._log(snapshot, self._sink)
+
+    def run(self) -> Run:
+        """Return the run so far; a long one is thinned to evenly spaced generations."""
+        snapshots = tuple(jsonl.decode_snapshots(self._history))
+        return Run(self._info, snapshots, finished=self.finished)
+
+    def finish(self) -> None:
+        """Close the file and write the report to the log."""
+        if self.finished:
+            return
+        self.finished = True
+        if self._writer is not None:
+            self._writer.close()
+        if self._sink is not None:
+            self._sink(_report_text(self.run()))
+
+    def _write(self, line: bytes) -> None:
+        if self._writer is None:
+            return
+        try:
+            self._writer.write(line)
+        except OSError as error:  # a full disk must not end the training
+            self._writer = None
+            print(f"leakguard: the run is no longer written: {error}", file=sys.stderr)
+
+    def _log(self, snapshot: Snapshot, sink: Callable[[str], object]) -> None:
+        from leakguard.render import log_block
+
+        sink(log_block.snapshot_block(snapshot))
+        if snapshot.moment != "generation":
+            return
+        from leakguard.analysis import growth, trend
+
+        recent = Run(self._info, tuple(jsonl.decode_snapshots(self._history.recent(64))))
+        sink(log_block.trend_block(trend(recent, generations=_TREND_GENERATIONS)))
+        change = growth(recent)
+        if change is not None:
+            sink(log_block.growth_block(change))
+
+
+def _report_text(run: Run) -> str:
+    from leakguard.analysis import diagnose
+    from leakguard.render import render
+
+    return render(diagnose(run), "terminal", color=False)
