@@ -1,0 +1,1 @@
+"""An evolutionary-RL trainer that stays flat in memory, and can be told to leak."""

@@ -1,0 +1,147 @@
+"""`python -m reference_trainer`: train, and optionally leak."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reference_trainer.config import PAPER, Config
+from reference_trainer.errors import ConfigError, TrainerError
+
+
+@click.command(context_settings={"show_default": True, "max_content_width": 100})
+@click.option("--generations", type=click.IntRange(min=1), default=Config.generations)
+@click.option("--seed", type=click.IntRange(min=0), default=Config.seed)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Config.out,
+              help="Folder for checkpoints, metrics, plots and run.jsonl.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on from the newest checkpoint in --out.")
+@click.option("--leak", "leaks", default="", metavar="NAME[,NAME]", help="Leaks to switch on.")
+@click.option("--leak-size", default=None, metavar="SIZE",
+              help='Bytes a generation that a leak keeps, e.g. "20 MB".')  # fmt: skip
+@click.option("--paper-size", is_flag=True, help="The sizes of the original trainer.")
+@click.option("--data", type=click.Path(path_type=Path), default=None,
+              help="Long Parquet file; a synthetic market without it.")  # fmt: skip
+@click.option("--data-dir", type=click.Path(path_type=Path), default=Config.data_dir,
+              help="Folder for the synthetic market and imported panels.")  # fmt: skip
+@click.option("--signal-strength", type=float, default=Config.signal_strength,
+              help="Planted alpha of the synthetic market.")  # fmt: skip
+@click.option("--env", "env_id", default=None, metavar="GYM_ID",
+              help="A Gymnasium task instead of trading.")  # fmt: skip
+@click.option("--algorithm", type=click.Choice(["ddpg", "td3"]), default=Config.algorithm)
+@click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
+@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",
+              help="Any other field of the configuration; repeatable.")  # fmt: skip
+@click.option("--progress/--no-progress", default=None, help="Progress bars on stderr.")
+def main(resume: bool, **options: Any) -> None:
+    """Train a population of agents by evolutionary reinforcement learning."""
+    try:
+        config = build_config(**options)
+        _train(config, resume)
+    except TrainerError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def build_config(
+    *,
+    leaks: str,
+    leak_size: str | None,
+    paper_size: bool,
+    no_evolution: bool,
+    settings: tuple[str, ...],
+    progress: bool | None,
+    **fields: Any,
+) -> Config:
+    """The configuration of a command line; raises `ConfigError` on a value that cannot work."""
+    if paper_size:
+        fields = {**PAPER, **fields}
+    config = Config(
+        **fields,
+        leaks=_leak_names(leaks),
+        leak_size=None if leak_size is None else parse_size(leak_size),
+        evolution=not no_evolution,
+        progress=sys.stderr.isatty() if progress is None else progress,
+    )
+    return dataclasses.replace(config, **dict(_setting(text) for text in settings))
+
+
+def parse_size(text: str) -> int:
+    """Bytes from a number with a unit, e.g. `20 MB`."""
+    units = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
+             "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # fmt: skip
+    number = text.strip().rstrip("BKMGIbkmgi").strip()
+    unit = text.strip()[len(number) :].strip().upper()
+    try:
+        size = int(float(number) * units[unit])
+    except (ValueError, KeyError):
+        raise ConfigError(f'{text!r} is not a size: write it like "20 MB"') from None
+    if size <= 0:
+        raise ConfigError(f"a leak of {text} is no leak: give a size above 0")
+    return size
+
+
+def _leak_names(text: str) -> tuple[str, ...]:
+    from reference_trainer.leaks import LEAKS
+
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in LEAKS:
+            raise ConfigError(f"no leak called {name!r}: choose from {', '.join(LEAKS)}")
+    return names
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    kinds = {field.name: field.default for field in dataclasses.fields(Config)}
+    if not equals or name not in kinds:
+        raise ConfigError(f"--set {text!r}: no field {name!r}; write FIELD=VALUE with a field of "
+                          "the configuration")  # fmt: skip
+    try:
+        return name, _converted(value, kinds[name])
+    except ValueError:
+        kind = type(kinds[name]).__name__
+        raise ConfigError(f"--set {name}: {value!r} is not a {kind}") from None
+
+
+def _converted(value: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if value.lower() not in ("true", "false"):
+            raise ValueError(value)
+        return value.lower() == "true"
+    if isinstance(default, tuple):
+        return tuple(int(part) for part in value.split(","))
+    if default is None:
+        return float(value)
+    return type(default)(value)
+
+
+def _train(config: Config, resume: bool) -> None:
+    from reference_trainer.trainer import ERLTrainer
+
+    if not resume:
+        _set_aside(config.out)
+    trainer = ERLTrainer(config)
+    if resume:
+        done = trainer.resume()
+        if not done:
+            raise ConfigError(f"nothing to resume: no checkpoint in {config.out / 'checkpoints'}")
+        click.echo(f"Resuming after generation {done}")
+    trainer.train()
+
+
+def _set_aside(out: Path) -> None:
+    """A fresh run keeps the checkpoints of the last one in `checkpoints.old`."""
+    old, new = out / "checkpoints.old", out / "checkpoints"
+    if new.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        new.rename(old)
+    for name in ("metrics.jsonl", "run.jsonl"):
+        (out / name).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m reference_trainer")

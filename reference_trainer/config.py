@@ -1,0 +1,165 @@
+"""Every number of a run, in one place."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of one run; the defaults are small enough for two slow cores.
+
+    `Config.paper()` gives the sizes of the original: 3781 days x 669 stocks, 16 agents,
+    25 generations, episodes of 145 steps, a buffer of 50,000 transitions.
+    """
+
+    # Run
+    seed: int = 0
+    generations: int = 25
+    out: Path = Path("runs/erl")
+    workers: int = 0
+    engine: str = "local"
+
+    # Data: a Parquet file, or a synthetic market of this shape
+    data: Path | None = None
+    data_dir: Path = Path("data")
+    days: int = 600
+    stocks: int = 20
+    signal_strength: float = 0.0
+
+    # Task: the trading environment, or any continuous-action Gymnasium task
+    env_id: str | None = None
+    context_days: int = 60
+    trading_days: int = 25
+    settlement_days: int = 5
+    validation_days: int = 120
+    validation_episodes: int = 2
+    observation: str = "row"
+    window: int = 1
+    window_stride: int = 1
+    max_positions: int = 16
+    no_trade_band: float = 0.01
+    cost_bps: float = 10.0
+    half_spread_bps: float = 2.0
+    reward_scale: float = 100.0
+
+    # Agents
+    population_size: int = 16
+    algorithm: str = "ddpg"
+    network: str = "mlp"
+    hidden: tuple[int, ...] = (64, 64)
+    gamma: float = 0.99
+    tau: float = 0.005
+    actor_lr: float = 1e-3
+    critic_lr: float = 1e-3
+    noise: str = "gaussian"
+    noise_scale: float = 0.1
+    loss_history: int = 1000
+
+    # Training
+    batch_size: int = 64
+    gradient_steps: int = 16
+    accumulation_steps: int = 2
+    n_step: int = 1
+    updates_per_step: float | None = None
+    policy_delay: int = 2
+    target_noise: float = 0.2
+    target_noise_clip: float = 0.5
+
+    # Replay buffer
+    buffer_capacity: int = 5_000
+    buffer_ready: int = 600
+    buffer_layout: str = "auto"
+
+    # Evaluation
+    episodes_per_agent: int = 1
+    exploration_episodes: int = 0
+    explore_in_fitness: bool = True
+
+    # Evolution (Khadka & Tumer 2018)
+    evolution: bool = True
+    evolve_every: int = 1
+    elite_fraction: float = 0.125
+    tournament_size: int = 3
+    crossover: str = "rows"
+    crossover_probability: float = 0.0
+    mutation: str = "gaussian"
+    mutation_probability: float = 0.9
+    mutation_fraction: float = 0.1
+    mutation_strength: float = 0.1
+    super_mutation_strength: float = 10.0
+    super_mutation_probability: float = 0.05
+    reset_mutation_probability: float = 0.05
+    proximal_magnitude: float = 0.05
+    novelty_weight: float = 0.0
+    rl_sync_every: int = 0
+
+    # Output
+    checkpoint_every: int = 1
+    keep_checkpoints: int = 2
+    plot_every: int = 5
+    upload: str | None = None
+    tensorboard: bool = False
+    progress: bool = True
+
+    # Leaks, off by default
+    leaks: tuple[str, ...] = ()
+    leak_size: int | None = None
+
+    # Names that are read off a checkpoint but never decide a number
+    volatile: tuple[str, ...] = field(
+        default=(
+            "out", "data_dir", "workers", "engine", "generations", "upload", "tensorboard",
+            "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints", "checkpoint_every",
+        ),
+        repr=False,
+    )  # fmt: skip
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Config:
+        """The sizes of the original trainer; any field can be changed by name."""
+        return dataclasses.replace(cls(**PAPER), **changes)
+
+    @property
+    def episode_days(self) -> int:
+        """Steps of one trading episode: trading days plus settlement days."""
+        return self.trading_days + self.settlement_days
+
+    @property
+    def cost_rate(self) -> float:
+        """Cost of one side of a trade as a fraction of its value."""
+        return (self.cost_bps + self.half_spread_bps) / 10_000
+
+    @property
+    def elites(self) -> int:
+        """How many agents go through evolution untouched."""
+        return max(1, round(self.elite_fraction * self.population_size))
+
+    def algorithm_settings(self) -> dict[str, Any]:
+        """The fields that decide the numbers of a run, as JSON values."""
+        values = dataclasses.asdict(self)
+        for name in (*self.volatile, "volatile"):
+            values.pop(name)
+        values["data"] = None if self.data is None else Path(self.data).name
+        values["hidden"] = list(self.hidden)
+        return values
+
+
+PAPER: dict[str, Any] = {
+    "days": 3781,
+    "stocks": 669,
+    "context_days": 504,
+    "trading_days": 125,
+    "settlement_days": 20,
+    "validation_days": 504,
+    "hidden": (4096, 4096),
+    "actor_lr": 1e-4,
+    "critic_lr": 1e-3,
+    "gradient_steps": 32,
+    "accumulation_steps": 6,
+    "buffer_capacity": 50_000,
+    "buffer_ready": 10_000,
+}

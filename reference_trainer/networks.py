@@ -1,0 +1,221 @@
+"""Networks of a whole population as rows of one matrix.
+
+Row i of `values` is the genome of network i; the layers are views into it. One batched
+matrix product serves all rows, one optimizer kernel updates them, and evolution copies rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+Layers = Sequence[tuple[Tensor, Tensor]]
+LAST_LAYER_SCALE = 0.1
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The shape of actor and critic and how they read their inputs.
+
+    `actor(layers, observation)` maps `[P, B, O]` to actions `[P, B, A]` in [-1, 1];
+    `critic(layers, observation, action)` gives values `[P, B]`. P counts agents, B the batch.
+    """
+
+    actor_sizes: tuple[int, ...]
+    critic_sizes: tuple[int, ...]
+    actor: Callable[[Layers, Tensor], Tensor]
+    critic: Callable[[Layers, Tensor, Tensor], Tensor]
+    observation_size: int
+    action_size: int
+
+
+def parameter_count(sizes: Sequence[int]) -> int:
+    """Weights and biases of a multi-layer perceptron."""
+    return sum(inner * outer + outer for inner, outer in pairwise(sizes))
+
+
+def layer_views(values: Tensor, sizes: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
+    """The weights `[rows, out, in]` and biases `[rows, 1, out]` inside a genome matrix."""
+    rows, offset, layers = values.shape[0], 0, []
+    for inner, outer in pairwise(sizes):
+        weight = values[:, offset : offset + inner * outer].view(rows, outer, inner)
+        offset += inner * outer
+        bias = values[:, offset : offset + outer].view(rows, 1, outer)
+        offset += outer
+        layers.append((weight, bias))
+    return layers
+
+
+def mlp(layers: Layers, x: Tensor) -> Tensor:
+    """ReLU perceptrons of all rows at once: `[P, B, in]` to `[P, B, out]`."""
+    for weight, bias in layers[:-1]:
+        x = torch.baddbmm(bias, x, weight.transpose(1, 2)).relu_()
+    weight, bias = layers[-1]
+    return torch.baddbmm(bias, x, weight.transpose(1, 2))
+
+
+def mlp_architecture(
+    observation_size: int, action_size: int, hidden: Sequence[int], keep: int | None = None
+) -> Architecture:
+    """Perceptrons on the flat observation; `keep` limits how many actions stay above -1."""
+
+    def actor(layers: Layers, observation: Tensor) -> Tensor:
+        return keep_largest(torch.tanh(mlp(layers, observation)), keep)
+
+    def critic(layers: Layers, observation: Tensor, action: Tensor) -> Tensor:
+        return mlp(layers, torch.cat([observation, action], dim=-1)).squeeze(-1)
+
+    return Architecture(
+        (observation_size, *hidden, action_size),
+        (observation_size + action_size, *hidden, 1),
+        actor,
+        critic,
+        observation_size,
+        action_size,
+    )
+
+
+def per_asset_architecture(
+    stocks: int, per_stock: int, hidden: Sequence[int], keep: int | None = None
+) -> Architecture:
+    """One small network that looks at every stock in turn (equal weights for all stocks).
+
+    The actor's action for a stock depends on that stock's features, its weight, and the
+    episode's two clocks; the critic sums a value over stocks. Permuting stocks permutes actions.
+    """
+    market = stocks * per_stock
+
+    def inputs(observation: Tensor) -> Tensor:
+        rows, batch, _ = observation.shape
+        features = observation[..., :market].reshape(rows, batch, stocks, per_stock)
+        weights = observation[..., market:-2].unsqueeze(-1)
+        clocks = observation[..., None, -2:].expand(-1, -1, stocks, -1)
+        return torch.cat([features, weights, clocks], dim=-1)
+
+    def actor(layers: Layers, observation: Tensor) -> Tensor:
+        rows, batch, _ = observation.shape
+        x = inputs(observation).reshape(rows, batch * stocks, per_stock + 3)
+        return keep_largest(torch.tanh(mlp(layers, x)).view(rows, batch, stocks), keep)
+
+    def critic(layers: Layers, observation: Tensor, action: Tensor) -> Tensor:
+        rows, batch, _ = observation.shape
+        x = torch.cat([inputs(observation), action.unsqueeze(-1)], dim=-1)
+        values = mlp(layers, x.view(rows, batch * stocks, per_stock + 4))
+        return values.view(rows, batch, stocks).sum(-1)
+
+    return Architecture(
+        (per_stock + 3, *hidden, 1),
+        (per_stock + 4, *hidden, 1),
+        actor,
+        critic,
+        market + stocks + 2,
+        stocks,
+    )
+
+
+def keep_largest(action: Tensor, keep: int | None) -> Tensor:
+    """Set all but the `keep` largest entries to -1, as the environment ignores them."""
+    if keep is None or keep >= action.shape[-1]:
+        return action
+    chosen = action.topk(keep, dim=-1).indices
+    kept = torch.zeros_like(action, dtype=torch.bool).scatter_(-1, chosen, True)
+    return action.masked_fill(~kept, -1.0)
+
+
+class NetworkStack:
+    """Networks of one shape, their targets, gradients and Adam moments, one network a row.
+
+    All five matrices are `[rows, parameters]`. `view(i, j)` shares memory with its parent.
+    """
+
+    def __init__(self, sizes: Sequence[int], matrices: Sequence[Tensor], lr: float) -> None:
+        self.sizes, self.lr = tuple(sizes), lr
+        self.values, self.target, self.grad, self.exp_avg, self.exp_avg_sq, self.step = matrices
+        self.frozen = layer_views(self.values, self.sizes)
+        self.target_layers = layer_views(self.target, self.sizes)
+        self.live = [
+            (weight.detach().requires_grad_(), bias.detach().requires_grad_())
+            for weight, bias in self.frozen
+        ]
+        self._grad_layers = layer_views(self.grad, self.sizes)
+        self._optimizer = self._adam()
+
+    @classmethod
+    def create(
+        cls, sizes: Sequence[int], rows: int, lr: float, generator: torch.Generator
+    ) -> NetworkStack:
+        """Freshly initialized networks; every page is written, so memory is charged now."""
+        shape = (rows, parameter_count(sizes))
+        matrices = [torch.full(shape, 0.0) for _ in range(5)]
+        stack = cls(sizes, [*matrices, torch.zeros(())], lr)
+        stack.initialize(slice(0, rows), generator)
+        return stack
+
+    @property
+    def rows(self) -> int:
+        """How many networks there are."""
+        return int(self.values.shape[0])
+
+    def initialize(self, rows: slice, generator: torch.Generator) -> None:
+        """Uniform fan-in weights (He et al. 2015), a small last layer, equal targets."""
+        for depth, (weight, bias) in enumerate(self.frozen):
+            bound = weight.shape[-1] ** -0.5
+            if depth == len(self.frozen) - 1:
+                bound *= LAST_LAYER_SCALE
+            for row in range(*rows.indices(self.rows)):
+                weight[row].uniform_(-bound, bound, generator=generator)
+                bias[row].uniform_(-bound, bound, generator=generator)
+        self.target[rows] = self.values[rows]
+
+    def view(self, first: int, last: int) -> NetworkStack:
+        """The rows `first..last-1`, in the same memory."""
+        rows = [matrix[first:last] for matrix in self.followers(grad=True)]
+        return NetworkStack(self.sizes, [*rows, self.step], self.lr)
+
+    def copy(self) -> NetworkStack:
+        """The same networks in memory of their own."""
+        rows = [matrix.clone() for matrix in self.followers(grad=True)]
+        return NetworkStack(self.sizes, [*rows, self.step.clone()], self.lr)
+
+    def followers(self, grad: bool = False) -> list[Tensor]:
+        """The matrices that follow a genome: values, target, and both Adam moments."""
+        if grad:
+            return [self.values, self.target, self.grad, self.exp_avg, self.exp_avg_sq]
+        return [self.values, self.target, self.exp_avg, self.exp_avg_sq]
+
+    def accumulate(self, loss: Tensor, retain_graph: bool = False) -> None:
+        """Add the gradients of a scalar to those already there."""
+        leaves = [leaf for layer in self.live for leaf in layer]
+        found = torch.autograd.grad(loss, leaves, retain_graph=retain_graph)
+        for kept, new in zip((g for layer in self._grad_layers for g in layer), found, strict=True):
+            kept.add_(new)
+
+    def apply_gradients(self) -> None:
+        """One Adam step on every row (Kingma & Ba 2015), then clear the gradients."""
+        self._optimizer.step()
+        self.grad.zero_()
+
+    def update_target(self, tau: float) -> None:
+        """theta' <- tau theta + (1 - tau) theta' (Lillicrap et al. 2016, algorithm 1)."""
+        self.target.lerp_(self.values, tau)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all five matrices."""
+        return sum(matrix.nbytes for matrix in self.followers(grad=True))
+
+    def _adam(self) -> torch.optim.Adam:
+        parameter = self.values.detach().requires_grad_()
+        parameter.grad = self.grad
+        optimizer = torch.optim.Adam([parameter], lr=self.lr, fused=True)
+        # The moments live in our rows, so that they can follow a genome through evolution.
+        optimizer.state[parameter] = {
+            "step": self.step,
+            "exp_avg": self.exp_avg,
+            "exp_avg_sq": self.exp_avg_sq,
+        }
+        return optimizer

@@ -1,0 +1,326 @@
+"""A ring of transitions that stores what cannot be rebuilt, and nothing else.
+
+Episodes are stored as runs of rows, one row a state. The next state of a row is the row
+after it, so no state is stored twice, and a trading state is a day index into the shared panel
+plus the portfolio: 147 bytes with sixteen positions, where the windows would take megabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reference_trainer.environment import largest, write_observations
+from reference_trainer.observation import MarketView
+
+TERMINATED = 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transitions for P agents, B each; the tensors are reused by the next sample.
+
+    `observation` and `next_observation` `[P, B, O]`, `action` `[P, B, A]`, `reward` (summed and
+    discounted over the n steps) and `discount` (gamma^n, or 0 after termination) `[P, B]`.
+    """
+
+    observation: Tensor
+    action: Tensor
+    reward: Tensor
+    next_observation: Tensor
+    discount: Tensor
+
+    def split(self, parts: int) -> Iterator[Batch]:
+        """The batch in `parts` smaller ones along B."""
+        fields = (self.observation, self.action, self.reward, self.next_observation, self.discount)
+        for chunk in zip(*(field.chunk(parts, dim=1) for field in fields), strict=True):
+            yield Batch(*chunk)
+
+
+class StateStorage(Protocol):
+    """Keeps the states and actions of the ring's rows in its own columns."""
+
+    columns: dict[str, np.ndarray]
+    observation_size: int
+    action_size: int
+
+    def write_state(self, row: int, observation: np.ndarray, info: Mapping[str, Any]) -> None: ...
+    def write_action(self, row: int, action: np.ndarray) -> None: ...
+    def read_states(self, rows: np.ndarray, out: np.ndarray) -> None: ...
+    def read_actions(self, rows: np.ndarray, out: np.ndarray) -> None: ...
+
+
+class VectorStates:
+    """Any Gymnasium task: observations and actions as float32 vectors."""
+
+    def __init__(self, rows: int, observation_size: int, action_size: int) -> None:
+        self.observation_size, self.action_size = observation_size, action_size
+        self.columns = {
+            "observation": touched((rows, observation_size), np.float32),
+            "action": touched((rows, action_size), np.float32),
+        }
+
+    def write_state(self, row: int, observation: np.ndarray, info: Mapping[str, Any]) -> None:
+        """Copy the observation."""
+        self.columns["observation"][row] = observation
+
+    def write_action(self, row: int, action: np.ndarray) -> None:
+        """Copy the action."""
+        self.columns["action"][row] = action
+
+    def read_states(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Observations `[n, O]`."""
+        np.take(self.columns["observation"], rows, axis=0, out=out)
+
+    def read_actions(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Actions `[n, A]`."""
+        np.take(self.columns["action"], rows, axis=0, out=out)
+
+
+class _PanelStates:
+    """Trading states: the day, the clock, and a portfolio in one of two layouts."""
+
+    def __init__(self, rows: int, view: MarketView, stocks: int) -> None:
+        self.view, self.stocks = view, stocks
+        self.observation_size = view.size + stocks + 2
+        self.action_size = stocks
+        self.columns = {
+            "day": touched((rows,), np.int16),
+            "progress": touched((rows, 2), np.int16),
+            "settling": touched((rows,), np.uint8),
+        }
+
+    def write_state(self, row: int, observation: np.ndarray, info: Mapping[str, Any]) -> None:
+        """Store where the environment stands; the observation itself is not needed."""
+        self.columns["day"][row] = info["day"]
+        self.columns["progress"][row] = info["progress"]
+        self.columns["settling"][row] = info["settling"]
+        self._write_vector("weights", row, info["weights"], 0.0)
+
+    def write_action(self, row: int, action: np.ndarray) -> None:
+        """Store the appetites as float16."""
+        self._write_vector("action", row, action, -1.0)
+
+    def read_states(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Rebuild the observations `[n, O]` from the panel."""
+        write_observations(
+            self.view,
+            self.columns["day"][rows].astype(np.int64),
+            self._read_vectors("weights", rows, 0.0),
+            self.columns["progress"][rows],
+            self.columns["settling"][rows],
+            out,
+        )
+
+    def read_actions(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Actions `[n, stocks]`."""
+        out[...] = self._read_vectors("action", rows, -1.0)
+
+    def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
+        raise NotImplementedError
+
+    def _read_vectors(self, name: str, rows: np.ndarray, rest: float) -> np.ndarray:
+        raise NotImplementedError
+
+
+class DensePanelStates(_PanelStates):
+    """Every weight and appetite as float16: 2.7 kB a transition at 669 stocks."""
+
+    def __init__(self, rows: int, view: MarketView, stocks: int) -> None:
+        super().__init__(rows, view, stocks)
+        self.columns["weights"] = touched((rows, stocks), np.float16)
+        self.columns["action"] = touched((rows, stocks), np.float16)
+
+    def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
+        self.columns[name][row] = values
+
+    def _read_vectors(self, name: str, rows: np.ndarray, rest: float) -> np.ndarray:
+        return self.columns[name][rows]
+
+
+class SparsePanelStates(_PanelStates):
+    """At most `slots` positions and orders as (stock, float16) pairs: 147 bytes at sixteen."""
+
+    def __init__(self, rows: int, view: MarketView, stocks: int, slots: int) -> None:
+        super().__init__(rows, view, stocks)
+        self.slots = slots
+        for name in ("weights", "action"):
+            self.columns[f"{name}_stock"] = touched((rows, slots), np.int16)
+            self.columns[f"{name}_value"] = touched((rows, slots), np.float16)
+
+    def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
+        chosen = np.flatnonzero(largest(values, self.slots) & (values > rest))
+        self.columns[f"{name}_stock"][row] = -1
+        self.columns[f"{name}_stock"][row, : len(chosen)] = chosen
+        self.columns[f"{name}_value"][row, : len(chosen)] = values[chosen]
+
+    def _read_vectors(self, name: str, rows: np.ndarray, rest: float) -> np.ndarray:
+        stock = self.columns[f"{name}_stock"][rows]
+        vectors = np.full((len(rows), self.stocks), rest, dtype=np.float16)
+        line, slot = np.nonzero(stock >= 0)
+        vectors[line, stock[line, slot]] = self.columns[f"{name}_value"][rows[line], slot]
+        return vectors
+
+
+class ReplayBuffer:
+    """The newest `capacity` transitions of all agents.
+
+    `len(buffer)` counts transitions that can be sampled. Rows are a little more: each episode
+    ends in one state from which no step was taken.
+    """
+
+    def __init__(
+        self, capacity: int, storage: StateStorage, rows: int, *, gamma: float, n_step: int = 1
+    ) -> None:
+        self.capacity, self.storage, self.rows = capacity, storage, rows
+        self.gamma, self.n_step = gamma, n_step
+        self.columns: dict[str, np.ndarray] = {
+            **storage.columns,
+            "reward": touched((rows,), np.float32),
+            "steps_left": touched((rows,), np.int16),
+            "flags": touched((rows,), np.uint8),
+            "agent": touched((rows,), np.uint8),
+        }
+        self._row_of = touched((capacity,), np.int32)
+        self.rows_written = 0
+        self.transitions_written = 0
+        self._oldest = 0
+        self._open = False
+        self._episode_start = 0
+        self._scratch: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
+
+    def __len__(self) -> int:
+        return self.transitions_written - self._oldest
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(column.nbytes for column in self.columns.values()) + self._row_of.nbytes
+
+    @property
+    def bytes_per_transition(self) -> float:
+        """Bytes of one row of every column, and of its place in the ring."""
+        row = sum(column.nbytes for column in self.columns.values()) / self.rows
+        return row + self._row_of.itemsize
+
+    def begin(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None:
+        """Start an episode with its first state."""
+        self._episode_start = self.rows_written
+        self._open = True
+        self._write_state(observation, info, agent)
+
+    def add(
+        self,
+        action: np.ndarray,
+        reward: float,
+        terminated: bool,
+        observation: np.ndarray,
+        info: Mapping[str, Any],
+        agent: int,
+    ) -> None:
+        """Add the step that was taken from the last state, and the state it led to."""
+        if not self._open:
+            raise RuntimeError("begin() an episode before adding steps to it")
+        row = (self.rows_written - 1) % self.rows
+        self.storage.write_action(row, action)
+        self.columns["reward"][row] = reward
+        self.columns["flags"][row] = TERMINATED if terminated else 0
+        self._row_of[self.transitions_written % self.capacity] = row
+        self.transitions_written += 1
+        self._write_state(observation, info, agent)
+        self._oldest = max(self._oldest, self.transitions_written - self.capacity)
+
+    def end(self) -> None:
+        """Close the episode; an n-step return never crosses this line."""
+        last = self.rows_written - 1
+        span = np.arange(self._episode_start, last + 1)[-self.rows :]
+        self.columns["steps_left"][span % self.rows] = np.minimum(last - span, 32_767)
+        self._open = False
+
+    def sample(self, agents: int, size: int, rng: np.random.Generator) -> Batch:
+        """Uniform transitions, `size` for each of `agents`; valid until the next sample."""
+        if not len(self):
+            raise ValueError("cannot sample from an empty replay buffer")
+        chosen = rng.integers(self._oldest, self.transitions_written, agents * size)
+        rows = self._row_of[chosen % self.capacity].astype(np.int64)
+        observation, action, following = self._buffers(agents, size)
+        reward, discount, last = self._returns(rows)
+        self.storage.read_states(rows, observation)
+        self.storage.read_actions(rows, action)
+        self.storage.read_states(last, following)
+        shape = (agents, size, -1)
+        return Batch(
+            torch.from_numpy(observation).view(shape),
+            torch.from_numpy(action).view(shape),
+            torch.from_numpy(reward).view(agents, size),
+            torch.from_numpy(following).view(shape),
+            torch.from_numpy(discount).view(agents, size),
+        )
+
+    def state(self) -> dict[str, int]:
+        """The counters that go with the columns into a checkpoint."""
+        return {
+            "rows_written": self.rows_written,
+            "transitions_written": self.transitions_written,
+            "oldest": self._oldest,
+        }
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        """Take over counters after the columns were filled, and find the transitions again."""
+        self.rows_written = state["rows_written"]
+        self.transitions_written = state["transitions_written"]
+        self._oldest = state["oldest"]
+        self._open = False
+        rows = np.arange(max(0, self.rows_written - self.rows), self.rows_written) % self.rows
+        # A state with no step left ended an episode: nothing was done in it.
+        rows = rows[self.columns["steps_left"][rows] > 0][-self.capacity :]
+        newest = np.arange(self.transitions_written - len(rows), self.transitions_written)
+        self._row_of[newest % self.capacity] = rows
+
+    def _write_state(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None:
+        row = self.rows_written % self.rows
+        self._forget_row(row)
+        self.storage.write_state(row, observation, info)
+        self.columns["agent"][row] = agent
+        # Until the episode ends, no step is known to follow this state.
+        self.columns["steps_left"][row] = 1
+        self.rows_written += 1
+
+    def _forget_row(self, row: int) -> None:
+        """Drop the oldest transition when its row is written over now."""
+        if len(self) and self.rows_written >= self.rows:
+            self._oldest += int(self._row_of[self._oldest % self.capacity]) == row
+
+    def _returns(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """n-step rewards, discounts, and the row of the state they end in."""
+        steps = np.minimum(self.columns["steps_left"][rows], self.n_step)
+        reward = self.columns["reward"][rows].copy()
+        last = rows
+        for ahead in range(1, self.n_step):
+            going = steps > ahead
+            last = np.where(going, (rows + ahead) % self.rows, last)
+            reward += np.where(going, self.gamma**ahead * self.columns["reward"][last], 0.0)
+        discount = (self.gamma ** steps.astype(np.float32)).astype(np.float32)
+        discount[self.columns["flags"][last] & TERMINATED > 0] = 0.0
+        return reward.astype(np.float32, copy=False), discount, (last + 1) % self.rows
+
+    def _buffers(self, agents: int, size: int) -> tuple[np.ndarray, ...]:
+        key = (agents, size)
+        if key not in self._scratch:
+            rows = agents * size
+            observation, action = self.storage.observation_size, self.storage.action_size
+            shapes = ((rows, observation), (rows, action), (rows, observation))
+            self._scratch[key] = tuple(touched(shape, np.float32) for shape in shapes)
+        return self._scratch[key]
+
+
+def touched(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros whose pages are written, so that the memory is charged at the start."""
+    array = np.empty(shape, dtype=dtype)
+    array.fill(0)
+    return array

@@ -1,0 +1,342 @@
+"""Evolutionary reinforcement learning, one generation at a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO, TypeVar
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from leakguard import LeakGuard, phase
+from reference_trainer.checkpoint import CheckpointStore
+from reference_trainer.config import Config
+from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.environment import TradingEnvironment
+from reference_trainer.errors import CheckpointError
+from reference_trainer.evolution import EvolutionRules, Fate, evolve
+from reference_trainer.leaks import LeakSet
+from reference_trainer.plots import plot_fitness
+from reference_trainer.population import Population
+from reference_trainer.replay_buffer import Batch, ReplayBuffer
+from reference_trainer.rollout import EpisodeStats, play_episode
+from reference_trainer.task import EpisodePlan, make_task
+
+T = TypeVar("T")
+EVALUATION, TRAINING, EVOLUTION = range(3)
+#: Rows of the ring per transition: an episode of ten steps or more fits its last state.
+ROWS_PER_TRANSITION = 1.1
+HISTORY = 10_000
+
+
+class ERLTrainer:
+    """Population, buffer, and two environments; `train()` runs the generations."""
+
+    def __init__(self, config: Config, log: TextIO | None = None) -> None:
+        self.config = config
+        self.log = log or sys.stdout
+        torch.set_num_threads(1)
+        self.task = make_task(config)
+        self.population = Population(config, self.task.architecture)
+        rows = int(config.buffer_capacity * ROWS_PER_TRANSITION) + 2
+        self.buffer = ReplayBuffer(
+            config.buffer_capacity,
+            self.task.storage(rows),
+            rows,
+            gamma=config.gamma,
+            n_step=config.n_step,
+        )
+        self.checkpoints = CheckpointStore(config.out / "checkpoints", config.keep_checkpoints)
+        self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
+        self.generation = 0
+        self.env_steps = 0
+        self.record: dict[str, Any] = {}
+        self.best_is_new = False
+        self.leaks = LeakSet(config.leaks, config.leak_size)
+        self.leaks.attach(self)
+        self.guard = self._guard()
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of one generation."""
+        return self.config.population_size * self.config.episodes_per_agent
+
+    @property
+    def evaluation_steps(self) -> int:
+        """Environment steps that filled the buffer so far."""
+        return self.env_steps
+
+    def train(self) -> None:
+        """Run the generations that are left, watched by leakguard."""
+        self._warm_up()
+        with self.guard as guard:
+            guard.snapshot("Trainer initialized", baseline=True)
+            for generation in guard.generations(self._generations_left()):
+                self.run_generation(generation)
+
+    def run_generation(self, generation: int) -> None:
+        """One generation of ERL (Khadka & Tumer 2018, algorithm 1)."""
+        self.begin_generation(generation)
+        self.evaluate_population()
+        self.train_population()
+        self.evolve_population()
+        self.validate_best_agent()
+        self.end_generation()
+        self.save_checkpoint()
+        self.plot_progress()
+        self.print_status()
+
+    def begin_generation(self, generation: int) -> None:
+        """Announce the generation and open its record."""
+        self.generation = generation
+        self._started = time.perf_counter()
+        self.record = {"generation": generation}
+        self.say(f"\nGeneration {generation} / {self.config.generations}")
+
+    @phase("evaluate_population")
+    def evaluate_population(self) -> None:
+        """Every agent plays the same episodes; transitions go to the buffer."""
+        plans = self._episode_plans()
+        for member, agent in enumerate(self.bar(self.population.agents, "Evaluating agents")):
+            episodes = [self._play(member, agent, number, plan) for number, plan in plans]
+            agent.fitness = float(np.mean([stats.reward for stats in episodes]))
+        self._note_fitness(self.population.fitnesses())
+        self._keep_the_best(self.population.fitnesses())
+
+    @phase("train_population")
+    def train_population(self) -> None:
+        """Gradient steps for all agents at once, each on its own batches."""
+        ready, stored = self.config.buffer_ready, len(self.buffer)
+        self.record["updates"] = 0
+        if stored < ready:
+            self.say(f"Buffer not ready: {stored} / {ready}")
+            return
+        rng = self._random(TRAINING)
+        generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
+        for _ in self.bar(range(self._gradient_steps()), "Training agents"):
+            losses = self.population.trained.update(
+                self._batches(rng), generator=generator, keep_graph=self.leaks.keep_graph
+            )
+            critic, actor = self.leaks.loggable(losses)
+            for agent, *both in zip(self.population.agents, critic, actor, strict=True):
+                agent.record(*both)
+            self.record["updates"] += 1
+        self.record["critic_loss"] = float(losses.critic.mean())
+        self.record["actor_loss"] = float(losses.actor.mean())
+
+    @phase("evolve_population")
+    def evolve_population(self) -> None:
+        """Elites stay, winners breed, the rest is written over; nothing is allocated."""
+        self.leaks.before_evolution()
+        if self.config.evolution and self.generation % self.config.evolve_every == 0:
+            fate = evolve(
+                self.population.trained,
+                self.population.fitnesses(),
+                self._evolution_rules(),
+                self._random(EVOLUTION),
+            )
+            self._note_fate(fate)
+
+    def validate_best_agent(self) -> None:
+        """When the best agent is new, play the validation episodes without noise."""
+        self.record["validation"] = None
+        if not self.best_is_new:
+            return
+        plans = self.task.validation_plans()
+        played = [
+            play_episode(
+                self.task.val_env, self.population.best, seed=plan.seed, options=plan.options
+            )
+            for plan in plans
+        ]
+        self.record["validation"] = float(np.mean([stats.reward for stats in played]))
+        self.best_is_new = False
+        self.say(f"Best agent: validation reward {self.record['validation']:.3f}")
+
+    def end_generation(self) -> None:
+        """Close the record of the generation."""
+        self.record["env_steps"] = self.env_steps
+        self.record["buffer"] = len(self.buffer)
+        self.history.append(self.record)
+        self.config.out.mkdir(parents=True, exist_ok=True)
+        with (self.config.out / "metrics.jsonl").open("a") as stream:
+            stream.write(json.dumps(self.record) + "\n")
+
+    @phase("checkpoint")
+    def save_checkpoint(self) -> None:
+        """Write a complete checkpoint, or leave the last one as it is."""
+        if self.generation % self.config.checkpoint_every and not self._is_last:
+            return
+        self.checkpoints.save(self.generation, self.population, self.buffer, self._state())
+
+    def plot_progress(self) -> None:
+        """Draw the fitness so far, every few generations and at the end."""
+        if self.generation % self.config.plot_every == 0 or self._is_last:
+            plot_fitness(self.history, self.config.out / "plots" / "fitness.png")
+
+    def print_status(self) -> None:
+        """The block that says how far the run is."""
+        stored, capacity = len(self.buffer), self.config.buffer_capacity
+        self._seconds.append(time.perf_counter() - self._started)
+        ready = "yes" if stored >= self.config.buffer_ready else "no"
+        self.say(
+            f"System status:\n"
+            f"   Replay buffer:        {stored:,} / {capacity:,}\n"
+            f"   Buffer ready:         {ready}\n"
+            f"   Generation time:      {self._seconds[-1]:.1f} s\n"
+            f"   Average generation:   {np.mean(self._seconds):.1f} s"
+        )
+
+    def resume(self) -> int:
+        """Go on from the newest complete checkpoint; returns its generation, 0 without one."""
+        path = self.checkpoints.latest()
+        if path is None:
+            return 0
+        state = self.checkpoints.load(path, self.population, self.buffer)
+        self._check_settings(state["settings"])
+        self.generation = int(state["generation"])
+        self.env_steps = int(state["env_steps"])
+        self.history.extend(state["history"])
+        self._rewrite_metrics()
+        return self.generation
+
+    def say(self, text: str) -> None:
+        """Print a line between the progress bars."""
+        print(text, file=self.log, flush=True)
+
+    def bar(self, items: Iterable[T], title: str) -> Iterator[T]:
+        """A progress bar on stderr that leaves nothing behind."""
+        yield from tqdm(items, desc=title, leave=False, disable=not self.config.progress)
+
+    @property
+    def _is_last(self) -> bool:
+        return self.generation == self.config.generations
+
+    def _play(self, member: int, agent: DDPGAgent, number: int, plan: EpisodePlan) -> EpisodeStats:
+        env = self.leaks.environment(self.task)
+        explore = self._random(EVALUATION, member, number) if self._explores else None
+        stats = play_episode(
+            env,
+            agent,
+            seed=plan.seed,
+            options=plan.options,
+            explore=explore,
+            buffer=self.buffer,
+            member=member,
+        )
+        self.env_steps += stats.steps
+        self.leaks.after_episode(env, stats)
+        return stats
+
+    @property
+    def _explores(self) -> bool:
+        return self.config.explore_in_fitness
+
+    def _episode_plans(self) -> list[tuple[int, EpisodePlan]]:
+        """The same start states for all agents: fitness differences, not luck."""
+        rng = self._random(EVALUATION)
+        count = self.config.episodes_per_agent
+        return [(number, self.task.plan_episode(rng)) for number in range(count)]
+
+    def _gradient_steps(self) -> int:
+        return self.config.gradient_steps
+
+    def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
+        """The batches over which one gradient step accumulates."""
+        for _ in range(self.config.accumulation_steps):
+            yield self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
+
+    def _evolution_rules(self) -> EvolutionRules:
+        config = self.config
+        return EvolutionRules(
+            elites=config.elites,
+            tournament_size=config.tournament_size,
+            crossover_probability=config.crossover_probability,
+            mutation_probability=config.mutation_probability,
+            mutation_fraction=config.mutation_fraction,
+            mutation_strength=config.mutation_strength,
+            super_mutation_strength=config.super_mutation_strength,
+            super_mutation_probability=config.super_mutation_probability,
+            reset_mutation_probability=config.reset_mutation_probability,
+        )
+
+    def _note_fitness(self, fitnesses: list[float]) -> None:
+        values = np.array(fitnesses)
+        self.record |= {
+            "fitness_mean": float(values.mean()),
+            "fitness_std": float(values.std()),
+            "fitness_max": float(values.max()),
+            "fitness_min": float(values.min()),
+        }
+        self.say(
+            f"Fitness: mean {values.mean():.3f}, max {values.max():.3f}, min {values.min():.3f}"
+        )
+
+    def _keep_the_best(self, fitnesses: list[float]) -> None:
+        """Copy the champion before training changes it."""
+        champion = int(np.argmax(fitnesses))
+        best = self.population.best.fitness
+        if best is None or fitnesses[champion] > best:
+            self.population.keep_as_best(champion)
+            self.best_is_new = True
+
+    def _note_fate(self, fate: Fate) -> None:
+        self.record["elites"] = fate.elites
+        self.record["mutated"] = len(fate.mutated)
+        self.record["crossed"] = len(fate.parents)
+
+    def _random(self, purpose: int, *more: int) -> np.random.Generator:
+        """A stream of its own for each purpose and generation, whatever ran before."""
+        return np.random.default_rng([self.config.seed, purpose, self.generation, *more])
+
+    def _generations_left(self) -> range:
+        return range(self.generation + 1, self.config.generations + 1)
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "settings": self.config.algorithm_settings(),
+            "env_steps": self.env_steps,
+            "history": list(self.history),
+        }
+
+    def _check_settings(self, stored: dict[str, Any]) -> None:
+        now = self.config.algorithm_settings()
+        changed = [name for name in now if stored.get(name) != now[name]]
+        if changed:
+            name = changed[0]
+            raise CheckpointError(
+                f"the checkpoint was made with {name}={stored.get(name)!r}, this run has "
+                f"{now[name]!r}: resume with the settings of the first run"
+            )
+
+    def _rewrite_metrics(self) -> None:
+        """Drop the lines of a generation that was cut short."""
+        lines = "".join(json.dumps(record) + "\n" for record in self.history)
+        (self.config.out / "metrics.jsonl").write_text(lines)
+
+    def _warm_up(self) -> None:
+        """Touch what the first gradient step would touch, and undo it.
+
+        Thread pools, scratch tensors and library buffers are allocated before the baseline, so
+        growth measured from there is the run's own.
+        """
+        self._seconds: deque[float] = deque(maxlen=1000)
+
+    def _guard(self) -> LeakGuard:
+        guard = LeakGuard(
+            watch={
+                TradingEnvironment: 2,
+                DDPGAgent: (self.config.population_size, self.config.population_size + 1),
+                ReplayBuffer: 1,
+            },
+            out=self.config.out / "run.jsonl",
+            log=self.log,
+        )
+        buffer = self.buffer
+        guard.gauge("replay_buffer", lambda: len(buffer), capacity=self.config.buffer_capacity)
+        return guard
