@@ -1,0 +1,261 @@
+"""The text blocks a training log carries: words and order are an interface people grep for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from leakguard.model import (
+    CountChange,
+    Finding,
+    Gauge,
+    Growth,
+    LargeObject,
+    Snapshot,
+    TrendRow,
+    Watched,
+)
+from leakguard.model.metric import METRICS
+from leakguard.model.units import GB, MB
+from leakguard.render.facts import heading, leak_facts
+from leakguard.render.text import clean
+
+FRAME = "=" * 70
+
+# Types every Python program has, under the names that memory logs use for them.
+CENSUS_NAMES = {
+    "list": "Lists",
+    "dict": "Dicts",
+    "numpy.ndarray": "NumPy arrays",
+    "torch.Tensor": "PyTorch Tensors",
+}
+
+# Columns where values end; a pictograph takes two columns on a terminal and one character here.
+_SIZE_END, _COUNT_END, _TREND_END = 33, 29, 43
+
+
+def snapshot_block(snapshot: Snapshot, large_object: int = 50 * MB) -> str:
+    """Return the framed ``MEMORY SNAPSHOT`` block of one snapshot, without a final newline.
+
+    What is unknown is left out; it is never printed as 0. ``large_object`` is the threshold in
+    bytes that the heading of the large objects names.
+    """
+    sections = (
+        _process_memory(snapshot.metrics),
+        _gpu_memory(snapshot.metrics),
+        _object_counts(snapshot),
+        _peak(snapshot.metrics),
+        _resources(snapshot.metrics),
+        _gauges(snapshot.gauges),
+        _large_objects(snapshot, large_object),
+    )
+    body = (line for section in sections for line in section)
+    return _framed(f"🔍 MEMORY SNAPSHOT: {_one_line(snapshot.label)}", body)
+
+
+def trend_block(rows: Sequence[TrendRow]) -> str:
+    """Return the framed ``MEMORY TREND`` table: RSS by snapshot, and the change since the last."""
+    # Below 1 GB two decimals would hide steps of several MB.
+    decimals = 2 if any(row.rss >= GB for row in rows) else 5
+    lines = [
+        f"{'Label':<30} {'RAM (GB)':<12} {'Change':>8}",
+        f"{'-' * 30} {'-' * 12} {'-' * 12}",
+        *(_trend_row(row, decimals) for row in rows),
+    ]
+    return _framed("📊 MEMORY TREND ACROSS GENERATIONS", lines)
+
+
+def growth_block(growth: Growth) -> str:
+    """Return the framed ``MEMORY GROWTH ANALYSIS``: the last generation against the baseline."""
+    lines = [
+        f"Baseline: {_one_line(growth.baseline)}",
+        f"Current:  {_one_line(growth.current)}",
+        *_ram_usage(growth),
+        *_count_changes(growth.counts),
+    ]
+    return _framed("📈 MEMORY GROWTH ANALYSIS", lines)
+
+
+def leak_block(finding: Finding, snapshot: Snapshot | None = None) -> str:
+    """Return the diagnosis of one finding, followed by the whole block of ``snapshot``.
+
+    Facts the finding does not have are left out.
+    """
+    lines = [f"{heading(finding)}:"]
+    for fact in leak_facts(finding):
+        lines.append(f"- {fact.label}: {fact.value}".rstrip())
+        lines += [f"    {more}" for more in fact.more]
+    if snapshot is not None:
+        lines.append(snapshot_block(snapshot))
+    return "\n".join(lines)
+
+
+def short_names(names: Mapping[str, object] | Sequence[str]) -> dict[str, str]:
+    """Return qualified type name to the name printed for it: the class name where it is unique."""
+    reserved = set(CENSUS_NAMES.values())
+    short = {name: _class_name(name) for name in names}
+    seen = Counter(short.values())
+    return {
+        name: short[name] if seen[short[name]] == 1 and short[name] not in reserved else name
+        for name in names
+    }
+
+
+def _framed(title: str, body: Iterator[str] | Sequence[str]) -> str:
+    return "\n".join([FRAME, title, FRAME, *body, FRAME])
+
+
+def _process_memory(metrics: Mapping[str, int | float]) -> Iterator[str]:
+    titles = {name: METRICS[name].title for name in ("rss", "vms")}
+    yield from _section("💾 Process Memory:", _size_rows(metrics, titles))
+
+
+def _gpu_memory(metrics: Mapping[str, int | float]) -> Iterator[str]:
+    titles = {"gpu_allocated": "Allocated", "gpu_reserved": "Reserved"}
+    yield from _section("🎮 GPU Memory:", _size_rows(metrics, titles))
+
+
+def _section(title: str, rows: Iterator[str]) -> Iterator[str]:
+    """Yield the title and the rows, or nothing when no row is known."""
+    first = next(rows, None)
+    if first is not None:
+        yield from (title, first, *rows)
+
+
+def _size_rows(metrics: Mapping[str, int | float], titles: Mapping[str, str]) -> Iterator[str]:
+    for name, title in titles.items():
+        if name in metrics:
+            yield _row(f"   {title}:", _size(metrics[name]), _SIZE_END)
+
+
+def _object_counts(snapshot: Snapshot) -> Iterator[str]:
+    rows = chain(_watched_rows(snapshot.watched), _census_rows(snapshot))
+    yield from _section("📊 Object Counts:", rows)
+
+
+def _watched_rows(watched: Mapping[str, Watched]) -> Iterator[str]:
+    names = short_names(watched)
+    for name, seen in watched.items():
+        row = _row(f"   {_one_line(names[name])}:", str(seen.count), _COUNT_END)
+        yield row + _remark(seen)
+
+
+def _remark(seen: Watched) -> str:
+    if seen.expected is None:
+        return ""
+    low, high = seen.expected
+    expected = f"  <- expected {low}" + ("" if low == high else f"-{high}")
+    return expected if seen.as_expected else f"{expected}, found {seen.count}"
+
+
+def _census_rows(snapshot: Snapshot) -> Iterator[str]:
+    types = {} if snapshot.census is None else snapshot.census.types
+    for name, title in CENSUS_NAMES.items():
+        # A watched type is already among the rows above.
+        if name in types and name not in snapshot.watched:
+            yield _row(f"   {title}:", str(types[name].count), _COUNT_END)
+
+
+def _peak(metrics: Mapping[str, int | float]) -> Iterator[str]:
+    if "peak" in metrics:
+        yield _row(f"📈 {METRICS['peak'].title}:", _size(metrics["peak"]), _SIZE_END - 1)
+
+
+def _resources(metrics: Mapping[str, int | float]) -> Iterator[str]:
+    for mark, name in (("🧵", "threads"), ("📂", "open_files")):
+        if name in metrics:
+            yield _row(f"{mark} {METRICS[name].title}:", f"{metrics[name]:.0f}", _COUNT_END - 1)
+
+
+def _gauges(gauges: Mapping[str, Gauge]) -> Iterator[str]:
+    if gauges:
+        yield "📏 Gauges:"
+    for name, gauge in gauges.items():
+        of = "" if gauge.capacity is None else f" / {gauge.capacity:,.10g}"
+        yield _row(f"   {_one_line(name)}:", f"{gauge.value:,.10g}", _COUNT_END) + of
+
+
+def _large_objects(snapshot: Snapshot, threshold: int) -> Iterator[str]:
+    large = () if snapshot.census is None else snapshot.census.large
+    if large:
+        yield f"📦 Large Objects (>= {_round_size(threshold)}):"
+    for item in large:
+        yield _large_row(item)
+
+
+def _large_row(item: LargeObject) -> str:
+    words = [item.type]
+    if item.shape is not None:
+        words.append("(" + ", ".join(map(str, item.shape)) + ("," * (len(item.shape) == 1)) + ")")
+    if item.dtype is not None:
+        words.append(item.dtype)
+    if item.device is not None:
+        words.append(f"on {item.device}")
+    retains = "" if item.retained_bytes is None else f", retains {_size(item.retained_bytes)}"
+    held = "" if item.held_by is None else f"  <- held by {_one_line(item.held_by)}"
+    return f"   {_one_line(' '.join(words))}:  {_size(item.bytes)}{retains}{held}"
+
+
+def _trend_row(row: TrendRow, decimals: int) -> str:
+    ram = _row(_one_line(row.label), f"{row.rss / GB:.{decimals}f}", _TREND_END)
+    return f"{ram} {_change(row.change):>11}" if row.change is not None else f"{ram}     baseline"
+
+
+def _ram_usage(growth: Growth) -> Iterator[str]:
+    before, after = growth.rss_before, growth.rss_after
+    if before is None and after is None:
+        return
+    yield ""
+    yield "RAM Usage:"
+    if before is not None:
+        yield _row("   Baseline:", _size(before), 25)
+    if after is not None:
+        yield _row("   Current:", _size(after), 25)
+    if before is not None and after is not None:
+        share = f" ({(after - before) / before:+.1%})" if before else ""
+        yield _row("   Growth:", _change(after - before), 25) + share
+
+
+def _count_changes(counts: Sequence[CountChange]) -> Iterator[str]:
+    if not counts:
+        return
+    yield ""
+    yield "Object Count Changes:"
+    names = short_names([change.type for change in counts])
+    width = max(18, *(len(name) for name in names.values()))
+    for change in counts:
+        numbers = f"{change.before:>6} → {change.after:>6} ({change.after - change.before:+d})"
+        yield f"   {_one_line(names[change.type]):<{width}} : {numbers}"
+
+
+def _row(name: str, value: str, column: int) -> str:
+    """Right-align ``value`` so that it ends at ``column``, one space from the name at least."""
+    return f"{name} {value:>{max(0, column - len(name) - 1)}}"
+
+
+def _size(size: float) -> str:
+    """Two decimals of GB, or of MB and kB below 1 GB, where GB would hide the changes."""
+    for unit, scale in (("GB", GB), ("MB", MB), ("kB", 1000)):
+        if abs(size) >= scale:
+            return f"{size / scale:.2f} {unit}"
+    return f"{size:.0f} B"
+
+
+def _change(size: float) -> str:
+    return ("+" if size >= 0 else "") + _size(size)
+
+
+def _round_size(size: int) -> str:
+    """A threshold as the user wrote it: ``50 MB``."""
+    return _size(size).replace(".00 ", " ")
+
+
+def _class_name(qualified: str) -> str:
+    """``pkg.mod.f.<locals>.Env`` is printed as ``Env``; a subscript keeps its dots."""
+    head, bracket, rest = qualified.partition("[")
+    return head.rsplit(".", 1)[-1] + bracket + rest
+
+
+def _one_line(text: str) -> str:
+    return clean(text).strip()
