@@ -1,0 +1,104 @@
+"""A census: what lives on the heap, counted and sized by type."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from leakguard.capture.heap.classes import derives, qualified_name
+from leakguard.capture.heap.frameworks import Frameworks, loaded
+from leakguard.capture.heap.result import HeapCensus
+from leakguard.capture.heap.storage import Ledger, Piece
+from leakguard.capture.heap.tally import ClassCount, Tally
+from leakguard.model.census import Census, LargeObject, TypeCount
+
+Walk = Callable[[Frameworks, int], Tally]
+_OURS = "leakguard."
+
+
+def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) -> HeapCensus:
+    """Walk the heap once and reduce it to numbers and names.
+
+    ``watch`` maps the names wanted in the result to classes; ``large`` is in bytes. The collector
+    is held back meanwhile, so that the walk itself does not change what it counts.
+    """
+    start = time.perf_counter()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        frameworks = loaded()
+        tally = walk(frameworks, large)
+        ledger = Ledger(tally.arrays, tally.tensors, frameworks)
+        return HeapCensus(
+            census=_census(tally, ledger, frameworks, large),
+            watched=_watched(tally.classes, watch),
+            python_bytes=sum(entry.bytes for entry in tally.classes),
+            seconds=time.perf_counter() - start,
+            engine=engine,
+        )
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _census(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> Census:
+    types = _types(tally.classes, ledger)
+    return Census(
+        types=types,
+        objects=sum(entry.live for entry in tally.classes),
+        bytes=sum(entry.bytes or 0 for entry in types.values()),
+        arrays=ledger.arrays.total() if frameworks.numpy else None,
+        mapped=ledger.mapped.total() if frameworks.numpy else None,
+        tensors={device: group.total() for device, group in sorted(ledger.tensors.items())},
+        large=tuple(_large(tally, ledger, frameworks, large)),
+    )
+
+
+def _types(classes: Iterable[ClassCount], ledger: Ledger) -> dict[str, TypeCount]:
+    counts: defaultdict[str, int] = defaultdict(int)
+    sizes: defaultdict[str, int] = defaultdict(int)
+    for entry in classes:
+        name = qualified_name(entry.cls)
+        counts[name] += entry.live
+        sizes[name] += entry.bytes
+    for piece in ledger.in_memory():
+        sizes[qualified_name(type(piece.owner))] += piece.buffer.bytes
+    return {
+        name: TypeCount(count, sizes[name])
+        for name, count in counts.items()
+        if not name.startswith(_OURS)
+    }
+
+
+def _watched(classes: Iterable[ClassCount], watch: Mapping[str, type]) -> dict[str, int]:
+    if not watch:
+        return {}
+    counted = list(classes)
+    return {
+        name: sum(entry.live for entry in counted if derives(entry.cls, wanted))
+        for name, wanted in watch.items()
+    }
+
+
+def _large(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> list[LargeObject]:
+    found = [LargeObject(qualified_name(cls), size) for cls, size in tally.large]
+    found += [
+        _described(piece, frameworks)
+        for group in ledger.groups()
+        for piece in group.pieces.values()
+        if piece.buffer.bytes >= large
+    ]
+    return sorted(found, key=lambda entry: (-entry.bytes, entry.type))
+
+
+def _described(piece: Piece, frameworks: Frameworks) -> LargeObject:
+    shape, dtype = frameworks.describe(piece.owner)
+    return LargeObject(
+        type=qualified_name(type(piece.owner)),
+        bytes=piece.buffer.bytes,
+        shape=shape,
+        dtype=dtype,
+        device=piece.buffer.device,
+    )

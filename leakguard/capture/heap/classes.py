@@ -1,0 +1,84 @@
+"""Reading classes without running their code: metaclasses may override every attribute access."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import MethodDescriptorType
+from typing import Any
+
+_NAMESPACE = type.__dict__["__dict__"].__get__
+_MRO = type.__dict__["__mro__"].__get__
+_MODULE = type.__dict__["__module__"].__get__
+_QUALNAME = type.__dict__["__qualname__"].__get__
+_FLAGS = type.__dict__["__flags__"].__get__
+_BASIC_SIZE = type.__dict__["__basicsize__"].__get__
+_ITEM_SIZE = type.__dict__["__itemsize__"].__get__
+
+HEAP_TYPE = 1 << 9
+HAS_GC = 1 << 14
+MANAGED_DICT = 1 << 4 if sys.version_info >= (3, 11) else 0
+PRE_HEADER = MANAGED_DICT | (1 << 3 if sys.version_info >= (3, 12) else 0)
+
+
+def namespace(cls: type) -> Mapping[str, Any]:
+    """Return the class's own namespace (not its bases')."""
+    return _NAMESPACE(cls)  # type: ignore[no-any-return]
+
+
+def lineage(cls: type) -> tuple[type, ...]:
+    """Return the method resolution order; only the class itself while it is half made."""
+    return _MRO(cls) or (cls,)
+
+
+def flags(cls: type) -> int:
+    """Return the type flags (``Py_TPFLAGS_*``)."""
+    return _FLAGS(cls)  # type: ignore[no-any-return]
+
+
+def basic_size(cls: type) -> int:
+    """Return the fixed part of an instance in bytes, without collector and dict headers."""
+    return _BASIC_SIZE(cls)  # type: ignore[no-any-return]
+
+
+def item_size(cls: type) -> int:
+    """Return the bytes of one item of a variable-size instance; 0 for fixed-size ones."""
+    return _ITEM_SIZE(cls)  # type: ignore[no-any-return]
+
+
+def module_of(cls: type) -> str:
+    """Return the name of the module that made the class; empty when it does not tell."""
+    try:
+        module = _MODULE(cls)
+    except AttributeError:
+        return ""
+    return module if type(module) is str else ""
+
+
+def qualified_name(cls: type) -> str:
+    """Return ``module.qualname``; builtins bare."""
+    module, name = module_of(cls), _QUALNAME(cls)
+    return name if module in ("builtins", "") else f"{module}.{name}"
+
+
+def derives(cls: type, base: type | None) -> bool:
+    """Tell whether ``base`` is in the lineage, by identity; metaclass hooks are not asked."""
+    return base is not None and any(parent is base for parent in lineage(cls))
+
+
+def from_standard_library(cls: type) -> bool:
+    """Tell whether the class claims a standard library module as its home."""
+    return module_of(cls).partition(".")[0] in sys.stdlib_module_names
+
+
+def size_method(cls: type) -> Callable[[object], int]:
+    """Return the nearest ``__sizeof__`` in the lineage that is C code of the interpreter's own."""
+    for parent in lineage(cls):
+        found = namespace(parent).get("__sizeof__")
+        if (
+            type(found) is MethodDescriptorType
+            and found.__objclass__ is parent
+            and from_standard_library(parent)
+        ):
+            return found
+    return object.__sizeof__

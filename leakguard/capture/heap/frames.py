@@ -1,0 +1,77 @@
+"""The local variables of running frames, which the garbage collector does not show.
+
+Reading ``frame.f_locals`` up to Python 3.12 fills a dict that stays with the frame and keeps every
+local alive after its ``del``. The dict is emptied again here, unless somebody else holds it (a
+program that called ``locals()``) or a trace function may write it back into the frame.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+_OPTIMIZED = 0x1  # CO_OPTIMIZED: locals live in slots, not in a namespace of their own
+_OWN_PACKAGE = __name__.partition(".")[0]
+_RETAINS = sys.version_info < (3, 13)
+
+
+def running_frames() -> Iterator[tuple[int, FrameType]]:
+    """Yield (thread id, frame) for the stacks of all threads, innermost first, ours left out."""
+    for thread, top in sys._current_frames().items():
+        frame: FrameType | None = top
+        while frame is not None:
+            if not _is_ours(frame):
+                yield thread, frame
+            frame = frame.f_back
+
+
+def local_variables(frame: FrameType) -> dict[str, object]:
+    """Return a copy of a frame's locals by name, leaving nothing behind in the frame.
+
+    Module and class bodies give an empty dict: their names live in a namespace that is found
+    elsewhere.
+    """
+    if not frame.f_code.co_flags & _OPTIMIZED:
+        return {}
+    kept = frame.f_locals
+    found = dict(kept)
+    if _RETAINS and type(kept) is dict and _may_empty(frame, kept):
+        kept.clear()
+    return found
+
+
+def function_name(frame: FrameType) -> str:
+    """Return the qualified name of the function a frame runs."""
+    code = frame.f_code
+    return getattr(code, "co_qualname", code.co_name)
+
+
+def _may_empty(frame: FrameType, kept: dict[str, object]) -> bool:
+    traced = sys.gettrace() is not None or frame.f_trace is not None
+    if traced or getattr(threading, "_trace_hook", None) is not None:
+        return False
+    return _references(kept) <= _UNSHARED
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__")
+    return type(name) is str and name.partition(".")[0] == _OWN_PACKAGE
+
+
+def _references(kept: dict[str, object]) -> int:
+    return sys.getrefcount(kept)
+
+
+def _unshared() -> int:
+    """Count the references of a locals dict that nobody but its frame and a reader holds."""
+
+    def reader(kept: dict[str, object]) -> int:
+        return _references(kept)
+
+    kept = sys._getframe().f_locals
+    return reader(kept)
+
+
+_UNSHARED = _unshared()

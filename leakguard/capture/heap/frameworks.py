@@ -1,0 +1,185 @@
+"""numpy and torch as the watched program loaded them; nothing here imports either.
+
+Objects are recognised by the lineage of their type and read through the descriptors of the
+framework's own base class, so that attributes of subclasses are never looked up.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from leakguard.capture.heap.classes import derives, namespace
+
+Read = Callable[[Any], Any]
+
+
+class Buffer(NamedTuple):
+    """Memory behind an array or tensor: where it starts, how long it is, on which device."""
+
+    device: str
+    start: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numpy:
+    """The parts of ``numpy.ndarray`` that are read."""
+
+    kind: type
+    base: Read
+    bytes: Read
+    interface: Read
+    shape: Read
+    dtype: Read
+    flat: Read
+
+    def buffer(self, array: Any) -> Buffer:
+        """Return the extent an array spans; strided and broadcast views span what they touch."""
+        description = self.interface(array)
+        start = description["data"][0]
+        strides = description.get("strides")
+        if strides is None:
+            return Buffer("cpu", start, self.bytes(array))
+        return _strided(start, self.shape(array), strides, int(self.dtype(array).itemsize))
+
+    def holds_objects(self, array: Any) -> bool:
+        """Tell whether the elements are references to Python objects."""
+        return bool(self.dtype(array).hasobject)
+
+
+def _strided(start: int, shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> Buffer:
+    if 0 in shape:
+        return Buffer("cpu", start, 0)
+    steps = [(count - 1) * stride for count, stride in zip(shape, strides, strict=True)]
+    low = start + sum(step for step in steps if step < 0)
+    return Buffer("cpu", low, sum(map(abs, steps)) + item)
+
+
+@dataclass(frozen=True, slots=True)
+class Torch:
+    """The parts of ``torch.Tensor`` and its storage that are read."""
+
+    kind: type
+    storage: Read
+    storage_start: Read
+    storage_bytes: Read
+    storage_device: Read
+    shape: Read
+    dtype: Read
+    is_leaf: Read
+    grad: Read
+    grad_fn: Read
+    is_sparse: Read
+    indices: Read
+    values: Read
+    without_user_code: Callable[[], Any]
+
+    def buffers(self, tensor: Any) -> tuple[Buffer, ...]:
+        """Return the storages behind a tensor; none for meta, fake and storage-less tensors."""
+        try:
+            if self.is_sparse(tensor):
+                parts = [self.indices(tensor), self.values(tensor)]
+            else:
+                parts = [tensor]
+            buffers = tuple(map(self._buffer, parts))
+        except Exception:  # a wrapper of another framework: its bytes are not known
+            return ()
+        return tuple(buffer for buffer in buffers if buffer.start)
+
+    def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
+        """Return the storages of a leaf's ``.grad``, which may have no Python object at all."""
+        try:
+            gradient = self.grad(tensor) if self.is_leaf(tensor) else None
+        except Exception:  # as above
+            return ()
+        return () if gradient is None else self.buffers(gradient)
+
+    def _buffer(self, tensor: Any) -> Buffer:
+        storage = self.storage(tensor)
+        device = str(self.storage_device(storage))
+        if device == "meta":
+            return Buffer(device, 0, 0)
+        return Buffer(device, self.storage_start(storage), self.storage_bytes(storage))
+
+
+@dataclass(frozen=True, slots=True)
+class Frameworks:
+    """What of numpy and torch the watched program has loaded."""
+
+    numpy: Numpy | None
+    torch: Torch | None
+
+    def describe(self, thing: Any) -> tuple[tuple[int, ...] | None, str | None]:
+        """Return (shape, dtype) of an array or tensor; None for what it does not tell."""
+        for framework in (self.numpy, self.torch):
+            if framework is not None and derives(type(thing), framework.kind):
+                with self.quiet():
+                    try:
+                        return tuple(framework.shape(thing)), str(framework.dtype(thing))
+                    except Exception:  # a wrapper that keeps its shape to itself
+                        return None, None
+        return None, None
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Keep ``__torch_function__`` of tensor subclasses and modes from running inside."""
+        if self.torch is None:
+            yield
+            return
+        with self.torch.without_user_code():
+            yield
+
+
+def loaded() -> Frameworks:
+    """Look into ``sys.modules`` for numpy and torch; a half imported one counts as absent."""
+    return Frameworks(_attempt(_numpy, "numpy"), _attempt(_torch, "torch"))
+
+
+def _attempt(read: Callable[[Any], Any], name: str) -> Any:
+    module = sys.modules.get(name)
+    if module is None:
+        return None
+    try:
+        return read(vars(module))
+    except (KeyError, AttributeError, TypeError):
+        return None
+
+
+def _numpy(module: dict[str, Any]) -> Numpy:
+    array = module["ndarray"]
+    names = namespace(array)
+    return Numpy(
+        kind=array,
+        base=names["base"].__get__,
+        bytes=names["nbytes"].__get__,
+        interface=names["__array_interface__"].__get__,
+        shape=names["shape"].__get__,
+        dtype=names["dtype"].__get__,
+        flat=names["flat"].__get__,
+    )
+
+
+def _torch(module: dict[str, Any]) -> Torch:
+    internals = vars(module["_C"])
+    tensor = namespace(internals["TensorBase"])
+    storage = namespace(internals["StorageBase"])
+    return Torch(
+        kind=internals["TensorBase"],
+        storage=tensor["untyped_storage"],
+        storage_start=storage["data_ptr"],
+        storage_bytes=storage["nbytes"],
+        storage_device=storage["device"].__get__,
+        shape=tensor["shape"].__get__,
+        dtype=tensor["dtype"].__get__,
+        is_leaf=tensor["is_leaf"].__get__,
+        grad=tensor["grad"].__get__,
+        grad_fn=tensor["grad_fn"].__get__,
+        is_sparse=tensor["is_sparse"].__get__,
+        indices=tensor["_indices"],
+        values=tensor["_values"],
+        without_user_code=internals["DisableTorchFunction"],
+    )

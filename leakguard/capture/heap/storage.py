@@ -1,0 +1,128 @@
+"""Unique memory behind arrays and tensors: every byte once, whoever shares it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from leakguard.capture.heap.classes import derives, qualified_name
+from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy
+from leakguard.model.census import Storage
+
+_OBJECT_BEHIND = memoryview.__dict__["obj"].__get__
+# Their memory is part of their own size, so an array over it adds nothing.
+_SIZED_OWNERS = frozenset({"bytes", "bytearray", "array.array", "memoryview"})
+
+
+class Piece(NamedTuple):
+    """Memory that nobody else was charged for, with an object that stands for it."""
+
+    owner: Any
+    buffer: Buffer
+
+
+class Ledger:
+    """Unique memory of one walk; it holds user objects and must not outlive the public call."""
+
+    def __init__(self, arrays: Iterable[Any], tensors: Iterable[Any], frameworks: Frameworks):
+        self._frameworks = frameworks
+        self.arrays = _Group()
+        self.mapped = _Group()
+        self.tensors: dict[str, _Group] = {}
+        if frameworks.numpy is not None:
+            self._add_arrays(arrays, frameworks.numpy)
+        if frameworks.torch is not None:
+            with frameworks.quiet():
+                self._add_tensors(tensors)
+
+    def groups(self) -> list[_Group]:
+        """Return the groups of pieces: arrays, mapped files, and tensors by device."""
+        return [self.arrays, self.mapped, *self.tensors.values()]
+
+    def in_memory(self) -> Iterator[Piece]:
+        """Yield the pieces that are not backed by a file."""
+        for group in (self.arrays, *self.tensors.values()):
+            yield from group.pieces.values()
+
+    def _add_arrays(self, arrays: Iterable[Any], numpy: Numpy) -> None:
+        foreign: list[Piece] = []
+        for array in arrays:
+            owner = numpy.base(array)
+            if owner is None:
+                self.arrays.objects += 1
+                self.arrays.add(array, numpy.buffer(array))
+                continue
+            root, owner = _owner(array, owner, numpy)
+            kind = "" if owner is None else qualified_name(type(owner))
+            group = self.mapped if kind == "mmap.mmap" else self.arrays
+            group.objects += 1
+            if group is self.mapped:
+                group.add(root, numpy.buffer(root))
+            elif owner is not None and not self._is_accounted(owner, kind):
+                foreign.append(Piece(root, numpy.buffer(root)))
+        for piece in foreign:
+            self.arrays.add_unless_inside(piece, self.arrays)
+
+    def _is_accounted(self, owner: Any, kind: str) -> bool:
+        torch = self._frameworks.torch
+        return kind in _SIZED_OWNERS or derives(type(owner), torch.kind if torch else None)
+
+    def _add_tensors(self, tensors: Iterable[Any]) -> None:
+        torch = self._frameworks.torch
+        assert torch is not None
+        for tensor in tensors:
+            buffers = torch.buffers(tensor)
+            device = buffers[0].device if buffers else "none"
+            self._device(device).objects += 1
+            for buffer in (*buffers, *torch.gradient_buffers(tensor)):
+                self._device(buffer.device).add_unless_inside(Piece(tensor, buffer), self.arrays)
+
+    def _device(self, name: str) -> _Group:
+        return self.tensors.setdefault(name, _Group())
+
+
+class _Group:
+    """Pieces of one kind by where they start."""
+
+    def __init__(self) -> None:
+        self.objects = 0
+        self.pieces: dict[int, Piece] = {}
+        self._starts: list[int] | None = None
+
+    def add(self, owner: Any, buffer: Buffer) -> None:
+        known = self.pieces.get(buffer.start)
+        if known is None or known.buffer.bytes < buffer.bytes:
+            self.pieces[buffer.start] = Piece(owner, buffer)
+
+    def add_unless_inside(self, piece: Piece, group: _Group) -> None:
+        """Add memory that another group may own already, wholly or from the same start."""
+        known = self.pieces.get(piece.buffer.start)
+        if known is not None and known.buffer.bytes >= piece.buffer.bytes:
+            return
+        if piece.buffer.device != "cpu" or not group.covers(piece.buffer):
+            self.add(*piece)
+
+    def covers(self, buffer: Buffer) -> bool:
+        """Tell whether a buffer lies within one piece known at the first ask."""
+        if self._starts is None:
+            self._starts = sorted(self.pieces)
+        position = bisect_right(self._starts, buffer.start) - 1
+        if position < 0:
+            return False
+        found = self.pieces[self._starts[position]].buffer
+        return buffer.start + buffer.bytes <= found.start + found.bytes
+
+    def total(self) -> Storage:
+        """Sum up; pieces without bytes are no storage."""
+        sizes = [piece.buffer.bytes for piece in self.pieces.values() if piece.buffer.bytes]
+        return Storage(self.objects, len(sizes), sum(sizes))
+
+
+def _owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:
+    """Follow bases to (outermost array, what owns its memory); None when it owns it itself."""
+    while base is not None and derives(type(base), numpy.kind):
+        array, base = base, numpy.base(base)
+    while type(base) is memoryview:
+        base = _OBJECT_BEHIND(base)
+    return array, base

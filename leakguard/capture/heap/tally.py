@@ -1,0 +1,26 @@
+"""What either walk hands over: counts by exact class, and the objects that need an adapter."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class ClassCount(NamedTuple):
+    """Instances of exactly one class and the sum of their own sizes in bytes."""
+
+    cls: type
+    live: int
+    bytes: int
+
+
+class Tally(NamedTuple):
+    """One walk's result; it holds user objects and must not outlive the public call.
+
+    ``large`` lists (class, bytes) of single objects at or above the asked size, arrays and tensors
+    aside: their memory is known only to the storage adapters.
+    """
+
+    classes: list[ClassCount]
+    arrays: list[Any]
+    tensors: list[Any]
+    large: list[tuple[type, int]]
