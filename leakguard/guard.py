@@ -1,13 +1,10 @@
-"""LeakGuard watches a loop: it records what every phase leaves behind and says what leaks."""
+"""LeakGuard, the public face: what a user says to it and asks of it."""
 
 from __future__ import annotations
 
 import os
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -16,18 +13,17 @@ from leakguard import current
 from leakguard.capture.expectation import Promises
 from leakguard.capture.governor import Governor
 from leakguard.capture.peak import PeakMeter
-from leakguard.capture.probe import Unavailable
 from leakguard.capture.recorder import Recorder
 from leakguard.capture.run_facts import run_facts
-from leakguard.capture.type_counts import TypeCounts
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import StillAlive, UsageError
 from leakguard.journal import Journal
 from leakguard.log_sink import Log, log_sink
-from leakguard.model import Cost, Expectation, Report, Run, Snapshot
+from leakguard.model import Expectation, Report, Run
+from leakguard.model.snapshot import Moment
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
-from leakguard.round import Round
+from leakguard.watcher import Watcher
 
 T = TypeVar("T")
 
@@ -93,38 +89,28 @@ class LeakGuard:
         self._clock = clock
         self._max_overhead = max_overhead
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
-        self._recorder = Recorder(Watchlist(watch), self._gauges, parse_size(large_object))
+        self._recorder = Recorder(
+            Watchlist(watch), self._gauges, parse_size(large_object), peaks=_peaks
+        )
         self._promises = Promises()
-        self._lock = threading.RLock()
-        self._problems: dict[str, str] = {}
-        self._round = Round()
-        self._rounds = 0
-        self._journal: Journal | None = None
-        self._pid = 0
+        self._watcher: Watcher | None = None
 
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> LeakGuard:
-        """Open the run and become the active guard; harmless when it is already."""
-        if self._journal is not None:
-            return self
-        info = run_facts(
-            self._name, self._recorder.large_object, self._max_overhead, self._ignore
-        )
-        self._journal = Journal(info, self._out, self._sink, self._log_every)
-        self._governor = Governor(self._max_overhead, self._clock)
-        self._began = self._clock()
-        self._pid = os.getpid()
-        current.activate(self)
-        self._safely(self._record, Snapshot(0, "Run started"), deep=True)
+        """Open the run and become the active guard; harmless when it is already.
+
+        Raises:
+            UsageError: the run file cannot be written.
+        """
+        self._started()
         return self
 
     def stop(self) -> None:
         """End the run: stop being active, close the file, and write the report to the log."""
-        if self._journal is None or self._closed:
-            return
-        current.deactivate(self)
-        self._safely(self._journal.finish)
+        if self._watcher is not None:
+            current.deactivate(self)
+            self._watcher.safely(self._watcher.journal.finish)
 
     def __enter__(self) -> LeakGuard:
         return self.start()
@@ -148,27 +134,23 @@ class LeakGuard:
 
         Integers keep their own number; anything else is counted from 1.
         """
-        self.start()
+        watcher = self._started()
         for index, item in enumerate(rounds):
             number = item if type(item) is int else index + 1
-            self._safely(self._begin_round, number)
+            watcher.safely(watcher.begin_round, number)
             try:
                 yield item
             finally:
-                self._safely(self._end_round)
+                watcher.safely(watcher.end_round)
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""
-        self.start()
+        watcher = self._started()
         text = f"{label} (baseline)" if baseline and "baseline" not in label.lower() else label
-        moment = "baseline" if baseline else "mark"
-        self._safely(
-            self._record, Snapshot(0, text, moment, generation=self._round.number), deep=True
-        )
+        moment: Moment = "baseline" if baseline else "mark"
+        watcher.safely(watcher.mark, text, moment)
 
-    def gauge(
-        self, name: str, value: Callable[[], float], capacity: float | None = None
-    ) -> None:
+    def gauge(self, name: str, value: Callable[[], float], capacity: float | None = None) -> None:
         """Report a number of your own with every snapshot.
 
         With a ``capacity``, growth that follows the gauge is filling, not leaking.
@@ -180,8 +162,8 @@ class LeakGuard:
 
         Only weak references are kept. What is still alive after a collection is a finding.
         """
-        self.start()
-        self._safely(self._promise, target, why)
+        watcher = self._started()
+        watcher.safely(self._promise, target, why)
 
     def assert_freed(self) -> None:
         """Judge what ``expect_freed`` was told so far, now.
@@ -198,7 +180,7 @@ class LeakGuard:
     @property
     def run(self) -> Run:
         """The run so far, as values."""
-        return self.start()._open_journal.run()
+        return self._started().journal.run()
 
     def report(self) -> Report:
         """Diagnose the run so far."""
@@ -206,151 +188,32 @@ class LeakGuard:
 
         return diagnose(self.run)
 
-    # -- recording ------------------------------------------------------------------------------
+    # -- inside ---------------------------------------------------------------------------------
 
-    @property
-    def _open_journal(self) -> Journal:
-        assert self._journal is not None
-        return self._journal
+    def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
+        """Begin a phase and return what ends it; ``phase`` calls this."""
+        return self._started().enter_phase(name)
 
-    @property
-    def _closed(self) -> bool:
-        return self._journal is not None and self._journal.finished
-
-    @property
-    def _watching(self) -> bool:
-        """False after the run, and in a forked child: its file belongs to the parent."""
-        return self._journal is not None and not self._closed and os.getpid() == self._pid
-
-    def _safely(self, action: Callable[..., None], *args: object, **kwargs: object) -> None:
-        """Run ``action``; the watched program never fails because of the guard."""
-        if self._journal is not None and not self._watching:
-            return
-        try:
-            with self._lock:
-                action(*args, **kwargs)
-        except Exception as error:
-            self._problems["guard"] = f"{type(error).__name__}: {error}"
-
-    def _begin_round(self, number: int) -> None:
-        deep = self._governor.due()
-        self._round = Round(self._rounds, number, deep, self._round.counts())
-        self._rounds += 1
-        self._round_reading = self._recorder.read().metrics
-        self._round_ticket = _peaks.start()
-        self._round_began = self._clock()
-        self._round_cost = self._governor.spent
-
-    def _end_round(self) -> None:
-        round_ = self._round
-        snapshot = Snapshot(
-            0,
-            f"Gen {round_.number}: End of generation",
-            "generation",
-            generation=round_.number,
-            metrics=self._peak(self._round_ticket),
-            entry=self._round_reading,
-            phases=round_.totals(),
-            expectations=self._promises.judge(),
-        )
-        self._record(snapshot, deep=round_.deep)
-        if round_.deep:
-            self._governor.looked(self._governor.spent - self._round_cost)
-        self._round = Round(previous=round_.counts())
-
-    def _enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
-        """Begin a phase; return what ends it, or None when it is not to be measured."""
-        outer = current.open_phases()
-        if name in outer or not self.start()._watching:
-            return None
-        current.set_open_phases((*outer, name))
-        visit = _PhaseVisit(self, "/".join((*outer, name)), outer)
-        self._safely(visit.begin)
-        return visit.end
+    def _started(self) -> Watcher:
+        if self._watcher is None:
+            info = run_facts(
+                self._name, self._recorder.large_object, self._max_overhead, self._ignore
+            )
+            self._watcher = Watcher(
+                Journal(info, self._out, self._sink, self._log_every),
+                self._recorder,
+                Governor(self._max_overhead, self._clock),
+                self._promises,
+                self._clock,
+            )
+            current.activate(self)
+            self._watcher.safely(self._watcher.mark, "Run started", "mark")
+        return self._watcher
 
     def _promise(self, target: object, why: str) -> None:
         problem = self._promises.add(target, why)
         if problem is not None:
-            self._problems["expect_freed"] = problem
-
-    def _peak(self, ticket: int) -> dict[str, int | float]:
-        try:
-            return {"peak": _peaks.stop(ticket)}
-        except Unavailable as reason:
-            self._problems["peak"] = str(reason)
-            return {}
-
-    def _record(self, snapshot: Snapshot, *, deep: bool, before: TypeCounts | None = None) -> None:
-        began = self._clock()
-        journal = self._open_journal
-        problems, self._problems = self._problems, {}
-        filled = self._recorder.fill(
-            replace(
-                snapshot,
-                serial=journal.next_serial,
-                seconds=began - self._began,
-                unavailable=problems,
-            ),
-            deep=deep,
-            before=before,
-        )
-        cost = self._clock() - began
-        self._governor.charge(cost)
-        journal.add(replace(filled, cost=Cost(cost, int(deep))), self._round.index)
-        if deep:
-            self._recorder.settle()
-
-
-class _PhaseVisit:
-    """One run of one phase, from its entry to its end."""
-
-    def __init__(self, guard: LeakGuard, name: str, outer: tuple[str, ...]) -> None:
-        self._guard = guard
-        self._name = name
-        self._outer = outer
-        self._entry: Mapping[str, int | float] = {}
-        self._ticket: int | None = None
-        self._counts: TypeCounts | None = None
-        self._round = guard._round
-        self._writes, self._deep = self._round.enter(name)
-
-    def begin(self) -> None:
-        guard = self._guard
-        began = guard._clock()
-        if self._deep:
-            self._counts = guard._recorder.counts()
-        self._ticket = _peaks.start()
-        self._entry = guard._recorder.read().metrics
-        self._began = guard._clock()
-        guard._governor.charge(self._began - began)
-
-    def end(self, error: BaseException | None) -> None:
-        current.set_open_phases(self._outer)
-        self._guard._safely(self._record, error)
-
-    def _record(self, error: BaseException | None) -> None:
-        if self._ticket is None:
-            return
-        guard = self._guard
-        seconds = guard._clock() - self._began
-        after = guard._recorder.read().metrics
-        self._round.leave(self._name, seconds, self._entry, after)
-        peak = guard._peak(self._ticket)
-        if not self._writes:
-            return
-        number = self._round.number
-        label = self._name if number is None else f"Gen {number}: After {self._name}"
-        snapshot = Snapshot(
-            0,
-            label,
-            "phase",
-            self._name,
-            number,
-            metrics={**after, **peak},
-            entry=self._entry,
-            extra={} if error is None else {"Ended by": (type(error).__name__,)},
-        )
-        guard._record(snapshot, deep=self._deep, before=self._counts)
+            self._started().problems["expect_freed"] = problem
 
 
 def expect_freed(target: object, why: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import TextIO
@@ -21,10 +22,10 @@ def log_sink(log: Log | None) -> Callable[[str], object] | None:
         return None
     if isinstance(log, logging.Logger):
         return lambda block: log.info("\n%s", block)
-    if hasattr(log, "write"):
-        return lambda block: _write(log, block)
     if callable(log):
         return log
+    if hasattr(log, "write"):
+        return functools.partial(_write, log)
     raise UsageError(f"log= takes a stream, a logger or a function, not {type(log).__name__}")
 
 

@@ -34,7 +34,7 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
 
     def __enter__(self) -> phase:
         guard = self._guard or active_guard()
-        self._exits.append(guard._enter_phase(self.name) if guard else None)
+        self._exits.append(guard.enter_phase(self.name) if guard else None)
         return self
 
     def __exit__(
@@ -62,7 +62,9 @@ def _wrapper_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return _wrap_function
 
 
-def _wrap_function(function: Callable[..., Any], name: str, guard: LeakGuard | None) -> Callable[..., Any]:
+def _wrap_function(
+    function: Callable[..., Any], name: str, guard: LeakGuard | None
+) -> Callable[..., Any]:
     @functools.wraps(function)
     def in_phase(*args: Any, **kwargs: Any) -> Any:
         if guard is None and active_guard() is None:
@@ -73,7 +75,9 @@ def _wrap_function(function: Callable[..., Any], name: str, guard: LeakGuard | N
     return in_phase
 
 
-def _wrap_coroutine(function: Callable[..., Any], name: str, guard: LeakGuard | None) -> Callable[..., Any]:
+def _wrap_coroutine(
+    function: Callable[..., Any], name: str, guard: LeakGuard | None
+) -> Callable[..., Any]:
     @functools.wraps(function)
     async def in_phase(*args: Any, **kwargs: Any) -> Any:
         with phase(name, guard):
@@ -82,7 +86,9 @@ def _wrap_coroutine(function: Callable[..., Any], name: str, guard: LeakGuard | 
     return in_phase
 
 
-def _wrap_generator(function: Callable[..., Any], name: str, guard: LeakGuard | None) -> Callable[..., Any]:
+def _wrap_generator(
+    function: Callable[..., Any], name: str, guard: LeakGuard | None
+) -> Callable[..., Any]:
     @functools.wraps(function)
     def in_phase(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         body = function(*args, **kwargs)
@@ -106,7 +112,9 @@ def _wrap_generator(function: Callable[..., Any], name: str, guard: LeakGuard | 
     return in_phase
 
 
-def _wrap_async_generator(function: Callable[..., Any], name: str, guard: LeakGuard | None) -> Callable[..., Any]:
+def _wrap_async_generator(
+    function: Callable[..., Any], name: str, guard: LeakGuard | None
+) -> Callable[..., Any]:
     @functools.wraps(function)
     async def in_phase(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         body = function(*args, **kwargs)

@@ -67,3 +67,10 @@ class Round:
     def counts(self) -> dict[str, int]:
         """Return how often each phase was entered."""
         return {phase: tally.entered for phase, tally in self._tallies.items()}
+
+    def after(self) -> Round:
+        """Return the stretch between this round and the next, which still knows these counts."""
+        between = Round()
+        for phase, tally in self._tallies.items():
+            between._tallies[phase] = _Tally(entered=tally.entered)
+        return between

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from leakguard.capture.watchlist import qualified_name
 from leakguard.model import Expectation
@@ -60,9 +61,9 @@ def _judged(promise: _Promise) -> Expectation:
 
 def _members(target: object) -> Iterator[object]:
     if type(target) in (list, tuple, set, frozenset):
-        yield from target  # type: ignore[attr-defined]
+        yield from cast("Iterable[object]", target)
     elif type(target) is dict:
-        yield from target.values()
+        yield from cast("dict[object, object]", target).values()
     else:
         yield target
 

@@ -7,8 +7,10 @@ each reset first folds the mark into all of them. Nested and concurrent phases s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+from collections.abc import Iterator
 
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.process import kilobytes, read_status
@@ -44,6 +46,17 @@ class PeakMeter:
         if self.unavailable is not None:
             raise Unavailable(self.unavailable)
         return peak
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave what the guard itself allocates inside the block out of every open phase."""
+        with self._lock:
+            self._fold()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._reset()
 
     def _fold(self) -> None:
         if self.unavailable is not None or not self._open:

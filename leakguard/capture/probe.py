@@ -9,7 +9,7 @@ Reading = Mapping[str, int | float]
 Probe = Callable[[], Reading]
 
 
-class Unavailable(Exception):  # noqa: N818 - a state of a probe, not a fault
+class Unavailable(Exception):
     """Raised by a probe that cannot know its number here; the text is the reason."""
 
 

@@ -10,12 +10,14 @@ from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, python_blocks
 from leakguard.capture.collector import collector_state
 from leakguard.capture.gpu import gpu_memory
+from leakguard.capture.heap import HeapCensus
+from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.capture.peak import PeakMeter
 from leakguard.capture.probe import Measurement, Probe, measure
 from leakguard.capture.process import process_memory
 from leakguard.capture.resources import child_processes, open_files
-from leakguard.capture.type_counts import TypeCounts
 from leakguard.capture.watchlist import Watchlist
-from leakguard.model import Census, Gauge, Snapshot, TypeCount, Watched
+from leakguard.model import Census, Gauge, TypeCount, Watched
 
 BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
     ("process", process_memory),
@@ -36,9 +38,21 @@ _QUIET_BYTES = 16_384
 Gauges = Mapping[str, "tuple[Callable[[], float], float | None]"]
 
 
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one look at the process saw; ``change`` is None unless the look had a beginning."""
+
+    metrics: dict[str, int | float]
+    unavailable: dict[str, str]
+    gauges: dict[str, Gauge]
+    census: Census | None = None
+    watched: dict[str, Watched] = field(default_factory=dict)
+    change: dict[str, TypeCount] | None = None
+
+
 @dataclass(slots=True)
 class Recorder:
-    """Fills Snapshots with what the process shows.
+    """Looks at the process: probes, gauges and the heap.
 
     The ``boundary`` probes run at every phase boundary, the ``deep`` ones only beside a census.
     """
@@ -48,39 +62,45 @@ class Recorder:
     large_object: int
     boundary: Sequence[tuple[str, Probe]] = BOUNDARY_PROBES
     deep: Sequence[tuple[str, Probe]] = DEEP_PROBES
+    peaks: PeakMeter = field(default_factory=PeakMeter)
     _first: dict[str, int] = field(default_factory=dict)
-    _last: TypeCounts = field(default_factory=lambda: TypeCounts({}))
+    _last: PackedCounts = field(default_factory=lambda: PackedCounts({}))
     _settled: tuple[int, int] | None = None
 
-    def read(self) -> Measurement:
+    def read(self) -> PackedMeasurement:
         """Read the scalars of a phase boundary."""
-        return measure(self.boundary)
+        return PackedMeasurement(measure(self.boundary))
 
-    def counts(self) -> TypeCounts:
+    def counts(self) -> PackedCounts:
         """Return the live objects by type, from the last census where nothing happened since."""
         if self._settled is None or not self._quiet_since(self._settled):
-            result = heap.census(self.watchlist.classes, self.large_object)
-            self._last = TypeCounts(result.census.types)
+            with self.peaks.paused():
+                result = heap.census(self.watchlist.classes, self.large_object)
+            self._last = PackedCounts(result.census.types)
         return self._last
 
-    def fill(
-        self, snapshot: Snapshot, *, deep: bool, before: TypeCounts | None = None
-    ) -> Snapshot:
-        """Return ``snapshot`` with what can be read now; the heap is walked only when ``deep``.
+    def observe(self, *, deep: bool, before: PackedCounts | None = None) -> Observation:
+        """Read everything now; the heap is walked only when ``deep``.
 
         ``before`` is what ``counts`` returned when the phase began.
         """
-        reading = measure((*self.boundary, *self.deep) if deep else self.boundary)
+        packed = PackedMeasurement(measure((*self.boundary, *self.deep) if deep else self.boundary))
+        result = self._walk() if deep else None
+        reading = packed.unpack()
         gauges = self._read_gauges(reading)
-        census, watched = self._read_heap(reading) if deep else (None, {})
-        return replace(
-            snapshot,
-            metrics={**reading.metrics, **snapshot.metrics},
-            gauges=gauges,
-            census=None if census is None else self._reduced(census),
-            change=None if census is None or before is None else before.change_to(census.types),
-            watched=watched,
-            unavailable={**snapshot.unavailable, **reading.unavailable},
+        if result is None:
+            return Observation(reading.metrics, reading.unavailable, gauges)
+        if isinstance(result, str):
+            reading.unavailable["census"] = result
+            return Observation(reading.metrics, reading.unavailable, gauges)
+        self._last = PackedCounts(result.census.types)
+        return Observation(
+            reading.metrics,
+            reading.unavailable,
+            gauges,
+            self._reduced(result.census),
+            self.watchlist.judge(result.watched),
+            None if before is None else before.change_to(result.census.types),
         )
 
     def settle(self) -> None:
@@ -102,14 +122,13 @@ class Recorder:
                 reading.unavailable[f"gauge {name}"] = f"{type(error).__name__}: {error}"
         return gauges
 
-    def _read_heap(self, reading: Measurement) -> tuple[Census | None, dict[str, Watched]]:
+    def _walk(self) -> HeapCensus | str:
+        """Return the census, or the reason why there is none."""
         try:
-            result = heap.census(self.watchlist.classes, self.large_object)
+            with self.peaks.paused():
+                return heap.census(self.watchlist.classes, self.large_object)
         except Exception as error:
-            reading.unavailable["census"] = f"{type(error).__name__}: {error}"
-            return None, {}
-        self._last = TypeCounts(result.census.types)
-        return result.census, self.watchlist.judge(result.watched)
+            return f"{type(error).__name__}: {error}"
 
     def _reduced(self, census: Census) -> Census:
         """Leave out small types that are as many as in the first census: most never change."""
@@ -118,11 +137,13 @@ class Recorder:
             return census
         gone = {name: TypeCount(0, 0) for name in self._first if name not in census.types}
         largest = sorted(census.types, key=lambda name: -(census.types[name].bytes or 0))
-        kept = {name: census.types[name] for name in largest[:_TOP_TYPES]}
-        for name, entry in census.types.items():
-            if self._first.get(name) != entry.count:
-                kept[name] = entry
-        return replace(census, types={**kept, **gone}, complete=False)
+        top = {name: census.types[name] for name in largest[:_TOP_TYPES]}
+        changed = {
+            name: entry
+            for name, entry in census.types.items()
+            if self._first.get(name) != entry.count
+        }
+        return replace(census, types={**top, **changed, **gone}, complete=False)
 
 
 def _allocation_counters() -> tuple[int, int]:

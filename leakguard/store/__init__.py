@@ -6,7 +6,7 @@ from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
-from leakguard.store import jsonl, textlog
+from leakguard.store import jsonl
 
 __all__ = ["load_runs"]
 
@@ -22,7 +22,11 @@ def load_runs(path: Path) -> list[Run]:
             return _load_folder(path)
         with path.open("rb") as file:
             start = file.read(len(jsonl.MAGIC))
-        return jsonl.read_runs(path) if start == jsonl.MAGIC else textlog.read_runs(path)
+        if start == jsonl.MAGIC:
+            return jsonl.read_runs(path)
+        from leakguard.store import textlog
+
+        return textlog.read_runs(path)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UnreadableRun(f"cannot read {path}: {reason}") from None

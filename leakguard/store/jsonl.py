@@ -68,8 +68,9 @@ def decode_snapshots(lines: Iterable[bytes]) -> list[Snapshot]:
 
 
 def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
-    info, snapshots, notes, finished = RunInfo(source="jsonl"), [], [], False
-    started = False
+    info, finished, started = RunInfo(source="jsonl"), False, False
+    snapshots: list[Snapshot] = []
+    notes: list[str] = []
     for number, raw in enumerate(lines, 1):
         if raw.isspace():
             continue
@@ -82,8 +83,8 @@ def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
             _check_version(line.schema, path)
             if started:
                 yield Run(info, tuple(snapshots), _bounded(notes), finished=finished)
-            info, snapshots, notes, finished = replace(line.run, source="jsonl"), [], [], False
-            started = True
+            info, finished, started = replace(line.run, source="jsonl"), False, True
+            snapshots, notes = [], []
         elif line.snapshot is not None:
             snapshots.append(line.snapshot)
         elif line.end is not None:

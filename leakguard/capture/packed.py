@@ -1,0 +1,52 @@
+"""The guard's own notes, packed into single bytes objects.
+
+Between the start and the end of a phase the guard has to remember a reading and maybe a census.
+As dicts and ints they would be counted by the next census as objects that the phase left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from leakguard.capture.probe import Measurement
+from leakguard.model import TypeCount
+
+_counts = msgspec.msgpack.Decoder(dict[str, tuple[int, int]])
+_measurement = msgspec.msgpack.Decoder(Measurement)
+
+
+class PackedMeasurement:
+    """A measurement at rest."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, measurement: Measurement) -> None:
+        self._packed = msgspec.msgpack.encode(measurement)
+
+    def unpack(self) -> Measurement:
+        """Return the measurement."""
+        return _measurement.decode(self._packed)
+
+
+class PackedCounts:
+    """Live objects by type at one moment."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, types: Mapping[str, TypeCount]) -> None:
+        counts = {name: (entry.count, entry.bytes or 0) for name, entry in types.items()}
+        self._packed = msgspec.msgpack.encode(counts)
+
+    def change_to(self, types: Mapping[str, TypeCount]) -> dict[str, TypeCount]:
+        """Return later minus earlier for each type that changed in number or bytes."""
+        before = _counts.decode(self._packed)
+        change = {}
+        for name in before.keys() | types.keys():
+            count, size = before.get(name, (0, 0))
+            later = types.get(name, TypeCount(0, 0))
+            difference = TypeCount(later.count - count, (later.bytes or 0) - size)
+            if difference.count or difference.bytes:
+                change[name] = difference
+        return change

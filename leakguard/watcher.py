@@ -1,0 +1,215 @@
+"""The recording half of a guard: rounds, phases and moments become snapshots."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from leakguard import current
+from leakguard.capture.expectation import Promises
+from leakguard.capture.governor import Governor
+from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.capture.probe import Unavailable
+from leakguard.capture.recorder import Recorder
+from leakguard.journal import Journal
+from leakguard.model import Cost, Snapshot
+from leakguard.model.snapshot import Moment
+from leakguard.round import Round
+
+
+@dataclass(slots=True)
+class _OpenRound:
+    """What was true when the running generation began."""
+
+    reading: PackedMeasurement
+    ticket: int
+    spent: float
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Turns what happens in a loop into snapshots in a journal.
+
+    Nothing in here raises into the watched program: what fails becomes a note in the next
+    snapshot. In a forked child it does nothing, since the file belongs to the parent.
+    """
+
+    journal: Journal
+    recorder: Recorder
+    governor: Governor
+    promises: Promises
+    clock: Callable[[], float]
+    problems: dict[str, str] = field(default_factory=dict)
+    round: Round = field(default_factory=Round)
+    _open: _OpenRound | None = None
+    _rounds: int = 0
+    _began: float = 0.0
+    _pid: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+        self._pid = os.getpid()
+
+    @property
+    def watching(self) -> bool:
+        """False once the run has ended, and in a forked child."""
+        return not self.journal.finished and os.getpid() == self._pid
+
+    def safely(self, action: Callable[..., None], *args: object) -> None:
+        """Run ``action`` unless the run has ended; whatever it raises becomes a note."""
+        if not self.watching:
+            return
+        try:
+            with self._lock:
+                action(*args)
+        except Exception as error:
+            self.problems["guard"] = f"{type(error).__name__}: {error}"
+
+    def mark(self, label: str, moment: Moment) -> None:
+        """Record a moment that the user named."""
+        number = self.round.number
+        self.record(lambda: Snapshot(0, label, moment, generation=number), deep=True)
+
+    def begin_round(self, number: int) -> None:
+        """Begin a generation."""
+        deep = self.governor.due()
+        self.round = Round(self._rounds, number, deep, self.round.counts())
+        self._rounds += 1
+        self._open = _OpenRound(
+            self.recorder.read(), self.recorder.peaks.start(), self.governor.spent
+        )
+
+    def end_round(self) -> None:
+        """End the generation: judge its promises and record it."""
+        if self._open is None:
+            return
+        round_, opened, self._open = self.round, self._open, None
+        number = round_.number
+        promised = self.promises.judge()
+        peak = self.peak_of(opened.ticket)
+        self.record(
+            lambda: Snapshot(
+                0,
+                f"Gen {number}: End of generation",
+                "generation",
+                generation=number,
+                metrics=peak,
+                entry=opened.reading.unpack().metrics,
+                phases=round_.totals(),
+                expectations=promised,
+            ),
+            deep=round_.deep,
+        )
+        if round_.deep:
+            self.governor.looked(self.governor.spent - opened.spent)
+        self.round = round_.after()
+
+    def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
+        """Begin a phase and return what ends it; None when it is open around here already."""
+        outer = current.open_phases()
+        if name in outer or not self.watching:
+            return None
+        current.set_open_phases((*outer, name))
+        visit = _PhaseVisit(self, "/".join((*outer, name)), outer)
+        self.safely(visit.begin)
+        return visit.end
+
+    def peak_of(self, ticket: int) -> dict[str, int | float]:
+        """End the peak that ``ticket`` stands for; empty, with a note, where it is unknown."""
+        try:
+            return {"peak": self.recorder.peaks.stop(ticket)}
+        except Unavailable as reason:
+            self.problems["peak"] = str(reason)
+            return {}
+
+    def record(
+        self, make: Callable[[], Snapshot], *, deep: bool, before: PackedCounts | None = None
+    ) -> None:
+        """Look at the process, then make the snapshot: what it is made of must not be counted."""
+        began = self.clock()
+        seen = self.recorder.observe(deep=deep, before=before)
+        made = make()
+        problems, self.problems = self.problems, {}
+        cost = self.clock() - began
+        self.governor.charge(cost)
+        snapshot = replace(
+            made,
+            serial=self.journal.next_serial,
+            seconds=began - self._began,
+            metrics={**seen.metrics, **made.metrics},
+            gauges=seen.gauges,
+            watched=seen.watched,
+            census=seen.census,
+            change=seen.change,
+            unavailable={**problems, **seen.unavailable},
+            cost=Cost(cost, int(deep)),
+        )
+        self.journal.add(snapshot, self.round.index)
+        if deep:
+            self.recorder.settle()
+
+
+class _PhaseVisit:
+    """One run of one phase, from its entry to its end."""
+
+    __slots__ = (
+        "_began", "_counts", "_deep", "_entry", "_name", "_outer", "_round", "_ticket", "_watcher",
+        "_writes",
+    )  # fmt: skip
+
+    def __init__(self, watcher: Watcher, name: str, outer: tuple[str, ...]) -> None:
+        self._watcher = watcher
+        self._name = name
+        self._outer = outer
+        self._round = watcher.round
+        self._writes, self._deep = self._round.enter(name)
+        self._ticket: int | None = None
+        self._counts: PackedCounts | None = None
+
+    def begin(self) -> None:
+        """Note how things stand before the phase."""
+        watcher = self._watcher
+        began = watcher.clock()
+        if self._deep:
+            self._counts = watcher.recorder.counts()
+        self._ticket = watcher.recorder.peaks.start()
+        self._entry = watcher.recorder.read()
+        self._began = watcher.clock()
+        watcher.governor.charge(self._began - began)
+
+    def end(self, error: BaseException | None) -> None:
+        """Leave the phase and record it."""
+        current.set_open_phases(self._outer)
+        self._watcher.safely(self._record, error)
+
+    def _record(self, error: BaseException | None) -> None:
+        if self._ticket is None:  # the phase could not be begun; the reason is noted already
+            return
+        watcher = self._watcher
+        seconds = watcher.clock() - self._began
+        after = watcher.recorder.read()
+        peak = watcher.peak_of(self._ticket)
+        if self._writes:
+            make = functools.partial(self._snapshot, after, peak, error)
+            watcher.record(make, deep=self._deep, before=self._counts)
+        entry = self._entry.unpack().metrics
+        self._round.leave(self._name, seconds, entry, after.unpack().metrics)
+
+    def _snapshot(
+        self, after: PackedMeasurement, peak: dict[str, int | float], error: BaseException | None
+    ) -> Snapshot:
+        number = self._round.number
+        return Snapshot(
+            0,
+            self._name if number is None else f"Gen {number}: After {self._name}",
+            "phase",
+            self._name,
+            number,
+            metrics={**after.unpack().metrics, **peak},
+            entry=self._entry.unpack().metrics,
+            extra={} if error is None else {"Ended by": (type(error).__name__,)},
+        )
