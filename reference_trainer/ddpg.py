@@ -128,6 +128,13 @@ class AgentStack:
                 network.update_target(self.rules.tau)
         return Losses(_mean(critic_losses), _mean(actor_losses))
 
+    def rehearse(self, batch: Batch) -> None:
+        """Run both gradients once and forget them; no parameter moves."""
+        self._accumulate_critics(self._critic_loss(batch, self._td_target(batch, None)), False)
+        self.actor.accumulate(self._actor_loss(batch).sum())
+        for network in self.networks:
+            network.grad.zero_()
+
     @torch.no_grad()
     def _td_target(self, batch: Batch, generator: torch.Generator | None) -> Tensor:
         """y = r + gamma^n (1 - terminated) min_k Q'_k(s', mu'(s'))."""

@@ -242,6 +242,11 @@ class ReplayBuffer:
         self.columns["steps_left"][span % self.rows] = np.minimum(last - span, 32_767)
         self._open = False
 
+    def blank_batch(self, agents: int, size: int) -> Batch:
+        """A batch of zeros in the memory that `sample` will reuse."""
+        zeros = np.zeros(agents * size, dtype=np.float32)
+        return self._batch(agents, size, zeros, zeros)
+
     def sample(self, agents: int, size: int, rng: np.random.Generator) -> Batch:
         """Uniform transitions, `size` for each of `agents`; valid until the next sample."""
         if not len(self):
@@ -253,14 +258,7 @@ class ReplayBuffer:
         self.storage.read_states(rows, observation)
         self.storage.read_actions(rows, action)
         self.storage.read_states(last, following)
-        shape = (agents, size, -1)
-        return Batch(
-            torch.from_numpy(observation).view(shape),
-            torch.from_numpy(action).view(shape),
-            torch.from_numpy(reward).view(agents, size),
-            torch.from_numpy(following).view(shape),
-            torch.from_numpy(discount).view(agents, size),
-        )
+        return self._batch(agents, size, reward, discount)
 
     def state(self) -> dict[str, int]:
         """The counters that go with the columns into a checkpoint."""
@@ -308,6 +306,17 @@ class ReplayBuffer:
         discount = (self.gamma ** steps.astype(np.float32)).astype(np.float32)
         discount[self.columns["flags"][last] & TERMINATED > 0] = 0.0
         return reward.astype(np.float32, copy=False), discount, (last + 1) % self.rows
+
+    def _batch(self, agents: int, size: int, reward: np.ndarray, discount: np.ndarray) -> Batch:
+        observation, action, following = self._buffers(agents, size)
+        shape = (agents, size, -1)
+        return Batch(
+            torch.from_numpy(observation).view(shape),
+            torch.from_numpy(action).view(shape),
+            torch.from_numpy(reward).view(agents, size),
+            torch.from_numpy(following).view(shape),
+            torch.from_numpy(discount).view(agents, size),
+        )
 
     def _buffers(self, agents: int, size: int) -> tuple[np.ndarray, ...]:
         key = (agents, size)

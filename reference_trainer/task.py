@@ -10,6 +10,7 @@ import numpy as np
 
 from reference_trainer.config import Config
 from reference_trainer.data import Panel, Split, open_market, split_days
+from reference_trainer.data.panel import mapped
 from reference_trainer.environment import TradingEnvironment, TradingRules
 from reference_trainer.errors import ConfigError
 from reference_trainer.networks import (
@@ -143,7 +144,7 @@ class TradingTask:
             staging = path.with_suffix(".tmp.npy")
             np.save(staging, features)
             staging.replace(path)
-        source = np.load(path, mmap_mode="r")
+        source = mapped(path)
         shown = Panel(
             panel.folder, source, panel.mask, panel.dates, panel.symbols, (), panel.source_hash
         )

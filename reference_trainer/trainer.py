@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -21,7 +22,7 @@ from reference_trainer.environment import TradingEnvironment
 from reference_trainer.errors import CheckpointError
 from reference_trainer.evolution import EvolutionRules, Fate, evolve
 from reference_trainer.leaks import LeakSet
-from reference_trainer.plots import plot_fitness
+from reference_trainer.plots import Plotter
 from reference_trainer.population import Population
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
 from reference_trainer.rollout import EpisodeStats, play_episode
@@ -32,6 +33,7 @@ EVALUATION, TRAINING, EVOLUTION = range(3)
 #: Rows of the ring per transition: an episode of ten steps or more fits its last state.
 ROWS_PER_TRANSITION = 1.1
 HISTORY = 10_000
+BLANK_RECORD = {"generation": 0, "fitness_mean": 0.0, "fitness_std": 0.0, "fitness_max": 0.0}
 
 
 class ERLTrainer:
@@ -57,6 +59,8 @@ class ERLTrainer:
         self.env_steps = 0
         self.record: dict[str, Any] = {}
         self.best_is_new = False
+        self._seconds: deque[float] = deque(maxlen=HISTORY)
+        self.plotter = Plotter()
         self.leaks = LeakSet(config.leaks, config.leak_size)
         self.leaks.attach(self)
         self.guard = self._guard()
@@ -177,7 +181,7 @@ class ERLTrainer:
     def plot_progress(self) -> None:
         """Draw the fitness so far, every few generations and at the end."""
         if self.generation % self.config.plot_every == 0 or self._is_last:
-            plot_fitness(self.history, self.config.out / "plots" / "fitness.png")
+            self.plotter.fitness(self.history, self.config.out / "plots" / "fitness.png")
 
     def print_status(self) -> None:
         """The block that says how far the run is."""
@@ -320,12 +324,17 @@ class ERLTrainer:
         (self.config.out / "metrics.jsonl").write_text(lines)
 
     def _warm_up(self) -> None:
-        """Touch what the first gradient step would touch, and undo it.
+        """Touch what a generation touches, and leave nothing changed.
 
-        Thread pools, scratch tensors and library buffers are allocated before the baseline, so
-        growth measured from there is the run's own.
+        Thread pools, scratch tensors, fonts and library caches are allocated before the baseline,
+        so the growth that is measured from there is the run's own.
         """
-        self._seconds: deque[float] = deque(maxlen=1000)
+        for env in (self.task.eval_env, self.task.val_env):
+            play_episode(env, self.population.best, seed=0)
+        config = self.config
+        blank = self.buffer.blank_batch(config.population_size, config.batch_size)
+        self.population.trained.rehearse(blank)
+        self.plotter.fitness([BLANK_RECORD], io.BytesIO())
 
     def _guard(self) -> LeakGuard:
         guard = LeakGuard(
