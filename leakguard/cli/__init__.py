@@ -1,0 +1,56 @@
+"""The command line: one file a command. Paths, exit codes and standard error live here alone.
+
+Exit status: 0 fine; 1 a verdict or budget the caller asked to fail on; 2 input or arguments that
+cannot be used, with one line on standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from leakguard.cli.output import close_quietly, complain
+from leakguard.cli.report import report
+from leakguard.errors import LeakguardError
+
+COMMANDS: tuple[click.Command, ...] = (report,)
+
+FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=False,
+    invoke_without_command=True,
+)
+@click.version_option(None, "--version", package_name="leakguard", prog_name="leakguard")
+@click.pass_context
+def program(context: click.Context) -> None:
+    """Say which phase of a training loop leaks memory, what leaks, since when, and who holds it."""
+    if context.invoked_subcommand is None:
+        raise click.UsageError("no command given; try 'leakguard report training.log' or --help")
+
+
+for _command in COMMANDS:
+    program.add_command(_command)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit status; never raises, never prints a traceback."""
+    try:
+        status = program.main(args=argv, prog_name="leakguard", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except click.ClickException as error:
+        complain(error.format_message())
+        return UNUSABLE
+    except LeakguardError as error:
+        complain(str(error))
+        return UNUSABLE
+    except BrokenPipeError:
+        close_quietly(sys.stdout)
+        return FINE
+    return status if isinstance(status, int) else FINE

@@ -1,0 +1,79 @@
+"""Where the words of a command go: standard output, a file, or one line on standard error."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from leakguard.errors import UsageError
+from leakguard.render.text import clean
+
+_WIDEST = 100
+
+
+def write(document: str | bytes, path: Path | None) -> None:
+    """Write a document to ``path``, or to standard output when it is None.
+
+    Raises:
+        UsageError: the path cannot be written.
+        BrokenPipeError: whoever read standard output has gone.
+    """
+    data = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
+    if path is None:
+        _print(document)
+        return
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {_reason(error, path)}") from error
+
+
+def _print(document: str | bytes) -> None:
+    if isinstance(document, bytes):
+        sys.stdout.buffer.write(document)
+        sys.stdout.buffer.flush()
+        return
+    encoding = sys.stdout.encoding or "utf-8"
+    # A terminal that cannot show an arrow gets a question mark, not a traceback.
+    sys.stdout.write(document.encode(encoding, "replace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _reason(error: OSError, path: Path) -> str:
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder; give a file name"
+    if isinstance(error, FileNotFoundError):
+        return f"the folder {path.parent} does not exist"
+    return error.strerror or type(error).__name__
+
+
+def complain(message: str) -> None:
+    """Write one line on standard error."""
+    with suppress(OSError, ValueError):
+        line = f"leakguard: {clean(message)}\n"
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        sys.stderr.write(line.encode(encoding, "replace").decode(encoding))
+        sys.stderr.flush()
+
+
+def close_quietly(stream: TextIO) -> None:
+    """Point a stream whose reader has gone at nothing, so that the exit does not complain."""
+    with suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+
+
+def wants_color(choice: str, path: Path | None) -> bool:
+    """Return whether to colour: ``auto`` means a terminal that did not say NO_COLOR."""
+    if choice != "auto":
+        return choice == "always"
+    return path is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def columns() -> int:
+    """Return the columns of the terminal, 80 without one, and no more than a line reads well."""
+    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)

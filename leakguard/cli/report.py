@@ -1,0 +1,86 @@
+"""``leakguard report``: read runs, say what they show."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from leakguard.cli.output import columns, complain, wants_color, write
+from leakguard.errors import LeakguardError
+from leakguard.model.finding import SEVERITY, Verdict
+from leakguard.model.report import Report
+from leakguard.model.run import Run
+from leakguard.render import FORMATS, render_many
+from leakguard.render.outline import worst
+
+_BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
+              ".svg": "svg", ".png": "png"}  # fmt: skip
+
+
+@click.command("report")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...",
+                type=click.Path(path_type=Path))  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(FORMATS),
+              help="Default: by the suffix of FILE, else terminal.")  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
+              help="Write to FILE instead of standard output.")  # fmt: skip
+@click.option("--fail-on", type=click.Choice(("leak", "suspect")),
+              help="Exit with status 1 from this verdict on.")  # fmt: skip
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+              show_default=True)  # fmt: skip
+@click.option("--redact", is_flag=True,
+              help="Hide home folders, user names and secrets of command lines.")  # fmt: skip
+def report(
+    paths: tuple[Path, ...], format_: str | None, output: Path | None, fail_on: Verdict | None,
+    color: str, redact: bool,
+) -> int:  # fmt: skip
+    """Say what the runs at PATH show: a recorded run (.jsonl), a run folder or a text log."""
+    reports, unusable = read_reports(paths)
+    if not reports:
+        return 2
+    chosen = format_ or format_of(output)
+    document = render_many(
+        reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
+        fail_on=fail_on or "leak",
+    )  # fmt: skip
+    write(document, output)
+    return 2 if unusable else int(fails(reports, fail_on))
+
+
+def read_reports(paths: tuple[Path, ...]) -> tuple[list[Report], int]:
+    """Return the reports of all readable paths, and how many paths could not be read."""
+    from leakguard.analysis import diagnose
+
+    reports: list[Report] = []
+    unusable = 0
+    for path in paths:
+        try:
+            reports += [diagnose(run) for run in read_runs(path)]
+        except LeakguardError as error:
+            complain(str(error))
+            unusable += 1
+    return reports, unusable
+
+
+def read_runs(path: Path) -> list[Run]:
+    """Return the runs in a file or folder; a run without a name is called after its path."""
+    from leakguard.store import load_runs
+
+    return [
+        run if run.info.name else replace(run, info=replace(run.info, name=os.fspath(path)))
+        for run in load_runs(path)
+    ]
+
+
+def format_of(output: Path | None) -> str:
+    """Return the format that a file name asks for."""
+    wanted = _BY_SUFFIX.get(output.suffix.lower(), "terminal") if output else "terminal"
+    return wanted if wanted in FORMATS else "terminal"
+
+
+def fails(reports: list[Report], fail_on: Verdict | None) -> bool:
+    """Return whether the gravest verdict is one the caller asked to fail on."""
+    return fail_on is not None and SEVERITY[worst(reports).verdict] >= SEVERITY[fail_on]

@@ -1,0 +1,224 @@
+"""A finding in words: the ``LEAK DETECTED`` block as (label, value) pairs, worded once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from leakguard.model.finding import Finding, Kind, Pattern
+from leakguard.model.units import format_bytes, format_change
+from leakguard.render.text import arrows, clean, number, short_type
+
+
+class Fact(NamedTuple):
+    """One line of a finding; several lines of ``more`` follow a leak trace or a list."""
+
+    label: str
+    value: str
+    more: tuple[str, ...] = ()
+
+
+HEADINGS = {
+    "leak": "LEAK DETECTED",
+    "suspect": "LEAK SUSPECTED",
+    "inconclusive": "NOT DECIDED",
+    "stable": "NO LEAK",
+}
+
+_MANNERS: dict[Pattern, str] = {
+    "growing": "consistent",
+    "filling": "filling up",
+    "warm-up": "slowing down",
+    "step": "in steps",
+    "sawtooth": "rising sawtooth",
+    "transient": "for a moment",
+    "noise": "not consistent",
+    "flat": "flat",
+}
+
+_NOUNS: dict[Kind, str] = {
+    "instances": "object",
+    "container": "container entry",
+    "tensors": "tensor",
+    "arrays": "array",
+    "autograd": "autograd graph",
+    "cycles": "object in reference cycles",
+    "threads": "thread",
+    "files": "open file",
+    "children": "child process",
+    "tasks": "task",
+    "queue": "queued item",
+}
+
+_PLURALS = {"container entry": "container entries", "child process": "child processes",
+            "object in reference cycles": "objects in reference cycles"}  # fmt: skip
+
+_NO_OBJECT: dict[Kind, str] = {
+    "native": "native memory; no Python object grows with it",
+    "fragmentation": "none; memory that was freed and that the allocator keeps",
+    "peak": "none that stays; the memory is given back when the phase is over",
+    "gpu": "GPU memory",
+}
+
+
+def heading(finding: Finding) -> str:
+    """Return what stands above a finding, ``LEAK DETECTED`` for a leak."""
+    return HEADINGS[finding.verdict]
+
+
+def leak_facts(finding: Finding) -> tuple[Fact, ...]:
+    """Return the lines of the block in their fixed order; what is unknown is left out."""
+    return (*core_facts(finding), *deep_facts(finding))
+
+
+def core_facts(finding: Finding) -> tuple[Fact, ...]:
+    """Return the five lines that even a text log allows: phase, growth, object, start, pattern."""
+    return (
+        Fact("Phase", clean(finding.label or finding.phase or "no single phase stands out")),
+        Fact("Growth", _growth(finding)),
+        Fact("Object", _object(finding)),
+        Fact("Started", _started(finding)),
+        Fact("Pattern", _pattern(finding)),
+    )
+
+
+def deep_facts(finding: Finding) -> tuple[Fact, ...]:
+    """Return the lines that need more than a text log: holder, site, bytes at stake, fix."""
+    lines = (
+        ("Type", _qualified(finding)),
+        ("Known leak of", finding.library),
+        ("Held by", finding.held_by),
+        ("Created at", finding.created_at),
+        ("Retained", _retained(finding)),
+        ("Confidence", _confidence(finding)),
+        ("Fix", finding.fix),
+    )
+    facts = [Fact(label, clean(value)) for label, value in lines if value]
+    if finding.path:
+        held = next((i for i, f in enumerate(facts) if f.label == "Held by"), None)
+        trace = Fact("Path", "from a root to one object", tuple(clean(hop) for hop in finding.path))
+        facts.insert(_after(facts, "Held by") if held is not None else 0, trace)
+    if finding.ruled_out:
+        ruled = Fact("Ruled out", "", tuple(clean(line) for line in finding.ruled_out))
+        facts.insert(_after(facts, "Confidence"), ruled)
+    return tuple(facts)
+
+
+def title(finding: Finding) -> str:
+    """Return the finding in one short line: what grows, by how much, where."""
+    what = short_type(finding.type) if finding.type else _plural(finding)
+    phase = f" in {clean(finding.phase)}" if finding.phase else ""
+    return f"{what}: {rate(finding)}{phase}"
+
+
+def rate(finding: Finding) -> str:
+    """Return the growth with its unit, ``+7.2 GB per generation``."""
+    if finding.bytes_per_generation is not None:
+        amount = format_change(finding.bytes_per_generation)
+        return f"{amount} {'at its peak' if finding.kind == 'peak' else 'per generation'}"
+    if finding.count_per_generation is not None:
+        count = finding.count_per_generation
+        return f"{'+' if count >= 0 else ''}{number(count)} {_noun(finding)} per generation"
+    return "growth not measured"
+
+
+def interval(finding: Finding) -> str | None:
+    """Return the range the rate lies in, in bytes, or in objects where bytes are unknown."""
+    if finding.interval is None:
+        return None
+    if finding.bytes_per_generation is None:
+        low, high = (f"{v:+,.1f}" for v in finding.interval)
+    else:
+        low, high = (format_change(v) for v in finding.interval)
+    return f"{low} to {high}"
+
+
+def _after(facts: list[Fact], label: str) -> int:
+    labels = [fact.label for fact in facts]
+    if label in labels:
+        return labels.index(label) + 1
+    return labels.index("Fix") if "Fix" in labels else len(labels)
+
+
+def _growth(finding: Finding) -> str:
+    span = interval(finding)
+    between = f", {span}" if span and finding.interval and _is_wide(finding) else ""
+    return f"{rate(finding)} ({_MANNERS[finding.pattern]}{between})"
+
+
+def _is_wide(finding: Finding) -> bool:
+    # An interval that rounds to the rate itself says nothing that the rate did not say.
+    center = finding.bytes_per_generation
+    if finding.interval is None or center is None:
+        return False
+    low, high = finding.interval
+    return abs(high - low) > 0.1 * abs(center)
+
+
+def _object(finding: Finding) -> str:
+    if finding.type is None and not finding.counts:
+        return _NO_OBJECT.get(finding.kind, "not known; no count was recorded that grows with it")
+    what = short_type(finding.type) if finding.type else _singular(finding)
+    if len(finding.counts) < 2:
+        return what
+    falling = finding.counts[-1] < finding.counts[0]
+    counts = arrows([f"{count:,}" for count in finding.counts])
+    return f"{what} count {'changing' if falling else 'increasing'}: {counts}"
+
+
+def _started(finding: Finding) -> str:
+    if finding.started_at is None:
+        return "not known"
+    return f"Generation {finding.started_at}"
+
+
+def _pattern(finding: Finding) -> str:
+    if finding.kind == "peak":
+        return "Needs more memory for a moment and gives it back"
+    if finding.count_per_generation:
+        what = short_type(finding.type) if finding.type else _noun(finding)
+        return f"Adds {number(finding.count_per_generation)} {what} per generation"
+    if finding.bytes_per_generation:
+        return f"Adds {format_bytes(finding.bytes_per_generation)} per generation"
+    return finding.pattern.capitalize()
+
+
+def _qualified(finding: Finding) -> str | None:
+    if finding.type is None or short_type(finding.type) == clean(finding.type):
+        return None
+    return finding.type
+
+
+def _retained(finding: Finding) -> str | None:
+    if finding.retained_bytes is None:
+        return None
+    return f"{format_bytes(finding.retained_bytes)}, released when the reference is cut"
+
+
+def _confidence(finding: Finding) -> str:
+    reason = finding.reason
+    if finding.confidence is None:
+        return reason
+    return f"{percent(finding.confidence)} ({reason})" if reason else percent(finding.confidence)
+
+
+def percent(share: float) -> str:
+    """Return a share as whole per cent; 0 % and 100 % only where that is exact."""
+    rounded = round(share * 100)
+    if rounded == 0 and share > 0:
+        return "< 1 %"
+    return f"{99 if rounded == 100 and share < 1 else rounded} %"
+
+
+def _singular(finding: Finding) -> str:
+    return _NOUNS.get(finding.kind, "object")
+
+
+def _noun(finding: Finding) -> str:
+    return _singular(finding) if finding.count_per_generation == 1 else _plural(finding)
+
+
+def _plural(finding: Finding) -> str:
+    noun = _NOUNS.get(finding.kind, "memory" if finding.bytes_per_generation else "object")
+    if noun == "memory":
+        return noun
+    return _PLURALS.get(noun, f"{noun}s")

@@ -1,0 +1,138 @@
+"""The report as JSON: names and meanings are a public promise, ``leakguard.report/1``.
+
+``templates/report.schema.json`` describes it. Unknown values are null, never left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from leakguard.model.finding import Cleared, Finding
+from leakguard.model.report import Growth, Report, TrendRow
+from leakguard.model.run import Run
+from leakguard.render.outline import notes, worst
+
+if TYPE_CHECKING:
+    from leakguard.render import Layout
+
+SCHEMA = "leakguard.report/1"
+
+Json = dict[str, Any]
+
+
+def render(reports: Sequence[Report], layout: Layout) -> str:
+    """Return the gravest report; with several, all of them under ``runs``."""
+    document = report_value(worst(reports))
+    if len(reports) > 1:
+        document["runs"] = [report_value(report) for report in reports]
+    return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def report_value(report: Report) -> Json:
+    """Return the report as plain values, keys in their documented order."""
+    return {
+        "schema": SCHEMA,
+        "verdict": report.verdict,
+        "headline": report.headline,
+        "run": _run(report.run),
+        "findings": [_finding(finding) for finding in report.findings],
+        "cleared": [_cleared(item) for item in report.cleared],
+        "ledger": dict(report.ledger),
+        "coverage": report.coverage,
+        "trend": [_trend_row(row) for row in report.trend],
+        "growth": _growth(report.growth),
+        "phase_growth": dict(report.phase_growth),
+        "limits": list(report.limits),
+        "notes": list(notes(report)),
+    }
+
+
+def _run(run: Run) -> Json:
+    info = run.info
+    return {
+        "name": info.name,
+        "source": info.source,
+        "started": info.started,
+        "command": info.command,
+        "pid": info.pid,
+        "rank": info.rank,
+        "python": info.python,
+        "platform": info.platform,
+        "packages": dict(info.packages),
+        "memory_limit": info.memory_limit,
+        "part": list(run.part),
+        "finished": run.finished,
+        "snapshots": len(run.snapshots),
+        "generations": len(run.generations),
+        "phases": list(run.phases),
+        "watch_seconds": sum(snapshot.cost.seconds for snapshot in run.snapshots),
+    }
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "fingerprint": finding.fingerprint,
+        "kind": finding.kind,
+        "verdict": finding.verdict,
+        "pattern": finding.pattern,
+        "phase": finding.phase,
+        "started_at": finding.started_at,
+        "type": finding.type,
+        "counts": list(finding.counts),
+        "count_per_generation": finding.count_per_generation,
+        "bytes_per_generation": finding.bytes_per_generation,
+        "interval": None if finding.interval is None else list(finding.interval),
+        "retained_bytes": finding.retained_bytes,
+        "held_by": finding.held_by,
+        "path": list(finding.path),
+        "created_at": finding.created_at,
+        "confidence": finding.confidence,
+        "reason": finding.reason,
+        "fix": finding.fix,
+        "label": finding.label,
+        "ruled_out": list(finding.ruled_out),
+        "library": finding.library,
+        "serial": finding.serial,
+    }
+
+
+def _cleared(item: Cleared) -> Json:
+    return {"metric": item.metric, "pattern": item.pattern, "reason": item.reason}
+
+
+def _trend_row(row: TrendRow) -> Json:
+    return {
+        "label": row.label,
+        "generation": row.generation,
+        "phase": row.phase,
+        "rss": row.rss,
+        "change": row.change,
+    }
+
+
+def _growth(growth: Growth | None) -> Json | None:
+    if growth is None:
+        return None
+    return {
+        "baseline": growth.baseline,
+        "current": growth.current,
+        "rss_before": growth.rss_before,
+        "rss_after": growth.rss_after,
+        "counts": [{"type": c.type, "before": c.before, "after": c.after} for c in growth.counts],
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Return ``value`` as every JSON reader takes it: no NaN, no infinity, no lone surrogate."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_finite(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,54 @@
+"""Text that came from a log or a foreign program, made safe to print; and short names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+# Escape sequences first, as a whole: stripping only the escape character would leave "[31m" behind.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+# Cf holds the marks that turn the reading direction, Cs lone surrogates that no encoder accepts.
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def clean(text: object) -> str:
+    """Return ``text`` on one line, without escape sequences, control or direction characters."""
+    flat = re.sub(r"[\t\r\n\v\f\x85\u2028\u2029]+", " ", _ESCAPES.sub("", str(text)))
+    if flat.isascii() and flat.isprintable():
+        return flat
+    return "".join(c for c in flat if unicodedata.category(c) not in _UNPRINTABLE)
+
+
+def clean_lines(text: str) -> str:
+    """Return a block of several lines with every line made safe."""
+    return "\n".join(clean(line) for line in text.split("\n"))
+
+
+def short_type(name: str) -> str:
+    """Return the last part of a qualified type name, ``numpy.ndarray`` to ``ndarray``."""
+    name = clean(name)
+    return name.rsplit(".", 1)[-1] or name
+
+
+def shorten(text: str, width: int) -> str:
+    """Return ``text`` cut in the middle to ``width`` characters: both ends of a path tell."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def arrows(values: Sequence[str], most: int = 7) -> str:
+    """Return ``2 → 18 → 34``; of a long series the first and the last values."""
+    if len(values) <= most:
+        return " → ".join(values)
+    head = most // 2
+    return " → ".join([*values[:head], "…", *values[-(most - head - 1) :]])
+
+
+def number(value: float) -> str:
+    """Return a count or an average of counts: ``16``, ``1,234``, ``0.5``."""
+    if abs(value - round(value)) < 0.05:
+        return f"{round(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"

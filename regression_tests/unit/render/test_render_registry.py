@@ -1,0 +1,41 @@
+"""Choosing a renderer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import report_stories as stories
+
+from leakguard.errors import UsageError
+from leakguard.render import FORMATS, render, render_many
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("story", [stories.leaking, stories.healthy, stories.short])
+def test_every_format_renders_every_report(name, story):
+    assert render(story(), name)
+
+
+def test_unknown_format_names_the_choices():
+    with pytest.raises(UsageError, match=f"'pdf'.*{', '.join(FORMATS)}"):
+        render(stories.short(), "pdf")
+
+
+def test_unknown_option_names_the_choices():
+    with pytest.raises(UsageError, match="'wide'.*width, color"):
+        render(stories.short(), "terminal", wide=3)
+
+
+def test_no_report_is_a_usage_error():
+    with pytest.raises(UsageError, match="no report"):
+        render_many((), "json")
+
+
+def test_choosing_a_format_loads_no_other_renderer():
+    program = (
+        "import sys, leakguard.render as r; assert 'rich' not in sys.modules;"
+        "assert 'jinja2' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
