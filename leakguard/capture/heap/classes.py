@@ -13,6 +13,7 @@ _MODULE = type.__dict__["__module__"].__get__
 _QUALNAME = type.__dict__["__qualname__"].__get__
 _FLAGS = type.__dict__["__flags__"].__get__
 _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
+_DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
 HEAP_TYPE = 1 << 9
@@ -44,6 +45,11 @@ def basic_size(cls: type) -> int:
 def item_size(cls: type) -> int:
     """Return the bytes of one item of a variable-size instance; 0 for fixed-size ones."""
     return _ITEM_SIZE(cls)  # type: ignore[no-any-return]
+
+
+def dict_offset(cls: type) -> int:
+    """Return where instances keep their ``__dict__``; 0 for those that have none."""
+    return _DICT_OFFSET(cls)  # type: ignore[no-any-return]
 
 
 def module_of(cls: type) -> str:

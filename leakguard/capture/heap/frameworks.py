@@ -7,7 +7,7 @@ framework's own base class, so that attributes of subclasses are never looked up
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -76,6 +76,7 @@ class Torch:
     is_sparse: Read
     indices: Read
     values: Read
+    saved_data: Read | None
     without_user_code: Callable[[], Any]
 
     def buffers(self, tensor: Any) -> tuple[Buffer, ...]:
@@ -97,6 +98,34 @@ class Torch:
         except Exception:  # as above
             return ()
         return () if gradient is None else self.buffers(gradient)
+
+    def backward_node(self, tensor: Any) -> Any:
+        """Return the node of the backward graph that made a tensor, or None."""
+        try:
+            return self.grad_fn(tensor)
+        except Exception:  # as above
+            return None
+
+    def next_nodes(self, node: Any) -> list[Any]:
+        """Return the nodes that a node passes its gradients to; fresh wrappers, keep them alive."""
+        try:
+            return [entry[0] for entry in node.next_functions if entry[0] is not None]
+        except Exception:  # a node that is half torn down
+            return []
+
+    def saved(self, node: Any, slots: Iterable[Read]) -> Iterator[Any]:
+        """Yield what a node saved for its backward pass, as it is kept: nothing is unpacked."""
+        if self.saved_data is None:
+            return
+        for read in slots:
+            try:
+                kept = read(node)
+                for entry in kept if type(kept) is tuple else (kept,):
+                    data = self.saved_data(entry)
+                    if data is not None:
+                        yield data
+            except Exception:  # already freed by a backward pass
+                continue
 
     def _buffer(self, tensor: Any) -> Buffer:
         storage = self.storage(tensor)
@@ -181,5 +210,12 @@ def _torch(module: dict[str, Any]) -> Torch:
         is_sparse=tensor["is_sparse"].__get__,
         indices=tensor["_indices"],
         values=tensor["_values"],
+        saved_data=_reader_of_saved_data(internals),
         without_user_code=internals["DisableTorchFunction"],
     )
+
+
+def _reader_of_saved_data(internals: dict[str, Any]) -> Read | None:
+    """Return the reader of a saved tensor as it is kept; older torch can only unpack: None."""
+    saved = namespace(vars(internals["_autograd"])["SavedTensor"]).get("data")
+    return None if saved is None else saved.__get__

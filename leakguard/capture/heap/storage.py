@@ -53,20 +53,15 @@ class Ledger:
                 self.arrays.objects += 1
                 self.arrays.add(array, numpy.buffer(array))
                 continue
-            root, owner = _owner(array, owner, numpy)
-            kind = "" if owner is None else qualified_name(type(owner))
-            group = self.mapped if kind == "mmap.mmap" else self.arrays
+            root, owner = array_owner(array, owner, numpy)
+            group = self.mapped if is_mapped(owner) else self.arrays
             group.objects += 1
             if group is self.mapped:
                 group.add(root, numpy.buffer(root))
-            elif owner is not None and not self._is_accounted(owner, kind):
+            elif owner is not None and not is_accounted(owner, self._frameworks):
                 foreign.append(Piece(root, numpy.buffer(root)))
         for piece in foreign:
             self.arrays.add_unless_inside(piece, self.arrays)
-
-    def _is_accounted(self, owner: Any, kind: str) -> bool:
-        torch = self._frameworks.torch
-        return kind in _SIZED_OWNERS or derives(type(owner), torch.kind if torch else None)
 
     def _add_tensors(self, tensors: Iterable[Any]) -> None:
         torch = self._frameworks.torch
@@ -119,10 +114,23 @@ class _Group:
         return Storage(self.objects, len(sizes), sum(sizes))
 
 
-def _owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:
+def array_owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:
     """Follow bases to (outermost array, what owns its memory); None when it owns it itself."""
     while base is not None and derives(type(base), numpy.kind):
         array, base = base, numpy.base(base)
     while type(base) is memoryview:
         base = _OBJECT_BEHIND(base)
     return array, base
+
+
+def is_mapped(owner: Any) -> bool:
+    """Tell whether what owns an array's memory is a mapped file."""
+    return qualified_name(type(owner)) == "mmap.mmap"
+
+
+def is_accounted(owner: Any, frameworks: Frameworks) -> bool:
+    """Tell whether the memory of an array's owner is counted with the owner, or is a file's."""
+    torch = frameworks.torch
+    if torch is not None and derives(type(owner), torch.kind):
+        return True
+    return qualified_name(type(owner)) in _SIZED_OWNERS or is_mapped(owner)

@@ -7,29 +7,19 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, filterfalse, islice
-from types import CodeType
 from typing import Any
 
-from leakguard.capture.heap.classes import HAS_GC, derives, flags
+from leakguard.capture.heap.adapters import census_layouts
+from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.frames import local_variables, running_frames
-from leakguard.capture.heap.frameworks import Frameworks, Numpy
-from leakguard.capture.heap.sizes import sizer_of
+from leakguard.capture.heap.frameworks import Frameworks
+from leakguard.capture.heap.layout import Layout
+from leakguard.capture.heap.sizes import hidden_values_size, holds_dict
 from leakguard.capture.heap.tally import ClassCount, Tally
 
 _CHUNK = 4096
-_CODE_PARTS = (
-    "co_consts",
-    "co_names",
-    "co_filename",
-    "co_name",
-    "co_qualname",
-    "co_linetable",
-    "co_exceptiontable",
-)
-_READ_CODE = tuple(
-    CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
-)
 # By the identity of the class: some metaclasses make classes that cannot be hashed.
+Describe = Callable[[type], Layout]
 ByClass = defaultdict[int, list[Any]]
 
 
@@ -39,13 +29,14 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
     ``large`` is the size in bytes from which a single object is listed on its own.
     """
     result = Tally([], [], [], [])
-    for instances in live_objects(frameworks).values():
-        _count(instances, large, result)
+    describe = census_layouts(frameworks)
+    for instances in live_objects(describe).values():
+        _count(instances, describe(type(instances[0])), large, result)
         _hand_over(instances, frameworks, result)
     return result
 
 
-def live_objects(frameworks: Frameworks) -> ByClass:
+def live_objects(describe: Describe) -> ByClass:
     """Return all live objects by the identity of their class."""
     tracked = gc.get_objects()
     seen = _Seen(tracked)
@@ -54,7 +45,7 @@ def live_objects(frameworks: Frameworks) -> ByClass:
     while wave:
         for key, instances in wave.items():
             everything[key].extend(instances)
-        wave = _by_class(seen.fresh(_referents(wave, frameworks)))
+        wave = _by_class(seen.fresh(_referents(wave, describe)))
     return everything
 
 
@@ -92,42 +83,36 @@ def _beside_the_collector() -> Iterator[Iterable[object]]:
         yield local_variables(frame).values()
 
 
-def _referents(wave: ByClass, frameworks: Frameworks) -> Iterator[Iterable[object]]:
+def _referents(wave: ByClass, describe: Describe) -> Iterator[Iterable[object]]:
     for instances in wave.values():
-        cls = type(instances[0])
-        if flags(cls) & HAS_GC:
+        layout = describe(type(instances[0]))
+        if layout.traversed:
             remaining = iter(instances)
             while chunk := list(islice(remaining, _CHUNK)):
                 yield gc.get_referents(*chunk)
-        read = _adapter(cls, frameworks)
-        if read is not None:
-            yield from map(read, instances)
+        if layout.read is not None:
+            for parts, elements in map(layout.read, instances):
+                yield parts
+                yield elements
 
 
-def _adapter(cls: type, frameworks: Frameworks) -> Callable[[Any], Iterable[object]] | None:
-    if cls is CodeType:
-        return lambda code: [read(code) for read in _READ_CODE]
-    numpy = frameworks.numpy
-    if numpy and derives(cls, numpy.kind):
-        return lambda array: array_referents(array, numpy)
-    return None
-
-
-def array_referents(array: Any, numpy: Numpy) -> Iterator[object]:
-    """Yield what an array keeps alive and no traversal shows: its base, its object elements."""
-    yield numpy.base(array)
-    if numpy.holds_objects(array):
-        yield from numpy.flat(array)
-
-
-def _count(instances: list[Any], large: int, result: Tally) -> None:
-    cls, sizer = type(instances[0]), sizer_of(type(instances[0]))
-    if isinstance(sizer, int):
-        result.classes.append(ClassCount(cls, len(instances), sizer * len(instances)))
+def _count(instances: list[Any], layout: Layout, large: int, result: Tally) -> None:
+    cls = type(instances[0])
+    if layout.method is None and not layout.hidden:
+        result.classes.append(ClassCount(cls, len(instances), layout.fixed * len(instances)))
         return
-    sizes = list(map(sizer, instances))
+    sizes = _sizes(instances, layout)
     result.classes.append(ClassCount(cls, len(sizes), sum(sizes)))
     result.large.extend((cls, size) for size in sizes if size >= large)
+
+
+def _sizes(instances: list[Any], layout: Layout) -> list[int]:
+    if layout.method is not None:
+        return [size + layout.header for size in map(layout.method, instances)]
+    return [
+        layout.fixed + hidden_values_size(len(found), len(found) == 2 and holds_dict(found))
+        for found in map(gc.get_referents, instances)
+    ]
 
 
 def _hand_over(instances: list[Any], frameworks: Frameworks, result: Tally) -> None:

@@ -1,0 +1,160 @@
+"""References and memory that no traversal shows: code, arrays, tensors, backward graphs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable
+from types import CodeType, GetSetDescriptorType
+from typing import Any
+
+from leakguard.capture.heap.classes import derives, lineage, namespace
+from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, Torch
+from leakguard.capture.heap.layout import AUTOGRAD, Layout, Memory, Reader, layout_of
+from leakguard.capture.heap.storage import array_owner, is_accounted
+
+_CODE_PARTS = (
+    "co_consts",
+    "co_names",
+    "co_filename",
+    "co_name",
+    "co_qualname",
+    "co_linetable",
+    "co_exceptiontable",
+)
+_READ_CODE = tuple(
+    CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
+)
+_NO_ELEMENTS: tuple[object, ...] = ()
+
+
+def read_code(code: CodeType) -> tuple[list[object], Iterable[object]]:
+    """Return what a code object holds; it is not known to the collector at all."""
+    return [read(code) for read in _READ_CODE], _NO_ELEMENTS
+
+
+def array_reader(numpy: Numpy) -> Reader:
+    """Return a reader of an array's base and, for object arrays, of its elements."""
+
+    def read(array: Any) -> tuple[list[object], Iterable[object]]:
+        base = numpy.base(array)
+        elements = numpy.flat(array) if numpy.holds_objects(array) else _NO_ELEMENTS
+        return ([] if base is None else [base]), elements
+
+    return read
+
+
+def census_layouts(frameworks: Frameworks) -> Callable[[type], Layout]:
+    """Return the describer of classes for a census: arrays lead to bases and elements."""
+    numpy = frameworks.numpy
+
+    def describe(cls: type) -> Layout:
+        if cls is CodeType:
+            return layout_of(cls, read_code)
+        if numpy and derives(cls, numpy.kind):
+            return layout_of(cls, array_reader(numpy))
+        return layout_of(cls)
+
+    return describe
+
+
+class GraphAdapters:
+    """Describes classes for the object graph, with memory and backward graphs as nodes of it.
+
+    It keeps the memory nodes of one graph and must not outlive the public call.
+    """
+
+    def __init__(self, frameworks: Frameworks) -> None:
+        self._frameworks = frameworks
+        self._memory = _MemoryMap()
+
+    def describe(self, cls: type) -> Layout:
+        """Return how instances of a class are sized and what they refer to."""
+        numpy, torch = self._frameworks.numpy, self._frameworks.torch
+        if cls is CodeType:
+            return layout_of(cls, read_code)
+        if numpy and derives(cls, numpy.kind):
+            return layout_of(cls, self._array_reader(numpy))
+        if torch and derives(cls, torch.kind):
+            return layout_of(cls, self._tensor_reader(torch))
+        if torch and is_backward_node(cls):
+            layout = layout_of(cls, self._node_reader(torch, cls))
+            return layout._replace(kind=AUTOGRAD, fixed=0, method=None, hidden=False)
+        return layout_of(cls)
+
+    def _array_reader(self, numpy: Numpy) -> Reader:
+        references = array_reader(numpy)
+
+        def read(array: Any) -> tuple[list[object], Iterable[object]]:
+            parts, elements = references(array)
+            root, owner = array_owner(array, parts[0] if parts else None, numpy)
+            if root is array and not is_accounted(owner, self._frameworks):
+                parts.append(self._memory.node(numpy.buffer(array)))
+            return parts, elements
+
+        return read
+
+    def _tensor_reader(self, torch: Torch) -> Reader:
+        def read(tensor: Any) -> tuple[list[object], Iterable[object]]:
+            buffers = (*torch.buffers(tensor), *torch.gradient_buffers(tensor))
+            parts: list[object] = [self._memory.node(buffer) for buffer in buffers]
+            node = torch.backward_node(tensor)
+            return ([*parts, node] if node is not None else parts), _NO_ELEMENTS
+
+        return read
+
+    def _node_reader(self, torch: Torch, cls: type) -> Reader:
+        slots = saved_slots(cls)
+
+        def read(node: Any) -> tuple[list[object], Iterable[object]]:
+            parts: list[object] = list(torch.next_nodes(node))
+            for kept in torch.saved(node, slots):
+                if derives(type(kept), torch.kind):
+                    parts += map(self._memory.node, torch.buffers(kept))
+                else:  # what a pack hook made of the tensor
+                    parts.append(kept)
+            return parts, _NO_ELEMENTS
+
+        return read
+
+
+def is_backward_node(cls: type) -> bool:
+    """Tell whether instances are nodes of a backward graph, by what torch put in the class."""
+    return any(
+        type(namespace(parent).get("next_functions")) is GetSetDescriptorType
+        for parent in lineage(cls)
+    )
+
+
+def saved_slots(cls: type) -> tuple[Callable[[Any], Any], ...]:
+    """Return readers of the raw saved tensors of a node class; they run no unpack hook."""
+    return tuple(
+        found.__get__
+        for parent in lineage(cls)
+        for name, found in namespace(parent).items()
+        if name.startswith("_raw_saved_") and type(found) is GetSetDescriptorType
+    )
+
+
+class _MemoryMap:
+    """Memory nodes by where they start, so that sharers lead to the same one."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[str, int], tuple[int, Memory]] = {}
+        self._starts: list[int] = []
+
+    def node(self, buffer: Buffer) -> Memory:
+        """Return the node of the memory that a buffer is, or lies in."""
+        known = self._nodes.get((buffer.device, buffer.start))
+        if known is not None and known[0] >= buffer.start + buffer.bytes:
+            return known[1]
+        if buffer.device == "cpu":
+            position = bisect_right(self._starts, buffer.start) - 1
+            if position >= 0:
+                end, around = self._nodes["cpu", self._starts[position]]
+                if end >= buffer.start + buffer.bytes:
+                    return around
+            if known is None:
+                insort(self._starts, buffer.start)
+        made = Memory(buffer.bytes if buffer.device == "cpu" else 0)
+        self._nodes[buffer.device, buffer.start] = (buffer.start + buffer.bytes, made)
+        return made

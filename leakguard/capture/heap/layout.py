@@ -1,0 +1,112 @@
+"""How instances of one class are sized and what they refer to: asked once a class, then kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from leakguard.capture.heap.classes import (
+    HAS_GC,
+    MANAGED_DICT,
+    basic_size,
+    derives,
+    dict_offset,
+    flags,
+    item_size,
+    size_method,
+)
+from leakguard.capture.heap.sizes import (
+    GC_HEADER,
+    has_hidden_values,
+    header_size,
+    hidden_values_size,
+)
+
+# What an instance is made of; the compiled scan uses the same numbers. PLAIN: attributes only.
+# ELEMENTS: a set or deque, every reference is an element. NAMED: may have an instance dict.
+# MEMORY: array or tensor memory. AUTOGRAD: a node of a backward graph.
+PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD = range(8)
+
+# What no traversal visits: named parts, then elements.
+Reader = Callable[[Any], tuple[list[object], Iterable[object]]]
+_CONTAINERS = (
+    (dict, DICT),
+    (list, LIST),
+    (tuple, TUPLE),
+    (set, ELEMENTS),
+    (frozenset, ELEMENTS),
+    (deque, ELEMENTS),
+)
+
+
+class Memory(int):
+    """A node of the object graph that stands for unique array or tensor memory: its bytes."""
+
+    __slots__ = ()
+
+
+class Layout(NamedTuple):
+    """One class as the walks see it.
+
+    Attributes:
+        kind: one of the constants above.
+        fixed: bytes of every instance, headers included; -1 where ``method`` has to be asked.
+        method: a C function of the interpreter that sizes an instance without its headers.
+        header: bytes to add to what ``method`` says.
+        hidden: attributes may lie outside of the instance, see ``hidden_values_size``.
+        managed: an instance dict, where there is one, is the only reference beside the class.
+        traversed: instances tell the collector what they refer to.
+        read: reads what they do not tell.
+    """
+
+    kind: int
+    fixed: int
+    method: Callable[[Any], int] | None
+    header: int
+    hidden: bool
+    managed: bool
+    traversed: bool
+    read: Reader | None
+
+    def size(self, instance: Any, referents: int, with_dict: bool) -> int:
+        """Return the bytes of one instance, as ``sys.getsizeof`` counts them."""
+        if self.kind == MEMORY:
+            return int(instance)
+        if self.method is None:
+            return self.fixed + (hidden_values_size(referents, with_dict) if self.hidden else 0)
+        return self.method(instance) + self.header
+
+
+_MEMORY = Layout(MEMORY, 0, None, 0, False, False, False, None)
+
+
+def layout_of(cls: type, read: Reader | None = None) -> Layout:
+    """Describe a class; ``read`` is its adapter, where it needs one."""
+    if cls is Memory:
+        return _MEMORY
+    method: Callable[[Any], int] | None = size_method(cls)
+    header, fixed = header_size(cls), -1
+    if method is type.__sizeof__:
+        header = GC_HEADER
+    elif method is object.__sizeof__ and not item_size(cls):
+        fixed, method = basic_size(cls) + header, None
+    bits = flags(cls)
+    return Layout(
+        kind=_kind(cls),
+        fixed=fixed,
+        method=method,
+        header=header,
+        hidden=has_hidden_values(cls),
+        managed=bool(bits & MANAGED_DICT),
+        traversed=bool(bits & HAS_GC),
+        read=read,
+    )
+
+
+def _kind(cls: type) -> int:
+    for base, kind in _CONTAINERS:
+        if derives(cls, base):
+            return kind
+    return NAMED if dict_offset(cls) and cls is not FunctionType else PLAIN
