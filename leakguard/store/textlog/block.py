@@ -1,0 +1,164 @@
+"""Framed blocks, picked out of whatever else a log's processes print at the same time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from leakguard.store.textlog.prefix import Prefix
+
+Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
+
+_FRAME_WIDTH = 20
+_HEADING = re.compile(
+    r"(?P<lead>.*?)MEMORY (?:(?P<snapshot>SNAPSHOT):\s*(?P<label>\S.*)"
+    r"|(?P<table>TREND|GROWTH)(?: [A-Z][A-Z ]*)?)"
+)
+# A pictograph, its mojibake, its replacement, or its name in ASCII.
+PICTOGRAPH = (
+    r"(?:\\U[0-9a-fA-F]{8}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\N\{[^}]*\}|&#\w+;"
+    r"|:(?:mag|bar_chart|chart_with_upwards_trend|floppy_disk|video_game)\w*:"
+    r"|[^\x00-\x7f]|\?|\s)*"
+)
+_TRAILING_PICTOGRAPH = re.compile(rf"{PICTOGRAPH}$")
+_PICTOGRAPH = re.compile(PICTOGRAPH)
+_LEAK = re.compile(r"LEAK (?:DETECTED|SUSPECTED):?\s*$")
+# Everything a block is made of; other lines between its own are noise.
+_CONTENT = re.compile(
+    r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s.*|   \s*\S.*"
+)
+_KNOWN = re.compile(
+    rf"{PICTOGRAPH}(?:Process Memory|GPU Memory|Object Counts):"
+    r"|\s*(?:RSS \(|VMS \(|Allocated:|Reserved:)|Label\s+RAM|(?:Baseline|Current):"
+)
+_PATIENCE = 400
+_MOST_LINES: dict[Kind, int] = {"SNAPSHOT": 2000, "TREND": 100_000, "GROWTH": 2000}
+_QUOTE_LINES = 80
+
+
+@dataclass(slots=True)
+class Block:
+    """The payload lines of one block, each with whether it came with its line end.
+
+    ``cut`` is true when the closing frame never came; ``quoted`` when the block stands below a
+    diagnosis, which repeats a snapshot.
+    """
+
+    kind: Kind
+    label: str
+    prefix: Prefix
+    quoted: bool = False
+    cut: bool = True
+    lines: list[tuple[str, bool]] = field(default_factory=list)
+    noise: int = 0
+
+    def add(self, payload: str, whole: bool) -> None:
+        """Keep a line that can belong to a block."""
+        if _CONTENT.match(payload) and len(self.lines) < _MOST_LINES[self.kind]:
+            self.lines.append((payload, whole))
+            self.noise = 0
+        else:
+            self.noise += 1
+
+    @property
+    def has_rows(self) -> bool:
+        """True when something other than frames and blank lines followed the heading."""
+        return any(payload.strip() for payload, _ in self.lines)
+
+
+class Blocks:
+    """Feed it lines; it delivers each block when its last line has come."""
+
+    def __init__(self, deliver: Callable[[Block], None]) -> None:
+        self._deliver = deliver
+        self._open: list[Block] = []
+        self._frames: dict[str, Prefix] = {}
+        self._quote = 0
+
+    @property
+    def busy(self) -> bool:
+        """True while a block is open, so that the lines that follow matter."""
+        return bool(self._open)
+
+    def feed(self, line: str, whole: bool) -> None:
+        """Take one line without its line end."""
+        if not line:
+            return
+        self._quote -= 1
+        if "MEMORY " in line and (match := _HEADING.fullmatch(line)) is not None:
+            self._heading(match)
+        elif line.endswith("=" * _FRAME_WIDTH):
+            self._frame(line.rstrip("="))
+        elif self._open:
+            self._body(line, whole)
+        elif _LEAK.search(line):
+            self._quote = _QUOTE_LINES
+
+    def close(self) -> None:
+        """Deliver what is still open, cut as it is."""
+        for block in list(self._open):
+            self._finish(block, cut=True)
+        self._frames.clear()
+
+    def _heading(self, match: re.Match[str]) -> None:
+        prefix = self._prefix_of(match["lead"])
+        for block in list(self._open):
+            if block.prefix.constant == prefix.constant:
+                self._finish(block, cut=True)
+        kind: Kind = "SNAPSHOT" if match["snapshot"] else match["table"]  # type: ignore[assignment]
+        label = (match["label"] or "").strip()
+        self._open.append(Block(kind, label, prefix, quoted=self._quote > 0))
+        self._quote = 0
+
+    def _prefix_of(self, lead: str) -> Prefix:
+        """The prefix is what stood before the frame above; without one, what is no pictograph."""
+        for frame in sorted(self._frames.values(), key=lambda p: len(p.text), reverse=True):
+            end = frame.end(lead)
+            if end is not None and _PICTOGRAPH.fullmatch(lead, end):
+                return Prefix(lead[:end], fixed=True)
+        return Prefix(lead[:-40] + _TRAILING_PICTOGRAPH.sub("", lead[-40:]), fixed=False)
+
+    def _frame(self, text: str) -> None:
+        frame = Prefix(text, fixed=True)
+        self._frames[frame.constant] = frame
+        if len(self._frames) > 256:
+            del self._frames[next(iter(self._frames))]
+        for block in list(self._open):
+            end = block.prefix.end(text)
+            same = block.prefix.constant == frame.constant or not block.prefix.fixed
+            if end is not None and same and not text[end:].strip() and block.has_rows:
+                self._finish(block, cut=False)
+
+    def _body(self, line: str, whole: bool) -> None:
+        if line == "--":  # grep puts it between two matches
+            self.close()
+            return
+        block, start = self._owner(line)
+        if block is None:
+            block = self._open[-1]
+            block.noise += 1
+        else:
+            block.add(line[start:], whole)
+        if block.noise > _PATIENCE:
+            self._finish(block, cut=True)
+
+    def _owner(self, line: str) -> tuple[Block | None, int]:
+        """The open block whose prefix fits the line best, and where the payload begins."""
+        best, start = None, -1
+        for block in self._open:
+            end = block.prefix.end(line)
+            if end is not None and end >= start:
+                best, start = block, end
+        if best is None and _KNOWN.match(line):
+            # Only the first line of a record that holds the whole block carries the prefix.
+            best = next((block for block in reversed(self._open) if not block.lines), None)
+            if best is not None:
+                best.prefix, start = Prefix("", fixed=True), 0
+        return best, start
+
+    def _finish(self, block: Block, cut: bool) -> None:
+        self._open.remove(block)
+        block.cut = cut
+        self._deliver(block)

@@ -1,0 +1,59 @@
+"""Numbers as logs print them; what cannot be read for certain is None, never a guess."""
+
+from __future__ import annotations
+
+import re
+
+from leakguard.model.units import UNITS
+
+NUMBER = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
+_NUMBER = re.compile(NUMBER)
+_SIZE = re.compile(rf"([+-]?)\s*({NUMBER})\s*([A-Za-z]+)")
+# Larger values are damage: 2^63 bytes or objects exist on no machine.
+_LARGEST = 2**63
+
+
+def parse_bytes(text: str, whole: bool = True) -> int | None:
+    """Return the bytes of ``"1,234.5 MiB"``; a number without a unit is None.
+
+    When the line may have been cut (``whole`` is false) a unit must end in B: ``8.5 M`` could
+    have been ``8.5 MiB``.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    unit = match[3].lower()
+    if unit not in UNITS or not (whole or unit.endswith("b")):
+        return None
+    size = _plain(match[2]) * UNITS[unit]
+    return None if size >= _LARGEST else round(-size if match[1] == "-" else size)
+
+
+def parse_count(text: str) -> int | None:
+    """Return the whole number that ``"15,678"`` stands for."""
+    value = parse_number(text)
+    return int(value) if value is not None and "." not in text else None
+
+
+def parse_number(text: str) -> float | int | None:
+    """Return the number that ``"15,680"`` or ``"0.5"`` stands for."""
+    text = text.strip()
+    if _NUMBER.fullmatch(text) is None or len(text) > 40:
+        return None
+    value = _plain(text)
+    return None if value >= _LARGEST else value
+
+
+def resolution(text: str) -> int:
+    """Return the bytes that one step of the last printed digit of a size stands for."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[3].lower() not in UNITS:
+        return 0
+    decimals = len(match[2].partition(".")[2])
+    scale: int = UNITS[match[3].lower()]
+    return max(1, round(scale / 10.0**decimals))
+
+
+def _plain(digits: str) -> float | int:
+    digits = re.sub("[,_]", "", digits)
+    return float(digits) if "." in digits else int(digits[:40])

@@ -1,0 +1,72 @@
+"""A log file as a stream of bytes of text: plain, gzipped, or in UTF-16 from PowerShell."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from leakguard.errors import UnreadableRun
+from leakguard.store.textlog.source import Readable
+
+_GZIP = b"\x1f\x8b"
+_SAMPLE = 4096
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[Readable]:
+    """Open a log for reading bytes in UTF-8 or a code page that agrees with it on ASCII.
+
+    Raises:
+        UnreadableRun: it is missing, a folder, forbidden, empty, damaged or binary.
+    """
+    try:
+        with path.open("rb") as file:
+            sample = file.peek(_SAMPLE)[:_SAMPLE]
+            if not sample:
+                raise UnreadableRun(f"{path} is empty; was the trainer's output written to it?")
+            if sample.startswith(_GZIP):
+                with gzip.open(file) as unpacked:
+                    yield unpacked
+            elif (encoding := _wide_encoding(sample)) is not None:
+                yield _Transcoded(file, encoding)
+            else:
+                _refuse_binary(path, sample)
+                yield file
+    except (OSError, EOFError) as error:
+        reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+        raise UnreadableRun(f"cannot read {path}: {reason}") from None
+
+
+def _wide_encoding(sample: bytes) -> str | None:
+    """UTF-16 by its mark, or by a zero in nearly every second byte."""
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    half = len(sample) // 2
+    if half >= 16 and sample[1::2].count(0) > 0.8 * half and sample[::2].count(0) < 0.2 * half:
+        return "utf-16-le"
+    return None
+
+
+def _refuse_binary(path: Path, sample: bytes) -> None:
+    # One zero may be a torn write in a text; a program's binary file is full of controls.
+    odd = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b\x08" for byte in sample)
+    if odd > 0.1 * len(sample):
+        raise UnreadableRun(
+            f"{path} is binary, not a text log; give the log the trainer printed or a run's .jsonl"
+        )
+
+
+class _Transcoded:
+    def __init__(self, file: Readable, encoding: str) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            data = self._file.read(size)
+            text = self._decoder.decode(data, final=not data)
+            if text or not data:
+                return text.encode("utf-8", "replace")

@@ -1,0 +1,165 @@
+"""One run of a log from its start to the next start: its moments in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from leakguard.store.textlog.draft import Draft
+from leakguard.store.textlog.tables import Change, Point, Trend
+
+
+class Part:
+    """Collects the moments of one run; tables and growth blocks fill in what is missing."""
+
+    def __init__(self) -> None:
+        self.points: list[Draft] = []
+        self.rebuilt = 0
+        self._labels: dict[str, list[Draft]] = {}
+        self._trend = Trend((), False)
+
+    @property
+    def latest(self) -> int | None:
+        """The generation of the last moment that has one."""
+        return next(
+            (g for p in reversed(self.points) if (g := p.place.generation) is not None), None
+        )
+
+    # -- snapshots ------------------------------------------------------------------------------
+
+    def starts_over(self, draft: Draft) -> bool:
+        """True when a snapshot cannot belong to this run: a new baseline, or going back."""
+        latest = self.latest
+        if draft.quoted:
+            return False
+        if draft.place.moment == "baseline":
+            return latest is not None or any(p.place.moment == "baseline" for p in self.points)
+        generation = draft.place.generation
+        if generation is None or latest is None or generation >= latest:
+            return False
+        # A phase in a thread may end late; what was already there once means a second run.
+        return generation < latest - 1 or draft.label in self._labels
+
+    def add(self, draft: Draft) -> None:
+        """Add a snapshot; a diagnosis repeats one that is already here."""
+        if not draft.quoted:
+            self._insert(len(self.points), draft)
+        elif draft.label not in self._labels:
+            self._insert(self._position(draft), draft)
+
+    def leaders(self) -> list[Draft]:
+        """Take away the moments at the end that look like the beginning of the next run."""
+        head = {p.label for p in self.points[:8] if p.place.generation is None}
+        cut = len(self.points)
+        for index in range(len(self.points) - 1, 0, -1):
+            point = self.points[index]
+            if point.place.generation is not None:
+                break
+            if point.label in head:
+                cut = index
+        taken, self.points = self.points[cut:], self.points[:cut]
+        for draft in taken:
+            self._labels[draft.label].remove(draft)
+        return taken
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    def contradicts(self, trend: Trend) -> bool:
+        """True when a trend table belongs to another run: other baseline, or earlier rounds."""
+        if not self.points or not trend.rows:
+            return False
+        first = trend.rows[0]
+        known = self._labels.get(first.label)
+        if trend.from_baseline and known and not any(_same(p, first) for p in known):
+            return True
+        generations = [Draft.labelled(row.label).place.generation for row in trend.rows[-8:]]
+        reached = [g for g in generations if g is not None]
+        latest = self.latest
+        return bool(reached) and latest is not None and max(reached) < latest - 1
+
+    def add_trend(self, trend: Trend) -> None:
+        """Add the rows whose moments are unknown, where the table has them."""
+        old = self._trend.rows
+        rows = trend.rows[len(old) :] if old and trend.rows[: len(old)] == old else trend.rows
+        self._trend = trend
+        taken: dict[str, int] = {}
+        before: Draft | None = None
+        for row in rows:
+            found = self._find(row, taken)
+            if found is None:
+                found = _from_point(row)
+                self._insert(self._position(found, before), found)
+                taken[row.label] = taken.get(row.label, 0) + 1
+                self.rebuilt += 1
+            before = found
+
+    def add_growth(self, change: Change) -> None:
+        """Fill in the counts of the two moments that a growth block compares."""
+        for label, point, side in (
+            (change.baseline, change.before, 0),
+            (change.current, change.after, 1),
+        ):
+            if label is None:
+                continue
+            draft = self._moment(label, point)
+            if draft is not None:
+                for name, pair in change.counts.items():
+                    draft.add_count(name, pair[side])
+
+    def _moment(self, label: str, point: Point | None) -> Draft | None:
+        known = self._labels.get(label)
+        if known:
+            same = [p for p in known if point is None or _same(p, point)]
+            return same[-1] if same else None
+        if point is None:
+            return None
+        draft = _from_point(point)
+        self._insert(self._position(draft), draft)
+        self.rebuilt += 1
+        return draft
+
+    def _find(self, row: Point, taken: dict[str, int]) -> Draft | None:
+        known = self._labels.get(row.label, [])
+        same = [p for p in known if _same(p, row)]
+        nth = taken.get(row.label, 0)
+        if nth < len(same):
+            taken[row.label] = nth + 1
+            return same[nth]
+        # A table may have read RSS at another instant than the snapshot of the same label.
+        return known[-1] if known and known[-1].place.generation is not None else None
+
+    def _position(self, draft: Draft, before: Draft | None = None) -> int:
+        """Where a moment belongs: behind its neighbour, else by generation, baselines first."""
+        if before is not None:
+            if before is self.points[-1]:
+                return len(self.points)
+            return next(i for i, point in enumerate(self.points) if point is before) + 1
+        generation = draft.place.generation
+        if generation is None:
+            return 0 if draft.place.moment == "baseline" else len(self.points)
+        for index in range(len(self.points), 0, -1):
+            other = self.points[index - 1].place.generation
+            if other is not None and other <= generation:
+                return index
+        return sum(1 for _ in _leading_marks(self.points))
+
+    def _insert(self, position: int, draft: Draft) -> None:
+        self.points.insert(position, draft)
+        self._labels.setdefault(draft.label, []).append(draft)
+
+
+def _leading_marks(points: Iterable[Draft]) -> Iterable[Draft]:
+    for point in points:
+        if point.place.generation is not None:
+            return
+        yield point
+
+
+def _same(draft: Draft, point: Point) -> bool:
+    return draft.has_rss(point.rss, point.step)
+
+
+def _from_point(point: Point) -> Draft:
+    draft = Draft.labelled(point.label)
+    draft.metrics["rss"] = point.rss
+    draft.step = point.step
+    return draft

@@ -1,0 +1,144 @@
+"""Runs out of the blocks of a log: processes kept apart, restarts cut, gaps filled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from leakguard.model import Run, RunInfo
+from leakguard.model.units import format_bytes
+from leakguard.store.textlog.block import Block
+from leakguard.store.textlog.draft import Draft
+from leakguard.store.textlog.part import Part
+from leakguard.store.textlog.prefix import Speaker, speaker
+from leakguard.store.textlog.snapshot_rows import read_snapshot
+from leakguard.store.textlog.tables import Change, Trend, read_growth, read_trend
+
+Event = Draft | Trend | Change
+
+
+@dataclass(slots=True)
+class Runs:
+    """Takes the blocks of a log in order; ``finish`` returns the runs they make."""
+
+    cut: int = 0
+    headings: int = 0
+    _events: list[tuple[Speaker, Event]] = field(default_factory=list)
+    _trends: dict[Speaker, int] = field(default_factory=dict)
+
+    def take(self, block: Block) -> None:
+        """Add what one block says."""
+        who = speaker(block.prefix)
+        self.cut += block.cut
+        if block.kind == "SNAPSHOT":
+            draft = read_snapshot(block)
+            if draft is None:
+                self.headings += 1
+            else:
+                self._events.append((who, draft))
+        elif block.kind == "TREND":
+            self._take_trend(who, read_trend(block))
+        else:
+            self._events.append((who, read_growth(block)))
+
+    @property
+    def found(self) -> bool:
+        """True when there is at least one moment with an RSS."""
+        return any(
+            bool(event.rows) if isinstance(event, Trend)
+            else isinstance(event, Draft) or event.before is not None or event.after is not None
+            for _, event in self._events
+        )  # fmt: skip
+
+    def finish(self) -> list[Run]:
+        """Return the runs, those of one process after the other."""
+        runs: list[Run] = []
+        for who, events in _by_speaker(self._events).items():
+            parts = [part for part in _parts(events) if part.points]
+            runs += [_run(who, part, (k, len(parts))) for k, part in enumerate(parts, 1)]
+        return [self._with_notes(run) for run in runs]
+
+    def _take_trend(self, who: Speaker, trend: Trend) -> None:
+        """A table repeats the one before it and goes on; only the longest is kept."""
+        if not trend.rows:
+            return
+        index = self._trends.get(who)
+        if index is not None:
+            earlier = self._events[index][1]
+            if isinstance(earlier, Trend) and trend.rows[: len(earlier.rows)] == earlier.rows:
+                self._events[index] = (who, Trend((), False))
+        self._trends[who] = len(self._events)
+        self._events.append((who, trend))
+
+    def _with_notes(self, run: Run) -> Run:
+        notes = list(run.notes)
+        if self.headings:
+            notes.append(f"{self.headings} snapshot blocks were cut before their RSS and left out")
+        if self.cut - self.headings > 0:
+            notes.append(
+                f"{self.cut - self.headings} blocks have no closing frame; what they hold is kept"
+            )
+        return Run(run.info, run.snapshots, tuple(notes), run.part, run.finished)
+
+
+def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[Event]]:
+    events = list(events)
+    named = [who for who, _ in events if not who.sure]
+    changes = sum(a != b for a, b in pairwise(named))
+    # Bare numbers that never come back count something; those that alternate name processes.
+    merge = changes + 1 <= len(set(named))
+    groups: dict[Speaker, list[Event]] = {}
+    for who, event in events:
+        groups.setdefault(Speaker() if merge and not who.sure else who, []).append(event)
+    return groups
+
+
+def _parts(events: Iterable[Event]) -> list[Part]:
+    parts = [Part()]
+    for event in events:
+        part = parts[-1]
+        if isinstance(event, Draft):
+            if part.starts_over(event):
+                leaders = part.leaders()
+                part = _begin(parts)
+                for draft in leaders:
+                    part.add(draft)
+            part.add(event)
+        elif isinstance(event, Trend):
+            if part.contradicts(event):
+                part = _begin(parts)
+            part.add_trend(event)
+        else:
+            part.add_growth(event)
+    return parts
+
+
+def _begin(parts: list[Part]) -> Part:
+    parts.append(Part())
+    return parts[-1]
+
+
+def _run(who: Speaker, part: Part, place: tuple[int, int]) -> Run:
+    points = part.points
+    start = next((point.time for point in points if point.time is not None), None)
+    info = RunInfo(
+        source="log",
+        name=who.name,
+        started=None if start is None else start.isoformat(),
+        pid=who.pid,
+        rank=who.rank,
+        large_object=next((p.threshold for p in points if p.threshold is not None), None),
+    )
+    snapshots = tuple(point.snapshot(serial, start) for serial, point in enumerate(points))
+    finished = any(point.place.moment == "end" for point in points)
+    return Run(info, snapshots, tuple(_notes(part)), place, finished)
+
+
+def _notes(part: Part) -> Iterable[str]:
+    steps = Counter(point.step for point in part.points if point.step)
+    if steps:
+        yield f"the log prints RSS in steps of {format_bytes(max(steps))}; less is not visible"
+    if part.rebuilt:
+        yield f"{part.rebuilt} moments are known from trend and growth tables only, without details"

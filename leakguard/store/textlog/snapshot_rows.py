@@ -1,0 +1,189 @@
+"""The rows of a ``MEMORY SNAPSHOT`` block."""
+
+from __future__ import annotations
+
+import re
+
+from leakguard.model import Gauge, LargeObject, Watched
+from leakguard.store.textlog.block import PICTOGRAPH, Block
+from leakguard.store.textlog.draft import CENSUS_TYPES, Draft
+from leakguard.store.textlog.number import (
+    NUMBER,
+    parse_bytes,
+    parse_count,
+    parse_number,
+    resolution,
+)
+from leakguard.store.textlog.prefix import when
+
+_TITLE = re.compile(rf"{PICTOGRAPH}(\S.*?)\s*:")
+_ROW = re.compile(r"(\s*)(\S(?:.*\S)?)\s*:\s+(\S.*)")
+_EXPECTED = re.compile(
+    r"(?:expected|must stay at|should be)\D{0,12}?(\d+)(?:\s*(?:-|–|to)\s*(\d+))?"
+)
+_CLASS = re.compile(r"[^\W\d][\w.<>\[\], ]*")
+_LARGE = re.compile(
+    r"\s*(?P<what>\S.*):\s+(?P<size>\S+ \w+)(?:, retains (?P<retained>\S+ \w+))?"
+    r"(?:\s+<- held by (?P<held>\S.*))?"
+)
+_WHAT = re.compile(
+    r"(?P<type>\S.*?)(?: \((?P<shape>[\d, ]*)\))?(?: (?P<dtype>[\w.\[\]<>|=]+))?"
+    r"(?: on (?P<device>\S+))?"
+)
+_GAUGE = re.compile(rf"(-?{NUMBER}(?:e[+-]?\d+)?)(?:\s*/\s*(-?{NUMBER}(?:e[+-]?\d+)?))?")
+_THRESHOLD = re.compile(r"\(>=\s*([\d.,]+\s*\w+)\)")
+_SIZES = {"rss": "rss", "vms": "vms", "peak": "peak",
+          "gpu allocated": "gpu_allocated", "gpu reserved": "gpu_reserved"}  # fmt: skip
+_COUNTS = {"threads": "threads", "open files": "open_files"}
+_MOST_EXTRA, _LONGEST_EXTRA = 100, 300
+
+
+def read_snapshot(block: Block) -> Draft | None:
+    """Return the moment a block tells of, None when it was cut before its RSS."""
+    reader = _Reader(Draft.labelled(block.label))
+    for payload, whole in block.lines:
+        reader.take(payload, whole)
+    draft = reader.draft
+    draft.time = when(block.prefix.text)
+    draft.quoted = block.quoted
+    return draft if "rss" in draft.metrics else None
+
+
+class _Reader:
+    """Takes the rows in order and knows which section they stand in."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self._section = ""
+        self._title = ""
+        self._indented = False
+
+    def take(self, payload: str, whole: bool) -> None:
+        indent = payload[:1].isspace()
+        row = _ROW.fullmatch(payload)
+        if row is None or not (indent or not self._indented or self._is_headed(payload)):
+            self._take_title(payload, whole)
+        elif not self._take_metric(row, whole) and whole:
+            self._take_row(payload, row)
+
+    def _is_headed(self, payload: str) -> bool:
+        """True for a title that has its value on the same line."""
+        return _name(payload) in (*_SIZES, *_COUNTS)
+
+    def _take_title(self, payload: str, whole: bool) -> None:
+        match = _TITLE.fullmatch(payload)
+        if match is not None and whole:
+            self._title = match[1]
+            self._section = re.sub(r"\(.*", "", match[1]).strip().lower()
+            if self._section == "large objects":
+                threshold = _THRESHOLD.search(self._title)
+                self.draft.threshold = None if threshold is None else parse_bytes(threshold[1])
+        elif payload[:1].isspace() and whole:
+            self._take_row(payload, None)
+
+    def _take_metric(self, row: re.Match[str], whole: bool) -> bool:
+        name = _name(row[0])
+        if self._section == "gpu memory" and name in ("allocated", "reserved"):
+            name = f"gpu {name}"
+        in_counts = self._section == "object counts" and row[1]
+        if name in _SIZES and not in_counts:
+            return self._take_size(_SIZES[name], row, whole)
+        if name in _COUNTS and not in_counts:
+            count = parse_count(row[3])
+            if count is not None and whole:
+                self.draft.metrics.setdefault(_COUNTS[name], count)
+            return True
+        return False
+
+    def _take_size(self, metric: str, row: re.Match[str], whole: bool) -> bool:
+        size = parse_bytes(row[3].partition("<-")[0], whole)
+        if size is None or size < 0:
+            return True
+        self.draft.metrics.setdefault(metric, size)
+        if metric == "rss":
+            self._indented = bool(row[1])
+            self.draft.step = resolution(row[3].partition("<-")[0])
+        return True
+
+    def _take_row(self, payload: str, row: re.Match[str] | None) -> None:
+        if self._indented and not payload[:1].isspace():
+            return
+        section = self._section
+        if section == "object counts" and row is not None and self._take_object(payload):
+            return
+        if section == "large objects" and self._take_large(payload):
+            return
+        if section == "gauges" and row is not None and self._take_gauge(row):
+            return
+        if section == "peak" and row is not None and self._take_size("peak", row, True):
+            return
+        if section:
+            lines = self.draft.extra.setdefault(self._title, [])
+            if len(lines) < _MOST_EXTRA:
+                lines.append(payload.strip()[:_LONGEST_EXTRA])
+
+    def _take_object(self, payload: str) -> bool:
+        row, _, remark = payload.partition("<-")
+        match = _ROW.fullmatch(row)
+        count = None if match is None else parse_count(match[3])
+        if match is None or count is None:
+            return False
+        if match[2] in CENSUS_TYPES:
+            self.draft.types.setdefault(CENSUS_TYPES[match[2]], count)
+        elif _CLASS.fullmatch(match[2]):
+            self.draft.watched.setdefault(match[2], Watched(count, _expected(remark)))
+        else:
+            return False
+        return True
+
+    def _take_large(self, payload: str) -> bool:
+        match = _LARGE.fullmatch(payload)
+        size = None if match is None else parse_bytes(match["size"])
+        what = None if match is None else _WHAT.fullmatch(match["what"])
+        if match is None or what is None or size is None:
+            return False
+        shape = what["shape"]
+        self.draft.large.append(
+            LargeObject(
+                what["type"],
+                size,
+                None if shape is None else tuple(int(n) for n in re.findall(r"\d{1,18}", shape)),
+                what["dtype"],
+                what["device"],
+                match["held"],
+                parse_bytes(match["retained"]) if match["retained"] else None,
+            )
+        )
+        return True
+
+    def _take_gauge(self, row: re.Match[str]) -> bool:
+        match = _GAUGE.fullmatch(row[3].strip())
+        if match is None:
+            return False
+        value, capacity = _signed(match[1]), None if match[2] is None else _signed(match[2])
+        if value is None:
+            return False
+        self.draft.gauges.setdefault(row[2], Gauge(value, capacity))
+        return True
+
+
+def _name(payload: str) -> str:
+    """``   RSS (actual RAM):  8.52 GB`` is ``rss``; pictographs and brackets are left out."""
+    match = re.match(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?:", payload)
+    return match[1].lower() if match is not None else ""
+
+
+def _signed(text: str) -> float | int | None:
+    if "e" in text:
+        return float(text)
+    value = parse_number(text.lstrip("-"))
+    return -value if value is not None and text.startswith("-") else value
+
+
+def _expected(remark: str) -> tuple[int, int] | None:
+    match = _EXPECTED.search(remark.lower())
+    if match is None:
+        return None
+    low = int(match[1][:18])
+    high = low if match[2] is None else int(match[2][:18])
+    return (low, high) if low <= high else None
