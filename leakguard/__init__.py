@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from leakguard.errors import LeakguardError, StillAlive, UnreadableRun, UsageError
 from leakguard.guard import LeakGuard, expect_freed
 from leakguard.phase import phase
+from leakguard.render import render
 
 if TYPE_CHECKING:
     from leakguard.model import Report, Run
@@ -48,10 +49,3 @@ def diagnose(run: Run) -> Report:
     from leakguard.analysis import diagnose
 
     return diagnose(run)
-
-
-def render(report: Report, format: str = "markdown") -> str:  # noqa: A002 - the public name
-    """Lay out a report as ``terminal``, ``markdown``, ``json`` and so on."""
-    from leakguard.render import render
-
-    return render(report, format)

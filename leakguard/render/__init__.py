@@ -46,7 +46,7 @@ _MODULES = {
 FORMATS = tuple(_MODULES)
 
 
-def render(report: Report, format: str = "terminal", **options: object) -> str:  # noqa: A002
+def render(report: Report, format: str = "markdown", **options: object) -> str:  # noqa: A002
     """Return ``report`` laid out in ``format``; ``options`` are the fields of `Layout`.
 
     Raises:
@@ -57,7 +57,7 @@ def render(report: Report, format: str = "terminal", **options: object) -> str: 
 
 def render_many(
     reports: Sequence[Report],
-    format: str = "terminal",  # noqa: A002
+    format: str = "markdown",  # noqa: A002
     **options: object,
 ) -> str:
     """Return several reports, for example the restarts of one log, as one document.

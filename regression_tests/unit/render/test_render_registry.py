@@ -19,12 +19,12 @@ def test_every_format_renders_every_report(name, story):
 
 
 def test_unknown_format_names_the_choices():
-    with pytest.raises(UsageError, match=f"'pdf'.*{', '.join(FORMATS)}"):
+    with pytest.raises(UsageError, match=rf"'pdf'.*{', '.join(FORMATS)}"):
         render(stories.short(), "pdf")
 
 
 def test_unknown_option_names_the_choices():
-    with pytest.raises(UsageError, match="'wide'.*width, color"):
+    with pytest.raises(UsageError, match=r"'wide'.*width, color"):
         render(stories.short(), "terminal", wide=3)
 
 
@@ -39,3 +39,10 @@ def test_choosing_a_format_loads_no_other_renderer():
         "assert 'jinja2' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_public_render_stays_a_function_after_its_first_use():
+    import leakguard
+
+    leakguard.render(stories.short(), "json")
+    assert '"verdict": "inconclusive"' in leakguard.render(stories.short(), "json")
