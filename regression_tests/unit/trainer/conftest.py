@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from reference_trainer.config import Config
+
+if TYPE_CHECKING:
+    from reference_trainer.trainer import ERLTrainer
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One synthetic market for the whole test session."""
+    return tmp_path_factory.mktemp("market")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, data_dir: Path) -> Callable[..., Config]:
+    """A configuration whose generation takes a few hundredths of a second."""
+
+    def make(**changes: Any) -> Config:
+        settings: dict[str, Any] = {
+            "out": tmp_path / "run",
+            "data_dir": data_dir,
+            "days": 200,
+            "stocks": 6,
+            "context_days": 20,
+            "trading_days": 8,
+            "settlement_days": 3,
+            "validation_days": 40,
+            "population_size": 6,
+            "hidden": (8, 8),
+            "batch_size": 8,
+            "gradient_steps": 3,
+            "buffer_capacity": 200,
+            "buffer_ready": 60,
+            "generations": 4,
+            "plot_every": 100,
+            "progress": False,
+        }
+        return Config(**{**settings, **changes})
+
+    return make
+
+
+@pytest.fixture
+def trainer(tiny: Callable[..., Config]) -> Callable[..., ERLTrainer]:
+    """A trainer on the tiny configuration that prints nowhere."""
+
+    from reference_trainer.trainer import ERLTrainer
+
+    def make(**changes: Any) -> ERLTrainer:
+        return ERLTrainer(tiny(**changes), log=io.StringIO())
+
+    return make
+
+
+@pytest.fixture
+def run() -> Callable[[ERLTrainer, int], ERLTrainer]:
+    """Run generations up to the given one, without a guard."""
+
+    def to(trainer: ERLTrainer, last: int) -> ERLTrainer:
+        for generation in range(trainer.generation + 1, last + 1):
+            trainer.run_generation(generation)
+        return trainer
+
+    return to
