@@ -1,0 +1,317 @@
+"""What 3 to 12 rounds can say: their changes are judged one by one, and doubt is said.
+
+A leak adds about the same each round; a cache, a buffer or a pool adds less and less, or stops.
+The claim "it grows" is a t-test that the mean change is positive, which holds its risk even for a
+random walk; the claim is withheld while the changes shrink.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from leakguard.analysis import student
+from leakguard.analysis.rounds import RISK, Rounds, number
+from leakguard.analysis.saturation import fit_saturation
+from leakguard.analysis.series_verdict import Plateau, SeriesVerdict
+from leakguard.analysis.theil_sen import kendall_score, median, pairwise_slopes
+
+# Two equal changes are all that three rounds have: their risk is set so that +16, +16 objects pass.
+_RISK_OF_TWO = 0.02
+# Variance of a count's change that is always allowed for: +1, +1, +1, +1 is not proof, five are.
+_COUNT_VARIANCE = 0.2
+_STOPPED = 0.05
+_SLOWING = 0.03
+_NEARLY_DONE = 0.3
+_HORIZON = 60
+
+
+def judge_few(rounds: Rounds, warmup: int) -> SeriesVerdict:
+    """Return the verdict on a short series of at least three values that are not all equal."""
+    return (
+        _falls(rounds)
+        or _saws(rounds)
+        or _stopped(rounds)
+        or _steps(rounds)
+        or _grows(rounds, warmup)
+        or _slows(rounds, warmup)
+        or _undecided(rounds, warmup)
+    )
+
+
+def _falls(rounds: Rounds) -> SeriesVerdict | None:
+    net = rounds.values[-1] - rounds.values[0]
+    if net > rounds.noise_floor or min(rounds.changes) >= 0.0:
+        return None
+    risen = max(rounds.values) - max(rounds.values[0], rounds.values[-1])
+    if risen > 0.5 * rounds.span and risen > rounds.noise_floor:
+        back = f"it rose by {number(risen)} and came back"
+        shape = "sawtooth" if len(_drops(rounds)) > 1 else "transient"
+        return rounds.verdict(
+            "sawtooth" if shape == "sawtooth" else "transient",
+            "no",
+            0.6 if len(rounds) < 5 else 0.8,
+            f"{back}: the last of {len(rounds)} rounds is not above the first",
+            detectable=_detectable(rounds.changes, rounds),
+        )
+    return rounds.verdict(
+        "flat" if net < -0.5 * rounds.span else "noise",
+        "no",
+        0.6 if len(rounds) < 5 else 0.8,
+        f"the last of {len(rounds)} rounds is not above the first ({number(net)})",
+        detectable=_detectable(rounds.changes, rounds),
+    )
+
+
+def _drops(rounds: Rounds) -> list[int]:
+    """Return the rounds whose value fell by a good part of the whole range."""
+    least = max(0.25 * rounds.span, rounds.noise_floor)
+    return [i + 1 for i, change in enumerate(rounds.changes) if change < -least]
+
+
+def _saws(rounds: Rounds) -> SeriesVerdict | None:
+    drops = _drops(rounds)
+    if not drops:
+        return None
+    floors = [rounds.values[0], *(rounds.values[i] for i in drops)]
+    after = rounds.values[drops[-1] :]
+    shape = "sawtooth" if len(drops) > 1 else "transient"
+    level = max(rounds.values[: drops[-1]])
+    if max(after) > level + rounds.noise_floor or _rising(floors, rounds.noise_floor):
+        return rounds.verdict(
+            "sawtooth" if shape == "sawtooth" else "transient",
+            "cannot tell",
+            0.4,
+            f"it fell back at {len(drops)} of {len(rounds)} rounds and rises again: "
+            "the floors between the rises do not decide yet",
+            more_rounds=len(rounds),
+        )
+    return rounds.verdict(
+        "sawtooth" if shape == "sawtooth" else "transient",
+        "no",
+        0.7,
+        f"it fell back at {len(drops)} of {len(rounds)} rounds and its floors do not rise",
+        detectable=_detectable(rounds.changes, rounds),
+    )
+
+
+def _rising(floors: Sequence[float], noise_floor: float) -> bool:
+    """Return True when each of at least three floors is above the one before."""
+    return len(floors) >= 3 and all(b > a + noise_floor for a, b in pairwise(floors))
+
+
+def _stopped(rounds: Rounds) -> SeriesVerdict | None:
+    """A series that grew and then stood still for longer than it ever paused before."""
+    largest = max(rounds.changes)
+    idle = 0.0 if rounds.integer else max(rounds.noise_floor, _STOPPED * largest)
+    still = [abs(change) <= idle for change in rounds.changes]
+    rest, pause = _rest(still), _longest_pause(still)
+    moved = [i for i, quiet in enumerate(still) if not quiet]
+    if rest < 2 or rest <= pause or not moved:
+        return None
+    if not rounds.integer and _significant(rounds.changes[-rest:], rounds):
+        return None
+    enough = rest >= 3 or len(moved) == 1
+    shape = "step" if _one_dominates(rounds.changes) else "filling"
+    last = moved[-1] + 1
+    return rounds.verdict(
+        "step" if shape == "step" else "filling",
+        "no" if enough else "cannot tell",
+        0.6 + 0.1 * min(rest, 3) if enough else 0.3,
+        f"it went from {number(rounds.values[0])} to {number(rounds.values[-1])} and has not grown "
+        f"for {rest} rounds",
+        plateau=Plateau(rounds.values[-1], last) if shape == "filling" else None,
+        detectable=_detectable(rounds.changes[-rest:], rounds),
+        more_rounds=None if enough else 1,
+    )
+
+
+def _rest(still: Sequence[bool]) -> int:
+    """Return how many rounds at the end were still."""
+    return next((i for i, quiet in enumerate(reversed(still)) if not quiet), len(still))
+
+
+def _longest_pause(still: Sequence[bool]) -> int:
+    """Return the longest run of still rounds before a change."""
+    longest = run = 0
+    for quiet in still:
+        if quiet:
+            run += 1
+        else:
+            longest, run = max(longest, run), 0
+    return longest
+
+
+def _one_dominates(changes: Sequence[float]) -> bool:
+    rises = [change for change in changes if change > 0.0]
+    return max(rises) >= 0.8 * math.fsum(rises)
+
+
+def _steps(rounds: Rounds) -> SeriesVerdict | None:
+    """A series that is noise before and after one jump."""
+    if len(rounds) < 5:
+        return None
+    jump = max(range(len(rounds.changes)), key=rounds.changes.__getitem__)
+    others = rounds.changes[:jump] + rounds.changes[jump + 1 :]
+    after = rounds.changes[jump + 1 :]
+    if rounds.changes[jump] < 4.0 * max(abs(change) for change in others) or len(after) < 3:
+        return None
+    if (
+        _significant(after, rounds)
+        or 4 * kendall_score(rounds.values[jump + 1 :]) > len(after) ** 2
+    ):
+        return None
+    return rounds.verdict(
+        "step",
+        "no",
+        0.6 + 0.05 * min(len(after), 6),
+        f"it rose once, by {number(rounds.changes[jump])} in round {jump + 1}, and the "
+        f"{len(after)} rounds since add {number(math.fsum(after))}",
+        detectable=_detectable(after, rounds),
+    )
+
+
+def _grows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
+    """Growth that the changes prove, the first ``warmup`` of them left out where needed."""
+    for since in range(warmup + 1):
+        changes = rounds.changes[since:]
+        if len(changes) < (2 if since == 0 else 3) and not (rounds.integer and len(changes) == 2):
+            break
+        risk = _chance(changes, rounds)
+        if risk > _risk(len(changes)) / (1 + since) or _slowing(changes, rounds):
+            continue
+        mean = math.fsum(changes) / len(changes)
+        exact = len(set(changes)) == 1
+        each = f"exactly {number(mean)}" if exact else f"about {number(mean)}"
+        left_out = f" after {since} warm-up rounds" if since else ""
+        return rounds.verdict(
+            "growing",
+            "yes",
+            _confidence(len(changes), risk),
+            f"it grew by {each} in each of {len(changes)} rounds{left_out}, with no sign of "
+            "slowing down",
+            since=since,
+            detectable=_detectable(changes, rounds),
+            ruled_out=("filling or warm-up: the changes do not shrink",),
+        )
+    return None
+
+
+def _risk(changes: int) -> float:
+    return _RISK_OF_TWO if changes == 2 else RISK
+
+
+def _confidence(changes: int, risk: float) -> float:
+    """Two changes are worth 0.6, three 0.75, seven 0.9; less where the test is close."""
+    return (1.0 - 0.8 / changes) * (1.0 - 10.0 * risk)
+
+
+def _chance(changes: Sequence[float], rounds: Rounds) -> float:
+    """Return how probable a mean change this large is when nothing drifts."""
+    mean = math.fsum(changes) / len(changes)
+    error = _error(changes, rounds)
+    if mean <= 0.0:
+        return 1.0
+    return student.tail(mean / error if error > 0.0 else math.inf, len(changes) - 1)
+
+
+def _significant(changes: Sequence[float], rounds: Rounds) -> bool:
+    return len(changes) > 1 and _chance(changes, rounds) <= _risk(len(changes))
+
+
+def _error(changes: Sequence[float], rounds: Rounds) -> float:
+    """Return the standard error of the mean change."""
+    m = len(changes)
+    mean = math.fsum(changes) / m
+    variance = math.fsum((change - mean) ** 2 for change in changes) / (m - 1) if m > 1 else 0.0
+    if rounds.integer:
+        variance += _COUNT_VARIANCE
+    return math.sqrt(variance / m + 2.0 * (rounds.noise_floor / m) ** 2)
+
+
+def _slowing(changes: Sequence[float], rounds: Rounds) -> bool:
+    """Return True when the changes shrink, or might: two or three cannot show that they do not."""
+    m = len(changes)
+    mean = math.fsum(changes) / m
+    if rounds.integer and len(set(changes)) == 1:
+        return False
+    shrinking = -median(pairwise_slopes(changes)) / mean
+    if m >= 5 and -kendall_score(changes) < 0.4 * m * (m - 1) / 2.0:
+        return False
+    return shrinking > _SLOWING / (1.0 if m > 2 else 3.0)
+
+
+def _slows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
+    """Growth that shrinks: a buffer or a cache on its way to a plateau."""
+    changes = rounds.changes
+    largest = max(changes)
+    if min(changes) < -_STOPPED * largest or not _slowing(changes, rounds):
+        return None
+    recent = max(changes[-2:]) if len(changes) > 3 else changes[-1]
+    share = recent / largest
+    enough = len(changes) >= 4 and share <= 0.5 and changes[-1] <= _NEARLY_DONE * largest
+    return rounds.verdict(
+        "filling",
+        "no" if enough else "cannot tell",
+        0.75 if enough else 0.4,
+        f"it still grows, and less each round: {number(changes[0])} at first, "
+        f"{number(changes[-1])} in the last of {len(rounds)} rounds",
+        plateau=_plateau(rounds) if len(changes) >= 4 else None,
+        detectable=_detectable(changes, rounds),
+        more_rounds=None if enough else max(2, 7 - len(rounds)),
+    )
+
+
+def _plateau(rounds: Rounds) -> Plateau | None:
+    fit = fit_saturation(rounds.values)
+    if fit.amplitude <= 0.0 or fit.tau > len(rounds):
+        return None
+    return Plateau(fit.plateau, fit.reaches(max(0.05 * fit.amplitude, rounds.noise_floor)))
+
+
+def _undecided(rounds: Rounds, warmup: int) -> SeriesVerdict:
+    """Neither growth nor its absence is proven."""
+    since = warmup if len(rounds) >= warmup + 4 else 0
+    changes = rounds.changes[since:]
+    chance = min(_chance(rounds.changes, rounds), _chance(changes, rounds))
+    detectable = _detectable(rounds.changes, rounds)
+    if chance > 0.1 and len(rounds) >= 5:
+        return rounds.verdict(
+            "noise",
+            "no",
+            0.5 + 0.4 * chance,
+            f"the changes of {len(rounds)} rounds go both ways or are too uneven for a trend "
+            f"(chance alone: {chance:.2f})",
+            detectable=detectable,
+        )
+    return rounds.verdict(
+        "growing" if chance <= 0.1 else "noise",
+        "cannot tell",
+        0.5 - min(0.4, chance),
+        f"it rose by {number(rounds.values[-1] - rounds.values[0])} in {len(rounds)} rounds, which "
+        "is too little or too uneven to tell growth from settling down",
+        detectable=detectable,
+        more_rounds=_more_rounds(changes, rounds),
+    )
+
+
+def _detectable(changes: Sequence[float], rounds: Rounds) -> float:
+    """Return the smallest steady change per round that these rounds would have shown."""
+    if len(changes) < 2:
+        return math.inf
+    risk = _risk(len(changes))
+    return student.quantile(risk, len(changes) - 1) * _error(changes, rounds)
+
+
+def _more_rounds(changes: Sequence[float], rounds: Rounds) -> int | None:
+    """Return how many more rounds like these would prove the observed growth."""
+    m = len(changes)
+    mean, error = math.fsum(changes) / m, _error(changes, rounds)
+    if mean <= 0.0 or m < 2:
+        return None if m >= 2 else 2
+    for more in range(1, _HORIZON):
+        scaled = error * math.sqrt(m / (m + more))
+        if mean > student.quantile(_risk(m + more), m + more - 1) * scaled:
+            return max(more, 5 - m)
+    return None

@@ -1,0 +1,50 @@
+"""How much a series moves beside its trend: robust spread and autocorrelation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from leakguard.analysis.theil_sen import median
+
+# 1.4826 makes the median absolute deviation estimate a normal standard deviation.
+_NORMAL = 1.4826
+
+
+def mad(values: Sequence[float]) -> float:
+    """Return the median absolute deviation, scaled to a normal standard deviation."""
+    middle = median(sorted(values))
+    return _NORMAL * median(sorted(abs(v - middle) for v in values))
+
+
+def differences(values: Sequence[float]) -> list[float]:
+    """Return the change from each round to the next."""
+    return [b - a for a, b in pairwise(values)]
+
+
+def round_noise(values: Sequence[float]) -> float:
+    """Return the standard deviation of a round's value beside any smooth trend, robust.
+
+    Second differences cancel a trend; those of white noise have six times its variance. Less than
+    the true spread where the noise is autocorrelated: its slow part passes for trend.
+    """
+    second = differences(differences(values))
+    if not second:
+        return 0.0
+    return float(_NORMAL * median(sorted(abs(v) for v in second)) / 6.0**0.5)
+
+
+def without_spikes(values: Sequence[float]) -> list[float]:
+    """Return the values with lone outliers replaced by the median of their five neighbours.
+
+    A Hampel filter that leaves the first and the last two rounds alone: there a jump cannot be
+    told from a spike.
+    """
+    spread = max(round_noise(values), 1e-12 * (max(values) - min(values)))
+    cleaned = list(values)
+    for i in range(2, len(values) - 2):
+        window = sorted(values[i - 2 : i + 3])
+        beside = min(abs(values[i] - values[i - 1]), abs(values[i] - values[i + 1]))
+        if beside > 5.0 * spread and abs(values[i] - window[2]) > 5.0 * spread:
+            cleaned[i] = window[2]
+    return cleaned

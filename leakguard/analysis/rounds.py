@@ -1,0 +1,89 @@
+"""The rounds under judgement: values, what counts as exact, and verdicts about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from leakguard.analysis import noise, theil_sen
+from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
+
+# A quantile of the risk of calling a drifting but unbiased series a leak.
+RISK = 0.005
+
+
+@dataclass(slots=True)
+class Rounds:
+    """One value a round, and how exact they are.
+
+    Attributes:
+        integer: the values are counts of things: a change of one is real.
+        noise_floor: moves of a value below this mean nothing.
+    """
+
+    values: Sequence[float]
+    integer: bool
+    noise_floor: float
+    changes: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.changes = noise.differences(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def span(self) -> float:
+        """Largest value minus smallest."""
+        return max(self.values) - min(self.values)
+
+    def spread(self) -> float:
+        """Return the noise of a single round's value."""
+        estimate = noise.round_noise(self.values) if len(self) >= 3 else 0.0
+        return min(estimate, self.span)
+
+    def verdict(
+        self,
+        shape: Shape,
+        growing: Growing,
+        confidence: float,
+        reason: str,
+        *,
+        since: int | None = None,
+        plateau: Plateau | None = None,
+        detectable: float = math.inf,
+        more_rounds: int | None = None,
+        inflation: float = 1.0,
+        ruled_out: tuple[str, ...] = (),
+    ) -> SeriesVerdict:
+        """Return a verdict; ``since`` is the last round before the growth, None without growth."""
+        rate, interval = self.rate(since or 0, inflation)
+        return SeriesVerdict(
+            shape=shape,
+            growing=growing,
+            rate=rate,
+            interval=interval,
+            started=None if since is None else since + 1,
+            plateau=plateau,
+            noise=self.spread(),
+            detectable=detectable,
+            more_rounds=more_rounds,
+            confidence=min(0.99, max(0.01, confidence)),
+            reason=reason,
+            ruled_out=ruled_out,
+        )
+
+    def rate(self, since: int, inflation: float = 1.0) -> tuple[float, tuple[float, float]]:
+        """Return the change per round from round ``since`` on, with its interval."""
+        tail = self.values[since:]
+        if len(tail) < 2:
+            return 0.0, (0.0, 0.0)
+        return theil_sen.rate(tail, inflation)
+
+
+def number(value: float) -> str:
+    """Return a number as a person would write it in a sentence."""
+    if value == int(value) and abs(value) < 1e7:
+        return f"{int(value)}"
+    return f"{value:.4g}"

@@ -1,0 +1,97 @@
+"""What kind of series is this: growing, filling, warming up, a step, a sawtooth, or noise?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from leakguard.analysis.few_rounds import judge_few
+from leakguard.analysis.rounds import Rounds, number
+from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
+
+__all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "judge_series"]
+
+_FEWEST = 3
+
+
+def judge_series(
+    values: Sequence[float],
+    *,
+    integer: bool = False,
+    noise_floor: float = 0.0,
+    capacity: float | None = None,
+    warmup: int = 2,
+) -> SeriesVerdict:
+    """Return what kind of series ``values`` is, one value a round, oldest first.
+
+    Args:
+        values: finite numbers, in any unit.
+        integer: the values are counts, exact to one.
+        noise_floor: a move of a value by less than this means nothing (a page, a block).
+        capacity: the value at which the series is known to stop, in its own unit.
+        warmup: how many changes at the start may be left out as warm-up.
+
+    Raises:
+        ValueError: for a value that is not finite, or a negative noise floor or warm-up.
+    """
+    series = _checked(values, noise_floor, warmup)
+    rounds = Rounds(series, integer, noise_floor)
+    if not series or rounds.span <= noise_floor:
+        return _flat(rounds)
+    if len(series) < _FEWEST:
+        return _too_few(rounds)
+    verdict = judge_few(rounds, warmup)
+    if capacity is not None and verdict.growing != "no":
+        return _towards(capacity, rounds, verdict)
+    return verdict
+
+
+def _checked(values: Sequence[float], noise_floor: float, warmup: int) -> list[float]:
+    series = [float(v) for v in values]
+    if not all(map(math.isfinite, series)):
+        bad = next(i for i, v in enumerate(series) if not math.isfinite(v))
+        raise ValueError(f"round {bad} is {series[bad]}: leave out rounds that were not measured")
+    if not (math.isfinite(noise_floor) and noise_floor >= 0.0):
+        raise ValueError(f"noise_floor is {noise_floor}: give a size of 0 or more")
+    if warmup < 0:
+        raise ValueError(f"warmup is {warmup}: give a number of rounds of 0 or more")
+    return series
+
+
+def _flat(rounds: Rounds) -> SeriesVerdict:
+    known = len(rounds) >= _FEWEST
+    level = f"at {number(rounds.values[0])}" if rounds.values else "nowhere: there are no rounds"
+    return rounds.verdict(
+        "flat",
+        "no" if known else "cannot tell",
+        0.9 if known else 0.1,
+        f"it stays {level} for {len(rounds)} rounds" if rounds.values else "there are no rounds",
+        detectable=rounds.noise_floor / max(1, len(rounds) - 1) if known else math.inf,
+        more_rounds=None if known else _FEWEST - len(rounds),
+    )
+
+
+def _too_few(rounds: Rounds) -> SeriesVerdict:
+    return rounds.verdict(
+        "noise",
+        "cannot tell",
+        0.2 if rounds.values[-1] > rounds.values[0] else 0.1,
+        f"two rounds show one change ({number(rounds.changes[0])}); a trend needs three",
+        more_rounds=_FEWEST - len(rounds),
+    )
+
+
+def _towards(capacity: float, rounds: Rounds, verdict: SeriesVerdict) -> SeriesVerdict:
+    """A series below its known capacity fills up, however steadily it grows."""
+    last = rounds.values[-1]
+    if last > capacity + rounds.noise_floor or verdict.rate <= 0.0:
+        return verdict
+    full = len(rounds) - 1 + math.ceil((capacity - last) / verdict.rate)
+    return rounds.verdict(
+        "filling",
+        "no",
+        0.9,
+        f"it is at {number(last)} of a capacity of {number(capacity)} and is full in round {full}",
+        plateau=Plateau(capacity, full),
+        detectable=verdict.detectable,
+    )

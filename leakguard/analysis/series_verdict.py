@@ -1,0 +1,61 @@
+"""What kind of series a list of rounds is: the value that ``judge_series`` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal[
+    "growing", "filling", "warm-up", "step", "sawtooth", "transient", "noise", "flat",
+]  # fmt: skip
+Growing = Literal["yes", "no", "cannot tell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """Where a filling series is predicted to end.
+
+    Attributes:
+        value: the predicted final value, in the series' unit.
+        round: index of the round that comes within 5 % of the remaining way (of the noise, where
+            that is larger); it may lie beyond the series. None when no round can be named.
+    """
+
+    value: float
+    round: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesVerdict:
+    """What kind of series this is, how sure that is, and what would decide it.
+
+    Attributes:
+        shape: the best description; ``flat`` also covers a series that falls.
+        growing: ``yes`` when every healthy explanation was rejected, ``no`` when a healthy one
+            stands, ``cannot tell`` when these rounds do not decide.
+        rate: change per round since ``started`` (of the whole series where nothing grows).
+        interval: (low, high) of the rate, 95 %, distribution-free and widened for autocorrelation.
+        started: index of the first round whose value shows the growth; None where nothing grows.
+        plateau: predicted end of a series that fills; None otherwise.
+        noise: standard deviation of what is left of a round's value beside the shape, robust.
+        detectable: smallest rate that this length and noise would have shown; infinite when there
+            are too few rounds to show any.
+        more_rounds: how many more rounds would decide, at the observed rate; None when the verdict
+            is decided, or when no reasonable number of rounds would.
+        confidence: 0 to 1, of ``growing``; for ``cannot tell`` how likely growth looks.
+        reason: one sentence with the numbers.
+        ruled_out: the other explanations, and why they do not hold.
+    """
+
+    shape: Shape
+    growing: Growing
+    rate: float
+    interval: tuple[float, float]
+    started: int | None
+    plateau: Plateau | None
+    noise: float
+    detectable: float
+    more_rounds: int | None
+    confidence: float
+    reason: str
+    ruled_out: tuple[str, ...] = ()
