@@ -24,6 +24,7 @@ _GENERATION_END = re.compile(
     r"(?:end(?: of(?: the)? gen(?:eration)?)?|gen(?:eration)? (?:end|complete|done))(?: \d+)?\s*",
     re.IGNORECASE,
 )
+_AFTER = re.compile(r"^after\s+(?=\S)", re.IGNORECASE)
 _RUN_END = re.compile(r"(?:end of (?:the )?run|run (?:ended|finished|end))", re.IGNORECASE)
 
 
@@ -37,4 +38,13 @@ def parse_label(label: str) -> Place:
         return Place("end" if _RUN_END.fullmatch(rest) else "mark", rest, None)
     if _GENERATION_END.fullmatch(rest):
         return Place("generation", None, generation)
-    return Place("phase", re.sub(r"^after\s+(?=\S)", "", rest, flags=re.IGNORECASE), generation)
+    return Place("phase", _AFTER.sub("", rest), generation)
+
+
+def in_generation(place: Place, generation: int | None) -> Place:
+    """Return the place of a label without a generation, printed while ``generation`` ran."""
+    if generation is None or place.moment != "mark" or place.phase is None:
+        return place
+    if _GENERATION_END.fullmatch(place.phase):
+        return Place("generation", None, generation)
+    return Place("phase", _AFTER.sub("", place.phase), generation)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,8 +10,9 @@ from leakguard.model import Run, RunInfo
 from leakguard.model.units import format_bytes
 from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.draft import Draft
+from leakguard.store.textlog.label import in_generation
 from leakguard.store.textlog.part import Part
-from leakguard.store.textlog.prefix import Speaker, speaker
+from leakguard.store.textlog.prefix import Speaker
 from leakguard.store.textlog.snapshot_rows import read_snapshot
 from leakguard.store.textlog.tables import Change, Trend, read_growth, read_trend
 
@@ -28,37 +28,53 @@ class Runs:
     _events: list[tuple[Speaker, Event]] = field(default_factory=list)
     _trends: dict[Speaker, int] = field(default_factory=dict)
 
-    def take(self, block: Block) -> None:
-        """Add what one block says."""
-        who = speaker(block.prefix)
+    def take(self, block: Block, who: Speaker, generation: int | None = None) -> None:
+        """Add what one block says; ``generation`` is the round that runs, for a label without."""
         self.cut += block.cut
         if block.kind == "SNAPSHOT":
             draft = read_snapshot(block)
             if draft is None:
                 self.headings += 1
             else:
+                draft.place = in_generation(draft.place, generation)
                 self._events.append((who, draft))
         elif block.kind == "TREND":
             self._take_trend(who, read_trend(block))
         else:
             self._events.append((who, read_growth(block)))
 
+    def take_points(self, points: Iterable[tuple[Speaker, Draft]]) -> None:
+        """Add the moments that single lines tell of."""
+        self._events += points
+
+    @property
+    def has_generations(self) -> bool:
+        """True when the blocks themselves say in which round they were printed."""
+        return any(
+            bool(event.rows) if isinstance(event, Trend)
+            else isinstance(event, Draft) and event.place.generation is not None
+            for _, event in self._events
+        )  # fmt: skip
+
     @property
     def found(self) -> bool:
-        """True when there is at least one moment with an RSS."""
+        """True when there is at least one moment."""
         return any(
             bool(event.rows) if isinstance(event, Trend)
             else isinstance(event, Draft) or event.before is not None or event.after is not None
             for _, event in self._events
         )  # fmt: skip
 
-    def finish(self) -> list[Run]:
+    def finish(self, memory_limit: int | None = None, notes: Iterable[str] = ()) -> list[Run]:
         """Return the runs, those of one process after the other."""
+        notes = (*notes, *self._notes())
         runs: list[Run] = []
         for who, events in _by_speaker(self._events).items():
             parts = [part for part in _parts(events) if part.points]
-            runs += [_run(who, part, (k, len(parts))) for k, part in enumerate(parts, 1)]
-        return [self._with_notes(run) for run in runs]
+            for k, part in enumerate(parts, 1):
+                info = _info(who, part, memory_limit)
+                runs.append(_run(info, part, (k, len(parts)), notes))
+        return runs
 
     def _take_trend(self, who: Speaker, trend: Trend) -> None:
         """A table repeats the one before it and goes on; only the longest is kept."""
@@ -72,15 +88,11 @@ class Runs:
         self._trends[who] = len(self._events)
         self._events.append((who, trend))
 
-    def _with_notes(self, run: Run) -> Run:
-        notes = list(run.notes)
+    def _notes(self) -> Iterable[str]:
         if self.headings:
-            notes.append(f"{self.headings} snapshot blocks were cut before their RSS and left out")
-        if self.cut - self.headings > 0:
-            notes.append(
-                f"{self.cut - self.headings} blocks have no closing frame; what they hold is kept"
-            )
-        return Run(run.info, run.snapshots, tuple(notes), run.part, run.finished)
+            yield f"{self.headings} snapshot blocks were cut before their RSS and left out"
+        if self.cut > self.headings:
+            yield f"{self.cut - self.headings} blocks have no closing frame; what they hold is kept"
 
 
 def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[Event]]:
@@ -120,24 +132,28 @@ def _begin(parts: list[Part]) -> Part:
     return parts[-1]
 
 
-def _run(who: Speaker, part: Part, place: tuple[int, int]) -> Run:
-    points = part.points
-    start = next((point.time for point in points if point.time is not None), None)
-    info = RunInfo(
+def _run(info: RunInfo, part: Part, place: tuple[int, int], notes: tuple[str, ...]) -> Run:
+    start = next((point.time for point in part.points if point.time is not None), None)
+    snapshots = tuple(point.snapshot(serial, start) for serial, point in enumerate(part.points))
+    finished = any(point.place.moment == "end" for point in part.points)
+    return Run(info, snapshots, (*_notes(part), *notes), place, finished)
+
+
+def _info(who: Speaker, part: Part, memory_limit: int | None) -> RunInfo:
+    start = next((point.time for point in part.points if point.time is not None), None)
+    return RunInfo(
         source="log",
         name=who.name,
         started=None if start is None else start.isoformat(),
         pid=who.pid,
         rank=who.rank,
-        large_object=next((p.threshold for p in points if p.threshold is not None), None),
+        memory_limit=memory_limit,
+        large_object=next((p.threshold for p in part.points if p.threshold is not None), None),
     )
-    snapshots = tuple(point.snapshot(serial, start) for serial, point in enumerate(points))
-    finished = any(point.place.moment == "end" for point in points)
-    return Run(info, snapshots, tuple(_notes(part)), place, finished)
 
 
 def _notes(part: Part) -> Iterable[str]:
-    steps = Counter(point.step for point in part.points if point.step)
+    steps = [point.step for point in part.points if point.step]
     if steps:
         yield f"the log prints RSS in steps of {format_bytes(max(steps))}; less is not visible"
     if part.rebuilt:

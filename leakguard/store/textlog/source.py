@@ -8,8 +8,6 @@ from typing import Protocol
 
 _CHUNK = 1 << 19
 _LONGEST_LINE = 1 << 14
-# What stands before an anchor and belongs to it: its frame, and the heading of a diagnosis.
-_CONTEXT = 4096
 _LINE_END = re.compile(rb"[\r\n]")
 
 Line = tuple[bytes, bool]
@@ -31,14 +29,17 @@ class Source:
     All positions are offsets in the file.
     """
 
-    def __init__(self, file: Readable, anchors: Sequence[bytes]) -> None:
-        """Read ``file``; each line that holds one of ``anchors`` will be among the lines."""
+    def __init__(self, file: Readable, anchors: Sequence[bytes], context: int = 0) -> None:
+        """Read ``file``; each line that holds one of ``anchors`` will be among the lines.
+
+        So will be the lines that begin in the ``context`` bytes before it.
+        """
         self._file = file
         self._anchors = [_Anchor(anchor) for anchor in anchors]
         self._buffer = b""
         self._start = 0
         self._position = 0
-        self._aligned = True
+        self._context = context
         self.size = 0
 
     def lines(self, busy: Callable[[], bool]) -> Iterator[Line]:
@@ -58,20 +59,19 @@ class Source:
             ]
             nearest = min((at for at in found if at is not None), default=None)
             if nearest is not None:
-                self._go_before(nearest)
+                self._position = self._line_start(max(self._position, nearest - self._context))
                 return nearest
-            kept = max(self._position, self._end - _CONTEXT)
-            if kept > self._position:
-                self._position, self._aligned = kept, False
+            end = self._start + len(self._buffer)
+            self._position = max(self._position, end - self._context - _LONGEST_LINE)
             if not self._fill():
                 return None
 
-    def _go_before(self, anchor: int) -> None:
-        floor = max(self._position, anchor - _CONTEXT)
-        if floor > self._position or not self._aligned:
-            end = _LINE_END.search(self._buffer, floor - self._start, anchor - self._start)
-            floor = floor if end is None else end.end() + self._start
-        self._position, self._aligned = floor, True
+    def _line_start(self, place: int) -> int:
+        """Return where the line of ``place`` begins; a long line is taken from its middle on."""
+        low = max(self._position, place - _LONGEST_LINE + 1) - self._start
+        high = place - self._start
+        last = max(self._buffer.rfind(b"\n", low, high), self._buffer.rfind(b"\r", low, high))
+        return (low if last < 0 else last + 1) + self._start
 
     def _line(self) -> Line | None:
         while True:
@@ -84,10 +84,6 @@ class Source:
                 rest = self._buffer[offset : offset + _LONGEST_LINE]
                 self._position += len(rest)
                 return (rest, False) if rest else None
-
-    @property
-    def _end(self) -> int:
-        return self._start + len(self._buffer)
 
     def _fill(self) -> bool:
         """Forget what lies before the position and read on; False at the end of the file."""
