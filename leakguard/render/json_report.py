@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from leakguard.model.finding import Cleared, Finding
 from leakguard.model.report import Growth, Report, TrendRow
 from leakguard.model.run import Run
-from leakguard.render.outline import notes, worst
+from leakguard.render.outline import worst
+from leakguard.render.run_facts import notes
 
 if TYPE_CHECKING:
     from leakguard.render import Layout
@@ -46,7 +47,7 @@ def report_value(report: Report) -> Json:
         "growth": _growth(report.growth),
         "phase_growth": dict(report.phase_growth),
         "limits": list(report.limits),
-        "notes": list(notes(report)),
+        "notes": list(notes(report.run)),
     }
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from leakguard.model.finding import SEVERITY, Finding
-from leakguard.model.report import Report
+from leakguard.model.report import Report, TrendRow
 from leakguard.model.snapshot import Snapshot
-from leakguard.model.units import GB, KB, MB, format_bytes, format_change
+from leakguard.model.units import format_change
 from leakguard.render.facts import percent
+from leakguard.render.run_facts import name, notes, run_facts
+from leakguard.render.section import Section
+from leakguard.render.sizes import change_of_size, size
 from leakguard.render.sparkline import sparkline
 from leakguard.render.text import clean, short_type
 
@@ -38,51 +40,7 @@ _LEDGER = {
     "unexplained": "Not explained",
 }
 
-
-class Row(NamedTuple):
-    """A label and its value."""
-
-    label: str
-    value: str
-
-
-class TrendLine(NamedTuple):
-    """One line of the trend table; ``skipped`` counts the rows left out before it."""
-
-    label: str
-    ram: str
-    change: str
-    skipped: int = 0
-
-
-class Share(NamedTuple):
-    """One part of a whole: bytes as text, the bytes, and the share of all parts' sizes."""
-
-    label: str
-    value: str
-    bytes: float
-    share: float
-
-
-class ClearedLine(NamedTuple):
-    """What grew and is not a leak."""
-
-    metric: str
-    pattern: str
-    reason: str
-
-
-def size(amount: float, like: float | None = None) -> str:
-    """Return memory with two decimals, ``8.52 GB``, in the unit that fits ``like`` or itself."""
-    for unit, scale in (("GB", GB), ("MB", MB), ("kB", KB)):
-        if abs(amount if like is None else like) >= scale:
-            return f"{amount / scale:.2f} {unit}"
-    return f"{amount:.0f} B"
-
-
-def change_of_size(amount: float, like: float | None = None) -> str:
-    """Return a difference with its sign, ``+4.29 GB``."""
-    return ("+" if amount >= 0 else "") + size(amount, like)
+Row = tuple[str, ...]
 
 
 def worst(reports: Iterable[Report]) -> Report:
@@ -90,19 +48,19 @@ def worst(reports: Iterable[Report]) -> Report:
     return max(reports, key=lambda report: SEVERITY[report.verdict])
 
 
-def verdict_line(report: Report) -> str:
-    """Return the verdict and its sentence: ``LEAK: evaluate_population adds 7.2 GB ...``."""
-    headline = clean(report.headline) or MEANINGS[report.verdict]
-    return f"{VERDICTS[report.verdict]}: {headline}"
-
-
 def title(report: Report) -> str:
     """Return the name of the run, with its place among the runs of one file."""
-    info = report.run.info
-    name = clean(info.name or info.command or "this run")
-    rank = f", rank {info.rank}" if info.rank is not None else ""
-    part, parts = report.run.part
-    return f"{name}{rank}" + (f" (run {part} of {parts})" if parts > 1 else "")
+    return name(report.run)
+
+
+def verdict_line(report: Report) -> str:
+    """Return the verdict and its sentence: ``LEAK: evaluate_population adds 7.2 GB ...``."""
+    return f"{VERDICTS[report.verdict]}: {headline(report)}"
+
+
+def headline(report: Report) -> str:
+    """Return the sentence of the verdict, or what the verdict means where there is none."""
+    return clean(report.headline) or MEANINGS[report.verdict]
 
 
 def evidence(report: Report, finding: Finding) -> Snapshot | None:
@@ -114,77 +72,23 @@ def evidence(report: Report, finding: Finding) -> Snapshot | None:
     return by_phase[-1] if by_phase else None
 
 
-def cleared(report: Report) -> tuple[ClearedLine, ...]:
-    """Return what grew and is no leak, with the reason."""
-    return tuple(
-        ClearedLine(clean(item.metric), item.pattern, clean(item.reason)) for item in report.cleared
-    )
+def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]:
+    """Yield what follows the findings, in reading order; what is empty is left out.
 
-
-def ledger(report: Report) -> tuple[Share, ...]:
-    """Return the parts of the growth of RSS; the shares are of the sum of all sizes."""
-    return _shares((_LEDGER.get(k, clean(k)), float(v)) for k, v in report.ledger.items())
-
-
-def ledger_total(report: Report) -> str:
-    """Return the growth of RSS that the parts of the ledger sum to."""
-    return format_change(sum(report.ledger.values()))
-
-
-def phase_growth(report: Report) -> tuple[Share, ...]:
-    """Return the bytes that each phase adds per generation, in the order of the report."""
-    return _shares((clean(k), float(v)) for k, v in report.phase_growth.items())
-
-
-def phase_total(report: Report) -> str:
-    """Return what a whole generation adds: the sum over its phases."""
-    return format_change(sum(report.phase_growth.values()))
-
-
-def trend(report: Report, most: int | None = None) -> tuple[TrendLine, ...]:
-    """Return the trend as text, of a long run the first and the last rows."""
-    largest = max((row.rss for row in report.trend), default=0)
-    rows = [
-        TrendLine(clean(row.label), size(row.rss, largest), _change(row.change, largest))
-        for row in report.trend
-    ]
-    if most is None or len(rows) <= most:
-        return tuple(rows)
-    head = most // 3
-    tail = rows[len(rows) - (most - head) :]
-    resumed = tail[0]._replace(skipped=len(rows) - most)
-    return (*rows[:head], resumed, *tail[1:])
-
-
-def trend_sparkline(report: Report, width: int = 40) -> str:
-    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``, or nothing when the run has fewer than two rows."""
-    sizes = [row.rss for row in report.trend]
-    if len(sizes) < 2:
-        return ""
-    return f"{size(sizes[0])} {sparkline(sizes, width)} {size(sizes[-1])}"
-
-
-def counts(report: Report) -> tuple[tuple[str, str, str, str], ...]:
-    """Return the object counts that the growth compares: type, before, after, change."""
-    if report.growth is None:
-        return ()
-    return tuple(
-        (short_type(c.type), f"{c.before:,}", f"{c.after:,}", f"{c.after - c.before:+,}")
-        for c in report.growth.counts
-    )
-
-
-def growth_line(report: Report) -> str | None:
-    """Return RSS at the baseline and now, in one sentence; None when either is unknown."""
-    growth = report.growth
-    if growth is None or growth.rss_before is None or growth.rss_after is None:
-        return None
-    change = growth.rss_after - growth.rss_before
-    share = f", {change / growth.rss_before:+.1%}" if growth.rss_before else ""
-    return (
-        f"{size(growth.rss_before)} at {clean(growth.baseline)}, "
-        f"{size(growth.rss_after)} at {clean(growth.current)} ({change_of_size(change)}{share})"
-    )
+    ``trend_rows`` shortens the trend of a long run to its first and last rows.
+    """
+    for section in (
+        _cleared(report),
+        _trend(report, trend_rows),
+        _parts("phases", "Growth by phase", " per generation", "Phase", report.phase_growth),
+        _ledger(report),
+        _counts(report),
+        Section("limits", "What this run could not show", sentences=limits(report)),
+        Section("notes", "Notes", sentences=notes(report.run)),
+        Section("run", "This run", ("Fact", "Value"), run_facts(report.run), texts=frozenset({1})),
+    ):
+        if section.rows or section.sentences:
+            yield section
 
 
 def limits(report: Report) -> tuple[str, ...]:
@@ -195,63 +99,71 @@ def limits(report: Report) -> tuple[str, ...]:
     return (*seen, f"{percent(report.coverage)} of the memory in use was accounted for by objects")
 
 
-def notes(report: Report) -> tuple[str, ...]:
-    """Return what the reader skipped and which probes were unavailable, each once."""
-    reasons = {
-        f"{clean(probe)}: {clean(reason)}": None
-        for snapshot in report.run.snapshots
-        for probe, reason in snapshot.unavailable.items()
-    }
-    return (*(clean(note) for note in report.run.notes), *reasons)
+def trend_sparkline(report: Report, width: int = 40) -> str:
+    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``, or nothing when the run has fewer than two rows."""
+    sizes = [row.rss for row in report.trend]
+    if len(sizes) < 2:
+        return ""
+    return f"{size(sizes[0])} {sparkline(sizes, width)} {size(sizes[-1])}"
 
 
-def run_facts(report: Report) -> tuple[Row, ...]:
-    """Return what is known of the run: what was read, where it ran, how long, at what cost."""
-    info = report.run.info
-    rows = (
-        ("Run", title(report)),
-        ("Command", info.command),
-        ("Started", info.started),
-        ("Read from", {"guard": "a live guard", "jsonl": "a recorded run", "log": "a text log"}.get(
-            info.source, info.source)),
-        ("Snapshots", _extent(report)),
-        ("Python", info.python),
-        ("Platform", info.platform),
-        ("Packages", ", ".join(f"{k} {v}" for k, v in info.packages.items())),
-        ("Memory limit", format_bytes(info.memory_limit) if info.memory_limit else None),
-        ("Cost of watching", watching_cost(report)),
-    )  # fmt: skip
-    return tuple(Row(label, clean(value)) for label, value in rows if value)
+def _cleared(report: Report) -> Section:
+    rows = tuple((clean(c.metric), c.pattern, clean(c.reason)) for c in report.cleared)
+    columns = ("What", "Pattern", "Why it is none")
+    return Section("cleared", "Grew, and is not a leak", columns, rows, texts=frozenset({1, 2}))
 
 
-def watching_cost(report: Report) -> str | None:
-    """Return the seconds that the snapshots took, and their share of the run where it is known."""
-    spent = sum(s.cost.seconds for s in report.run.snapshots)
-    if not spent:
+def _trend(report: Report, most: int | None) -> Section:
+    largest = max((row.rss for row in report.trend), default=0)
+    rows = [_trend_row(row, largest) for row in report.trend]
+    if most is not None and len(rows) > most:
+        head = most // 3
+        skipped = len(rows) - most
+        rows = [*rows[:head], (f"… {skipped:,} more rows", "", ""), *rows[head + skipped :]]
+    line = trend_sparkline(report)
+    heading = f"RSS over the run: {line}" if line else "RSS over the run"
+    growth = _growth_sentence(report)
+    remarks = (growth,) if growth and rows else ()
+    return Section("trend", heading, ("Label", "RAM", "Change"), tuple(rows), sentences=remarks)
+
+
+def _trend_row(row: TrendRow, largest: int) -> Row:
+    change = "baseline" if row.change is None else change_of_size(row.change, largest)
+    return clean(row.label), size(row.rss, largest), change
+
+
+def _growth_sentence(report: Report) -> str | None:
+    growth = report.growth
+    if growth is None or growth.rss_before is None or growth.rss_after is None:
         return None
-    known = [s.seconds for s in report.run.snapshots if s.seconds is not None]
-    lasted = known[-1] if known else 0.0
-    share = f", {spent / lasted * 100:.2g} % of the run" if lasted else ""
-    return f"{spent:.3g} s{share}"
-
-
-def _extent(report: Report) -> str:
-    generations = len(report.run.generations)
-    text = f"{len(report.run.snapshots):,}"
-    if generations:
-        text += f" in {generations:,} generation{'' if generations == 1 else 's'}"
-    ended = report.run.finished or report.run.info.source == "log"
-    return text if ended else f"{text}, not finished"
-
-
-def _change(change: int | None, largest: int) -> str:
-    return "baseline" if change is None else change_of_size(change, largest)
-
-
-def _shares(parts: Iterable[tuple[str, float]]) -> tuple[Share, ...]:
-    known: Sequence[tuple[str, float]] = tuple(parts)
-    whole = sum(abs(size) for _, size in known)
-    return tuple(
-        Share(label, format_change(size), size, abs(size) / whole if whole else 0.0)
-        for label, size in known
+    before, after = growth.rss_before, growth.rss_after
+    share = f", {(after - before) / before:+.1%}" if before else ""
+    return (
+        f"{size(before)} at {clean(growth.baseline)}, {size(after)} at {clean(growth.current)}: "
+        f"{change_of_size(after - before)}{share}"
     )
+
+
+def _ledger(report: Report) -> Section:
+    parts = {_LEDGER.get(key, clean(key)): value for key, value in report.ledger.items()}
+    return _parts("ledger", "Where the growth of RSS went", "", "Part", parts)
+
+
+def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]) -> Section:
+    whole = sum(abs(part) for part in parts.values())
+    shares = tuple(abs(part) / whole if whole else 0.0 for part in parts.values())
+    rows = tuple(
+        (clean(label), format_change(part), percent(share))
+        for (label, part), share in zip(parts.items(), shares, strict=True)
+    )
+    total = format_change(sum(parts.values()))
+    return Section(key, f"{title}: {total}{per}", (head, "Bytes", "Share"), rows, shares)
+
+
+def _counts(report: Report) -> Section:
+    changes = () if report.growth is None else report.growth.counts
+    rows = tuple(
+        (short_type(c.type), f"{c.before:,}", f"{c.after:,}", f"{c.after - c.before:+,}")
+        for c in changes
+    )
+    return Section("objects", "Objects", ("Type", "Baseline", "Now", "Change"), rows)

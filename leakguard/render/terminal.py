@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from leakguard.model.finding import Finding
 from leakguard.model.report import Report
 from leakguard.render import facts, outline
 from leakguard.render.log_block import snapshot_block
+from leakguard.render.section import Section
 from leakguard.render.text import clean_lines
 
 if TYPE_CHECKING:
@@ -41,17 +42,11 @@ def _write(report: Report, page: _Page) -> None:
     page.prose(outline.verdict_line(report), _COLORS[report.verdict])
     if report.findings:
         _write_culprit(report, report.findings[0], page)
-    _write_other_findings(report, page)
-    page.bullets("Grew, and is not a leak", _cleared(report))
-    _write_trend(report, page)
-    _write_shares(page, f"Growth by phase: {outline.phase_total(report)} per generation",
-                  outline.phase_growth(report))  # fmt: skip
-    _write_shares(page, f"Where the growth of RSS went: {outline.ledger_total(report)}",
-                  outline.ledger(report))  # fmt: skip
-    _write_counts(report, page)
-    page.bullets("What this run could not show", outline.limits(report))
-    page.bullets("Notes", outline.notes(report))
-    _write_run(report, page)
+    for finding in report.findings[1:]:
+        page.line()
+        _write_facts(finding, page)
+    for section in outline.sections(report, _TREND_ROWS):
+        _write_section(section, page)
 
 
 def _write_culprit(report: Report, finding: Finding, page: _Page) -> None:
@@ -73,57 +68,20 @@ def _write_facts(finding: Finding, page: _Page) -> None:
             page.prose(more, indent=4, hang=6)
 
 
-def _write_other_findings(report: Report, page: _Page) -> None:
-    for finding in report.findings[1:]:
-        page.line()
-        _write_facts(finding, page)
+def _write_section(section: Section, page: _Page) -> None:
+    page.heading(section.title)
+    if section.texts:
+        for label, *rest in section.rows:
+            page.prose(_sentence(label, rest), indent=2, hang=4)
+    elif section.rows:
+        page.table(section)
+    for sentence in section.sentences:
+        page.prose(sentence if section.rows else f"- {sentence}", indent=2, hang=4)
 
 
-def _write_trend(report: Report, page: _Page) -> None:
-    rows = outline.trend(report, _TREND_ROWS)
-    if not rows:
-        return
-    page.heading(f"RSS over the run: {outline.trend_sparkline(report)}".rstrip(": "))
-    table = page.table("Label", right=("RAM", "Change"))
-    for row in rows:
-        if row.skipped:
-            table.add_row(f"… {row.skipped:,} more rows", "", "")
-        table.add_row(row.label, row.ram, row.change)
-    page.print(table)
-    growth = outline.growth_line(report)
-    if growth:
-        page.prose(f"Growth: {growth}", indent=2, hang=4)
-
-
-def _write_shares(page: _Page, heading: str, shares: Sequence[outline.Share]) -> None:
-    if not shares:
-        return
-    page.heading(heading)
-    table = page.table("", right=("Bytes", "Share"), last="", header=False)
-    for share in shares:
-        table.add_row(share.label, share.value, facts.percent(share.share), _bar(share.share))
-    page.print(table)
-
-
-def _write_counts(report: Report, page: _Page) -> None:
-    rows = outline.counts(report)
-    if not rows:
-        return
-    page.heading("Objects")
-    table = page.table("Type", right=("Baseline", "Now", "Change"))
-    for row in rows:
-        table.add_row(*row)
-    page.print(table)
-
-
-def _write_run(report: Report, page: _Page) -> None:
-    page.heading("This run")
-    for row in outline.run_facts(report):
-        page.prose(f"{row.label}: {row.value}", indent=2, hang=4)
-
-
-def _cleared(report: Report) -> list[str]:
-    return [f"{c.metric} ({c.pattern}): {c.reason}" for c in outline.cleared(report)]
+def _sentence(label: str, rest: Sequence[str]) -> str:
+    *details, text = rest
+    return f"{label} ({', '.join(details)}): {text}" if details else f"{label}: {text}"
 
 
 def _bar(share: float) -> str:
@@ -164,33 +122,22 @@ class _Page:
         self.line()
         self.line(text, "bold")
 
-    def bullets(self, heading: str, items: Iterable[str]) -> None:
-        """Write a section of sentences, or nothing when there is none."""
-        sentences = tuple(items)
-        if not sentences:
-            return
-        self.heading(heading)
-        for sentence in sentences:
-            self.prose(f"- {sentence}", indent=2, hang=4)
-
-    def table(
-        self, first: str, right: Sequence[str], last: str | None = None, header: bool = True
-    ) -> Table:
-        """Return an empty table: a name that may wrap, numbers to its right, and a bar."""
+    def table(self, section: Section) -> None:
+        """Write a table: a name that may wrap, numbers to its right, and a bar for a share."""
+        first, *numbers = section.columns
         columns = [Column(first, overflow="fold")]
-        columns += [Column(name, justify="right", no_wrap=True) for name in right]
-        columns += [Column(last, no_wrap=True)] if last is not None else []
-        return Table(*columns, box=None, pad_edge=True, padding=(0, 1, 0, 2), show_header=header,
-                     header_style="dim")  # fmt: skip
+        columns += [Column(name, justify="right", no_wrap=True) for name in numbers]
+        columns += [Column("", no_wrap=True)] if section.shares else []
+        table = Table(*columns, box=None, padding=(0, 1, 0, 2), header_style="dim")
+        bars: list[tuple[str, ...]] = [(_bar(share),) for share in section.shares]
+        for row, bar in zip(section.rows, bars or [()] * len(section.rows), strict=True):
+            table.add_row(*row, *bar)
+        self._console.print(table)
 
     def rule(self) -> None:
         """Write a line between two reports."""
         self.line()
         self.line("─" * self._width, "dim")
-
-    def print(self, table: Table) -> None:
-        """Write a table without the spaces that rich puts at the ends of its lines."""
-        self._console.print(table)
 
     def text(self) -> str:
         """Return everything written so far, without spaces at the ends of lines."""

@@ -1,0 +1,65 @@
+"""What is known of a run: what was read, where it ran, how long, and what watching it cost."""
+
+from __future__ import annotations
+
+from leakguard.model.run import Run
+from leakguard.model.units import format_bytes
+from leakguard.render.text import clean
+
+_SOURCES = {"guard": "a live guard", "jsonl": "a recorded run", "log": "a text log"}
+
+
+def name(run: Run) -> str:
+    """Return the name of the run, with its place among the runs of one file."""
+    named = clean(run.info.name or run.info.command or "this run")
+    rank = f", rank {run.info.rank}" if run.info.rank is not None else ""
+    part, parts = run.part
+    return f"{named}{rank}" + (f" (run {part} of {parts})" if parts > 1 else "")
+
+
+def run_facts(run: Run) -> tuple[tuple[str, str], ...]:
+    """Return the known facts of the run as (label, value)."""
+    info = run.info
+    packages = ", ".join(f"{package} {version}" for package, version in info.packages.items())
+    facts = (
+        ("Run", name(run)),
+        ("Command", info.command),
+        ("Started", info.started),
+        ("Read from", _SOURCES.get(info.source, info.source)),
+        ("Snapshots", _extent(run)),
+        ("Python", info.python),
+        ("Platform", info.platform),
+        ("Packages", packages),
+        ("Memory limit", format_bytes(info.memory_limit) if info.memory_limit else None),
+        ("Cost of watching", watching_cost(run)),
+    )
+    return tuple((label, clean(value)) for label, value in facts if value)
+
+
+def notes(run: Run) -> tuple[str, ...]:
+    """Return what the reader skipped and which probes were unavailable, each once."""
+    reasons = {
+        f"{clean(probe)}: {clean(reason)}": None
+        for snapshot in run.snapshots
+        for probe, reason in snapshot.unavailable.items()
+    }
+    return (*(clean(note) for note in run.notes), *reasons)
+
+
+def watching_cost(run: Run) -> str | None:
+    """Return the seconds that the snapshots took, and their share of the run where it is known."""
+    spent = sum(snapshot.cost.seconds for snapshot in run.snapshots)
+    if not spent:
+        return None
+    lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)
+    share = f", {spent / lasted * 100:.2g} % of the run" if lasted else ""
+    return f"{spent:.3g} s{share}"
+
+
+def _extent(run: Run) -> str:
+    generations = len(run.generations)
+    text = f"{len(run.snapshots):,}"
+    if generations:
+        text += f" in {generations:,} generation{'' if generations == 1 else 's'}"
+    ended = run.finished or run.info.source == "log"
+    return text if ended else f"{text}, not finished"

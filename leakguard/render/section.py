@@ -1,0 +1,29 @@
+"""One part of a report after the verdict: a table or a list of sentences, with its title."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled table or list that a renderer lays out.
+
+    Attributes:
+        key: stable name, for anchors and for the picture that belongs to it.
+        title: the heading.
+        columns: heads of the table; the first column is left-aligned, the others are numbers.
+            Empty for a list of sentences.
+        rows: cells as text, one tuple a row, as long as ``columns``.
+        shares: for each row its part of the whole, 0 to 1; empty where there is none to draw.
+        sentences: the list, or the remarks under a table.
+        texts: indices of the columns that hold text although they are not the first.
+    """
+
+    key: str
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    shares: tuple[float, ...] = ()
+    sentences: tuple[str, ...] = ()
+    texts: frozenset[int] = frozenset()

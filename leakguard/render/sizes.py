@@ -1,0 +1,18 @@
+"""Memory with two decimals, in one unit for a whole table, as the log blocks print it."""
+
+from __future__ import annotations
+
+from leakguard.model.units import GB, KB, MB
+
+
+def size(amount: float, like: float | None = None) -> str:
+    """Return memory with two decimals, ``8.52 GB``, in the unit that fits ``like`` or itself."""
+    for unit, scale in (("GB", GB), ("MB", MB), ("kB", KB)):
+        if abs(amount if like is None else like) >= scale:
+            return f"{amount / scale:.2f} {unit}"
+    return f"{amount:.0f} B"
+
+
+def change_of_size(amount: float, like: float | None = None) -> str:
+    """Return a difference with its sign, ``+4.29 GB``."""
+    return ("+" if amount >= 0 else "") + size(amount, like)
