@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from leakguard.errors import UnreadableRun, UsageError
-from leakguard.model import Run, RunInfo, Snapshot
+from leakguard.model import Census, Run, RunInfo, Snapshot, TypeCount
 from leakguard.store import schema
 
 MAGIC = b'{"schema":"leakguard.run/'
@@ -27,12 +29,12 @@ class RunWriter:
             path.parent.mkdir(parents=True, exist_ok=True)
             torn = _ends_torn(path)
             self._file = path.open("ab", buffering=0)
+            self._file.write((b"\n" if torn else b"") + schema.encode_header(info))
         except OSError as error:
             raise UsageError(
                 f"cannot write the run to {path}: {error.strerror}; choose another out= path"
             ) from None
         self._count = 0
-        self._file.write((b"\n" if torn else b"") + schema.encode_header(info))
 
     def write(self, line: bytes) -> None:
         """Append one encoded snapshot; it is in the kernel's hands when this returns."""
@@ -64,7 +66,26 @@ def read_runs(path: Path) -> list[Run]:
 
 def decode_snapshots(lines: Iterable[bytes]) -> list[Snapshot]:
     """Decode lines that this version encoded itself."""
-    return [line.snapshot for line in map(schema.decode, lines) if line.snapshot is not None]
+    decoded = [line.snapshot for line in map(schema.decode, lines) if line.snapshot is not None]
+    return _with_whole_censuses(decoded)
+
+
+def _with_whole_censuses(snapshots: list[Snapshot]) -> list[Snapshot]:
+    """Put back the types that a census left out because they were as in the run's first one."""
+    first = next((s.census for s in snapshots if s.census is not None and s.census.complete), None)
+    if first is None:
+        return snapshots
+    return [replace(s, census=_whole(s.census, first)) if s.census else s for s in snapshots]
+
+
+def _whole(census: Census, first: Census) -> Census:
+    if census.complete:
+        return census
+    # ChainMap shares the first census: thousands of types that never change are kept once. It asks
+    # for mutable maps, and nothing here mutates them.
+    shared = cast("dict[str, TypeCount]", first.types)
+    own = cast("dict[str, TypeCount]", census.types)
+    return replace(census, types=ChainMap(own, shared), complete=True)
 
 
 def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
@@ -82,14 +103,16 @@ def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
         if line.run is not None:
             _check_version(line.schema, path)
             if started:
-                yield Run(info, tuple(snapshots), _bounded(notes), finished=finished)
+                yield Run(
+                    info, tuple(_with_whole_censuses(snapshots)), _bounded(notes), finished=finished
+                )
             info, finished, started = replace(line.run, source="jsonl"), False, True
             snapshots, notes = [], []
         elif line.snapshot is not None:
             snapshots.append(line.snapshot)
         elif line.end is not None:
             finished = True
-    yield Run(info, tuple(snapshots), _bounded(notes), finished=finished)
+    yield Run(info, tuple(_with_whole_censuses(snapshots)), _bounded(notes), finished=finished)
 
 
 def _check_version(name: str | None, path: Path) -> None:

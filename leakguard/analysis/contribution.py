@@ -1,0 +1,140 @@
+"""Which phase adds what: growth per generation, split over the phases of the loop.
+
+Where the guard measured a phase at both ends, its contribution is exit minus entry. A text log
+shows phase ends only: there a phase contributes what changed since the snapshot before it. In both
+cases the contributions of the outermost phases and of the code between them (``None``) sum to the
+growth of the generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from leakguard.analysis.timeline import Reader
+from leakguard.model import Run, Snapshot
+
+_MAJORITY = 0.5  # of the growth, for a phase to be named
+_INNER = 0.8  # of the outer phase's growth, for an inner phase to be named instead
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """Mean growth per generation by phase; ``None`` is code outside of phases."""
+
+    by_phase: Mapping[str | None, float] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        """The growth of a whole generation."""
+        return sum(value for phase, value in self.by_phase.items() if _outermost(phase))
+
+    def main_phase(self) -> str | None:
+        """Return the innermost phase that adds most of the growth; None when none does."""
+        outer = {phase: v for phase, v in self.by_phase.items() if phase and _outermost(phase)}
+        total = self.total
+        if not outer or total <= 0:
+            return None
+        phase = max(outer, key=lambda name: outer[name])
+        if outer[phase] < _MAJORITY * total:
+            return None
+        return self._innermost(phase)
+
+    def _innermost(self, phase: str) -> str:
+        depth = phase.count("/") + 1
+        inner = {
+            name: value
+            for name, value in self.by_phase.items()
+            if name and name.startswith(phase + "/") and name.count("/") == depth
+        }
+        if not inner:
+            return phase
+        largest = max(inner, key=lambda name: inner[name])
+        if inner[largest] < _INNER * self.by_phase[phase]:
+            return phase
+        return self._innermost(largest)
+
+
+def metric_contribution(run: Run, metric: str, since: int | None = None) -> Contribution:
+    """Split the growth of a metric over the phases, from generation ``since`` on."""
+    ends = [s for s in _generation_ends(run, since) if s.phases and metric in s.entry]
+    if not ends:
+        return _by_difference(run, lambda snapshot: snapshot.metrics.get(metric), since)
+    rounds = []
+    for end in ends:
+        parts: dict[str | None, float] = {
+            phase: total.change.get(metric, 0) for phase, total in end.phases.items()
+        }
+        parts[None] = end.metrics.get(metric, 0) - end.entry[metric] - _outermost_sum(parts)
+        rounds.append(parts)
+    return _mean(rounds)
+
+
+def type_contribution(
+    run: Run, type_name: str, read: Reader, since: int | None = None
+) -> Contribution:
+    """Split the growth of a type's live count over the phases, from generation ``since`` on."""
+    measured: dict[int, dict[str | None, float]] = {}
+    times = {end.generation: end.phases for end in _generation_ends(run, since)}
+    previous: float | None = None
+    for snapshot in run.snapshots:
+        number = snapshot.generation
+        if number is None or (since is not None and number < since):
+            previous = read(snapshot) if snapshot.moment != "phase" else previous
+            continue
+        if snapshot.change is not None and snapshot.phase is not None:
+            entry = snapshot.change.get(type_name)
+            runs = times.get(number, {}).get(snapshot.phase)
+            parts = measured.setdefault(number, {})
+            parts[snapshot.phase] = (entry.count if entry else 0) * (runs.times if runs else 1)
+        elif snapshot.moment == "generation":
+            end = read(snapshot)
+            if end is not None and previous is not None and number in measured:
+                grown = end - previous
+                measured[number][None] = grown - _outermost_sum(measured[number])
+            previous = end
+    if not measured:
+        return _by_difference(run, read, since)
+    return _mean(list(measured.values()))
+
+
+def _generation_ends(run: Run, since: int | None) -> list[Snapshot]:
+    return [
+        snapshot
+        for snapshot in run.snapshots
+        if snapshot.moment == "generation"
+        and snapshot.generation is not None
+        and (since is None or snapshot.generation >= since)
+    ]
+
+
+def _by_difference(run: Run, read: Reader, since: int | None) -> Contribution:
+    """Attribute each change to the phase at whose end it is first seen."""
+    rounds: dict[int, dict[str | None, float]] = {}
+    previous: float | None = None
+    for snapshot in run.snapshots:
+        value = read(snapshot)
+        if value is None:
+            continue
+        number = snapshot.generation
+        if number is not None and previous is not None and (since is None or number >= since):
+            parts = rounds.setdefault(number, {})
+            parts[snapshot.phase] = parts.get(snapshot.phase, 0.0) + value - previous
+        previous = value
+    return _mean(list(rounds.values()))
+
+
+def _mean(rounds: list[dict[str | None, float]]) -> Contribution:
+    names = dict.fromkeys(phase for parts in rounds for phase in parts)
+    return Contribution(
+        {phase: fmean(parts.get(phase, 0.0) for parts in rounds) for phase in names}
+    )
+
+
+def _outermost(phase: str | None) -> bool:
+    return phase is None or "/" not in phase
+
+
+def _outermost_sum(parts: Mapping[str | None, float]) -> float:
+    return sum(value for phase, value in parts.items() if phase and _outermost(phase))

@@ -1,0 +1,23 @@
+"""The rules, in the order in which they look at a run; each finds one kind of defect.
+
+A rule takes the case and what the rules before it found, and returns what it adds: findings, and
+things that grew for a good reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.rules.gauges import gauges
+from leakguard.analysis.rules.instances import instances
+from leakguard.analysis.rules.memory import memory
+from leakguard.analysis.rules.promises import promises
+from leakguard.analysis.rules.resources import resources
+from leakguard.model import Cleared, Finding
+
+Found: TypeAlias = "Finding | Cleared"
+Rule: TypeAlias = Callable[[Case, Sequence[Found]], "list[Finding | Cleared]"]
+
+RULES: tuple[Rule, ...] = (gauges, promises, instances, memory, resources)

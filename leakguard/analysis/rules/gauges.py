@@ -1,0 +1,57 @@
+"""Numbers the user reports: filling towards a capacity is healthy, growing without one is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.series import judge_series
+from leakguard.analysis.timeline import gauge_reader
+from leakguard.model import Cleared, Finding
+
+
+def gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
+    """Clear gauges that fill to their capacity; suspect those that grow without one."""
+    names = dict.fromkeys(name for s in case.run.snapshots for name in s.gauges)
+    judged = (_judge(case, name) for name in names)
+    return [outcome for outcome in judged if outcome is not None]
+
+
+def _judge(case: Case, name: str) -> Finding | Cleared | None:
+    series = case.timeline.best_series(name, gauge_reader(name))
+    if len(series) < 2 or series.values[-1] <= series.values[0]:
+        return None
+    capacity = _capacity(case, name)
+    if capacity is not None and series.values[-1] <= capacity:
+        return Cleared(
+            name,
+            "filling",
+            f"{name} fills towards its capacity: {series.values[-1]:,.0f} of {capacity:,.0f}",
+        )
+    judged = Judged(series, judge_series(series.values, integer=True))
+    return _finding(name, judged, capacity) if judged.grows else None
+
+
+def _finding(name: str, judged: Judged, capacity: float | None) -> Finding:
+    rate = judged.verdict.rate
+    limit = "it has no capacity" if capacity is None else f"it is past its capacity {capacity:,.0f}"
+    return Finding(
+        fingerprint=fingerprint("queue", name),
+        kind="queue",
+        verdict="suspect" if capacity is None else "leak",
+        pattern="growing",
+        reason=f"{name} grows by {rate:g} a generation and {limit}",
+        started_at=judged.started_at,
+        type=name,
+        counts=tuple(map(int, judged.series.values)),
+        count_per_generation=rate,
+        interval=judged.verdict.interval,
+        confidence=judged.verdict.confidence,
+        fix=f"bound {name}: make the producer wait, or drop or merge what is pending",
+    )
+
+
+def _capacity(case: Case, name: str) -> float | None:
+    latest = (s.gauges[name].capacity for s in reversed(case.run.snapshots) if name in s.gauges)
+    return next(latest, None)

@@ -1,0 +1,54 @@
+"""Threads, files and child processes that are never given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.series import judge_series
+from leakguard.analysis.timeline import metric_reader
+from leakguard.model import Cleared, Finding
+from leakguard.model.finding import Kind
+
+_RESOURCES: dict[str, tuple[Kind, str]] = {
+    "threads": ("threads", "join or shut down what starts them: executors, loaders, writers"),
+    "open_files": ("files", "close what is opened: use `with`, close writers, sockets and pools"),
+    "children": ("children", "join or terminate the processes; reuse one pool of workers"),
+}
+
+
+def resources(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
+    """Report each resource whose number grows every generation."""
+    return [finding for name in _RESOURCES if (finding := _judge(case, name)) is not None]
+
+
+def _judge(case: Case, name: str) -> Finding | None:
+    series = case.timeline.best_series(name, metric_reader(name))
+    if len(series) < 2 or series.values[-1] <= series.values[0]:
+        return None
+    verdict = judge_series(series.values, integer=True)
+    if verdict.growing != "yes":
+        return None
+    kind, fix = _RESOURCES[name]
+    judged = Judged(series, verdict)
+    phase = case.contribution(name, judged.started_at).main_phase()
+    snapshots = case.timeline.at(phase)
+    shown = snapshots[max(snapshots)] if snapshots else None
+    return Finding(
+        fingerprint=fingerprint(kind, phase),
+        kind=kind,
+        verdict="leak",
+        pattern="growing",
+        reason=f"{name} grows by {verdict.rate:g} a generation: {verdict.reason}",
+        phase=phase,
+        label=shown.label if shown else None,
+        serial=shown.serial if shown else None,
+        started_at=judged.started_at,
+        type=name,
+        counts=tuple(map(int, series.values)),
+        count_per_generation=verdict.rate,
+        interval=verdict.interval,
+        confidence=verdict.confidence,
+        fix=fix,
+    )

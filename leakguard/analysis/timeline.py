@@ -1,0 +1,117 @@
+"""Reads series out of a run: the same number at the same point of every generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from leakguard.model import Census, Run, Snapshot
+from leakguard.model.metric import METRICS, Unit
+from leakguard.model.series import Series
+
+Reader = Callable[[Snapshot], "float | None"]
+
+
+def metric_reader(name: str) -> Reader:
+    """Return what reads a metric from a snapshot."""
+    return lambda snapshot: snapshot.metrics.get(name)
+
+
+def count_reader(type_name: str) -> Reader:
+    """Return what reads the live count of a type."""
+    return lambda snapshot: snapshot.count(type_name)
+
+
+def bytes_reader(type_name: str) -> Reader:
+    """Return what reads the bytes of a type."""
+
+    def read(snapshot: Snapshot) -> float | None:
+        entry = None if snapshot.census is None else snapshot.census.types.get(type_name)
+        return None if entry is None else entry.bytes
+
+    return read
+
+
+def gauge_reader(name: str) -> Reader:
+    """Return what reads a gauge."""
+
+    def read(snapshot: Snapshot) -> float | None:
+        gauge = snapshot.gauges.get(name)
+        return None if gauge is None else gauge.value
+
+    return read
+
+
+class Timeline:
+    """The snapshots of a run by generation and by station.
+
+    A station is a point that every generation passes: the end of a phase, or the generation's own
+    end (None).
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.baseline = run.baseline
+        self._stations: dict[str | None, dict[int, Snapshot]] = {}
+        for snapshot in run.snapshots:
+            if snapshot.generation is not None and snapshot.moment in ("phase", "generation"):
+                station = self._stations.setdefault(snapshot.phase, {})
+                station[snapshot.generation] = snapshot
+
+    @property
+    def stations(self) -> tuple[str | None, ...]:
+        """The stations in the order of first appearance."""
+        return tuple(self._stations)
+
+    def at(self, station: str | None) -> dict[int, Snapshot]:
+        """Return the snapshot of each generation at one station."""
+        return self._stations.get(station, {})
+
+    def series(self, name: str, read: Reader, station: str | None, unit: Unit = "count") -> Series:
+        """Return what ``read`` gives at one station, generations without a value left out."""
+        points = [(g, read(snapshot)) for g, snapshot in sorted(self.at(station).items())]
+        known = [(generation, value) for generation, value in points if value is not None]
+        return Series(
+            name,
+            unit,
+            tuple(generation for generation, _ in known),
+            tuple(float(value) for _, value in known),
+            None if self.baseline is None else read(self.baseline),
+            station,
+        )
+
+    def best_series(self, name: str, read: Reader, unit: Unit = "count") -> Series:
+        """Return the series at the station with the most values; the latest station wins ties.
+
+        The generation's own end comes last in a generation, and a run that was killed in the
+        middle of one still has its phases.
+        """
+        candidates = [self.series(name, read, station, unit) for station in self._stations]
+        best = max(map(len, candidates), default=0)
+        longest = [series for series in candidates if len(series) == best]
+        ends = [series for series in longest if series.phase is None]
+        if ends or longest:
+            return (ends or longest)[-1]
+        return Series(name, unit, (), ())
+
+    def metric(self, name: str) -> Series:
+        """Return a metric where the run shows it best."""
+        return self.best_series(name, metric_reader(name), METRICS[name].unit)
+
+    def changing_types(self) -> tuple[str, ...]:
+        """Return the types whose count at some station differs between first and last generation.
+
+        Watched types come first, changed or not.
+        """
+        names: dict[str, None] = {}
+        for snapshots in self._stations.values():
+            for snapshot in snapshots.values():
+                names.update(dict.fromkeys(snapshot.watched))
+        for snapshots in self._stations.values():
+            counted = [s.census for s in snapshots.values() if s.census is not None]
+            if counted:
+                names.update(dict.fromkeys(_changed(counted[0], counted[-1])))
+        return tuple(names)
+
+
+def _changed(first: Census, last: Census) -> list[str]:
+    return [name for name, entry in last.types.items() if first.count(name) != entry.count]

@@ -1,0 +1,37 @@
+"""Independent evidence: a leak is said only where two measurements of different kinds agree."""
+
+from __future__ import annotations
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growing_type import GrowingType
+
+_COUNTERS = {
+    "heap_in_use": "the allocator's bytes in use",
+    "python_blocks": "Python's memory blocks",
+    "rss_anonymous": "anonymous RSS",
+    "rss": "RSS",
+}
+
+
+def memory_witness(case: Case, phase: str | None, since: int | None) -> str | None:
+    """Name a memory measure that grows every generation too, in the same phase; None if none."""
+    for metric, title in _COUNTERS.items():
+        judged = case.metric(metric)
+        if judged.verdict.growing != "no" and judged.verdict.rate > 0:
+            share = case.contribution(metric, since)
+            if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
+                return title
+    return None
+
+
+def witnesses(case: Case, growing: GrowingType) -> list[str]:
+    """Return what agrees that ``growing`` grows without bound, in words."""
+    found = [f"the count grows by {growing.judged.verdict.rate:g} a generation"]
+    memory = memory_witness(case, growing.phase, growing.judged.started_at)
+    if memory is not None:
+        found.append(f"{memory} grow{'s' if memory.endswith('RSS') else ''} in the same phase")
+    if growing.breaks_expectation and growing.watched and growing.watched.expected:
+        low, high = growing.watched.expected
+        expected = str(low) if low == high else f"{low} to {high}"
+        found.append(f"{expected} expected, {growing.watched.count} alive")
+    return found
