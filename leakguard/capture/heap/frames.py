@@ -19,12 +19,16 @@ _RETAINS = sys.version_info < (3, 13)
 
 def running_frames() -> Iterator[tuple[int, FrameType]]:
     """Yield (thread id, frame) for the stacks of all threads, innermost first, ours left out."""
-    for thread, top in sys._current_frames().items():
-        frame: FrameType | None = top
-        while frame is not None:
-            if not _is_ours(frame):
-                yield thread, frame
-            frame = frame.f_back
+    tops = sys._current_frames()
+    try:
+        for thread in tuple(tops):
+            frame: FrameType | None = tops.pop(thread)
+            while frame is not None:
+                if not _is_ours(frame):
+                    yield thread, frame
+                frame = frame.f_back
+    finally:
+        tops.clear()  # this generator's own frame is among them and would hold itself
 
 
 def local_variables(frame: FrameType) -> dict[str, object]:

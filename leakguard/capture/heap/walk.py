@@ -38,10 +38,13 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
 
 def live_objects(describe: Describe) -> ByClass:
     """Return all live objects by the identity of their class."""
+    # Before the list is made: a list that holds a frame's dict of locals looks like a program
+    # that kept it, and it would not be emptied.
+    beside = tuple(map(tuple, _beside_the_collector()))
     tracked = gc.get_objects()
     seen = _Seen(tracked)
     everything: ByClass = defaultdict(list)
-    wave = _by_class(chain(tracked, seen.fresh(_beside_the_collector())))
+    wave = _by_class(chain(tracked, seen.fresh(beside)))
     while wave:
         for key, instances in wave.items():
             everything[key].extend(instances)
