@@ -85,7 +85,13 @@ class CheckpointStore:
         self._rotate()
         return final
 
-    def load(self, path: Path, population: Population, buffer: ReplayBuffer) -> dict[str, Any]:
+    def load(
+        self,
+        path: Path,
+        population: Population,
+        buffer: ReplayBuffer,
+        check_settings: Callable[[dict[str, Any]], None],
+    ) -> dict[str, Any]:
         """Verify a checkpoint, then restore it in place; returns the trainer's state.
 
         Raises `CheckpointError` before anything was changed when a file is missing, damaged,
@@ -95,6 +101,7 @@ class CheckpointStore:
         state: dict[str, Any] = json.loads((path / "trainer_state.json").read_text())
         if state.get("format") != FORMAT:
             raise CheckpointError(f"{path} has format {state.get('format')!r}, not {FORMAT!r}")
+        check_settings(state["settings"])
         for name, agent in _named_agents(population):
             _restore_agent(path / name, agent)
         for name in sorted(name for name in manifest if name.startswith("buffer/")):

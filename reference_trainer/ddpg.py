@@ -29,10 +29,13 @@ class LearningRules:
 
 @dataclass(frozen=True)
 class Losses:
-    """Mean losses of one gradient step, `[P]` each; they carry no graph unless asked to."""
+    """Mean losses of one gradient step, `[P]` each; they carry no graph unless asked to.
+
+    `actor` is None on the steps that TD3 leaves the policy alone.
+    """
 
     critic: Tensor
-    actor: Tensor
+    actor: Tensor | None
 
 
 class AgentStack:
@@ -126,7 +129,7 @@ class AgentStack:
             self.actor.apply_gradients()
             for network in self.networks:
                 network.update_target(self.rules.tau)
-        return Losses(_mean(critic_losses), _mean(actor_losses))
+        return Losses(_mean(critic_losses), None if delayed else _mean(actor_losses))
 
     def rehearse(self, batch: Batch) -> None:
         """Run both gradients once and forget them; no parameter moves."""
@@ -213,13 +216,10 @@ class DDPGAgent:
         """One gradient step of this agent alone; `accumulate` splits a batch into that many."""
         batches = batch.split(accumulate) if isinstance(batch, Batch) else batch
         losses = self.stack.update(batches)
-        self.record(float(losses.critic[0]), float(losses.actor[0]))
+        self.critic_losses.append(float(losses.critic[0]))
+        if losses.actor is not None:
+            self.actor_losses.append(float(losses.actor[0]))
         return losses
-
-    def record(self, critic_loss: float, actor_loss: float) -> None:
-        """Remember the losses of one gradient step."""
-        self.critic_losses.append(critic_loss)
-        self.actor_losses.append(actor_loss)
 
     def clone(self) -> DDPGAgent:
         """An independent agent with the same genome, targets and optimizer state."""
@@ -236,6 +236,4 @@ class DDPGAgent:
 
 
 def _mean(losses: Sequence[Tensor]) -> Tensor:
-    if not losses:
-        return torch.zeros(())
     return torch.stack(list(losses)).mean(0)

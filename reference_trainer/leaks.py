@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from reference_trainer.ddpg import Losses
     from reference_trainer.rollout import EpisodeStats
     from reference_trainer.task import Env, Task
     from reference_trainer.trainer import ERLTrainer
@@ -35,9 +34,9 @@ class Leaks:
     def after_episode(self, env: Env, stats: EpisodeStats) -> None:
         """Called when an episode is over."""
 
-    def loggable(self, losses: Losses) -> tuple[Sequence[Any], Sequence[Any]]:
+    def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
         """What goes into the loss histories: plain floats, one per agent."""
-        return losses.critic.tolist(), losses.actor.tolist()
+        return loss.tolist()
 
     def before_evolution(self) -> None:
         """Called before the population is replaced."""
@@ -93,12 +92,10 @@ class LossGraph(Leaks):
     def attach(self, trainer: ERLTrainer) -> None:
         self.steps = trainer.config.gradient_steps
 
-    def loggable(self, losses: Losses) -> tuple[Sequence[Any], Sequence[Any]]:
-        critic, actor = losses.critic, losses.actor
+    def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
         if self.size is not None:
-            critic = _with_graph_of(critic.detach(), self.size // self.steps)
-            actor = actor.detach()
-        return critic.unbind(), actor.unbind()
+            loss = _with_graph_of(loss.detach(), self.size // self.steps // 2)
+        return loss.unbind()
 
 
 class OldPopulation(Leaks):
@@ -144,8 +141,8 @@ class LeakSet(Leaks):
         for member in self.members:
             member.after_episode(env, stats)
 
-    def loggable(self, losses: Losses) -> tuple[Sequence[Any], Sequence[Any]]:
-        return self._answer("loggable")(losses)
+    def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
+        return self._answer("loggable")(loss)
 
     def before_evolution(self) -> None:
         for member in self.members:

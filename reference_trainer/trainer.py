@@ -17,7 +17,7 @@ from tqdm import tqdm
 from leakguard import LeakGuard, phase
 from reference_trainer.checkpoint import CheckpointStore
 from reference_trainer.config import Config
-from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.ddpg import DDPGAgent, Losses
 from reference_trainer.environment import TradingEnvironment
 from reference_trainer.errors import CheckpointError
 from reference_trainer.evolution import EvolutionRules, Fate, evolve
@@ -77,7 +77,7 @@ class ERLTrainer:
 
     def train(self) -> None:
         """Run the generations that are left, watched by leakguard."""
-        self._warm_up()
+        self.warm_up()
         with self.guard as guard:
             guard.snapshot("Trainer initialized", baseline=True)
             for generation in guard.generations(self._generations_left()):
@@ -126,12 +126,8 @@ class ERLTrainer:
             losses = self.population.trained.update(
                 self._batches(rng), generator=generator, keep_graph=self.leaks.keep_graph
             )
-            critic, actor = self.leaks.loggable(losses)
-            for agent, *both in zip(self.population.agents, critic, actor, strict=True):
-                agent.record(*both)
+            self._log_losses(losses)
             self.record["updates"] += 1
-        self.record["critic_loss"] = float(losses.critic.mean())
-        self.record["actor_loss"] = float(losses.actor.mean())
 
     @phase("evolve_population")
     def evolve_population(self) -> None:
@@ -201,8 +197,7 @@ class ERLTrainer:
         path = self.checkpoints.latest()
         if path is None:
             return 0
-        state = self.checkpoints.load(path, self.population, self.buffer)
-        self._check_settings(state["settings"])
+        state = self.checkpoints.load(path, self.population, self.buffer, self._check_settings)
         self.generation = int(state["generation"])
         self.env_steps = int(state["env_steps"])
         self.history.extend(state["history"])
@@ -246,6 +241,15 @@ class ERLTrainer:
         rng = self._random(EVALUATION)
         count = self.config.episodes_per_agent
         return [(number, self.task.plan_episode(rng)) for number in range(count)]
+
+    def _log_losses(self, losses: Losses) -> None:
+        for name, loss in (("critic", losses.critic), ("actor", losses.actor)):
+            if loss is None:
+                continue
+            values = self.leaks.loggable(loss)
+            for agent, value in zip(self.population.agents, values, strict=True):
+                getattr(agent, f"{name}_losses").append(value)
+            self.record[f"{name}_loss"] = float(loss.mean())
 
     def _gradient_steps(self) -> int:
         return self.config.gradient_steps
@@ -323,7 +327,7 @@ class ERLTrainer:
         lines = "".join(json.dumps(record) + "\n" for record in self.history)
         (self.config.out / "metrics.jsonl").write_text(lines)
 
-    def _warm_up(self) -> None:
+    def warm_up(self) -> None:
         """Touch what a generation touches, and leave nothing changed.
 
         Thread pools, scratch tensors, fonts and library caches are allocated before the baseline,

@@ -129,7 +129,7 @@ def test_updating_one_agent_leaves_its_neighbours_alone() -> None:
 def test_loss_history_is_bounded() -> None:
     agent = DDPGAgent(make_stack(1), noise="gaussian", noise_scale=0.1, loss_history=5)
     for _ in range(9):
-        agent.record(1.0, 2.0)
+        agent.update(make_batch(1))
     assert len(agent.critic_losses) == len(agent.actor_losses) == 5
 
 

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import gc
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.environment import TradingEnvironment
+from reference_trainer.replay_buffer import ReplayBuffer
+from reference_trainer.trainer import ERLTrainer
+
+Trainer = Callable[..., ERLTrainer]
+Run = Callable[[ERLTrainer, int], ERLTrainer]
+
+
+def live(kind: type) -> int:
+    gc.collect()
+    return sum(type(thing) is kind for thing in gc.get_objects())
+
+
+def test_live_objects_never_change_in_a_healthy_run(trainer: Trainer, run: Run) -> None:
+    gc.collect()
+    before = [live(kind) for kind in (TradingEnvironment, DDPGAgent, ReplayBuffer)]
+    made, seen = trainer(), []
+    for generation in range(4):
+        run(made, generation)
+        counts = [live(kind) for kind in (TradingEnvironment, DDPGAgent, ReplayBuffer)]
+        seen.append([now - then for now, then in zip(counts, before, strict=True)])
+    assert seen == [[2, 6 + 1, 1]] * 4
+
+
+def test_transitions_equal_the_lengths_of_the_episodes(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(buffer_capacity=1000), 3)
+    assert made.env_steps == 3 * 6 * 11
+    assert len(made.buffer) == made.env_steps
+
+
+def test_agents_of_a_generation_start_on_the_same_day(trainer: Trainer) -> None:
+    made, starts = trainer(), []
+    made.generation = 1
+    reset = made.task.eval_env.reset
+    made.task.eval_env.reset = lambda **options: (
+        starts.append(options["options"]) or reset(**options)
+    )  # type: ignore[method-assign,func-returns-value]
+    made.evaluate_population()
+    made.generation = 2
+    made.evaluate_population()
+    assert len(starts) == 12
+    assert all(start == starts[0] for start in starts[:6])
+    assert starts[6] != starts[0]
+
+
+def test_training_waits_for_the_buffer_and_says_so(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(buffer_ready=100), 2)
+    printed = made.log.getvalue()  # type: ignore[attr-defined]
+    assert "Buffer not ready: 66 / 100" in printed
+    assert [record["updates"] for record in made.history] == [0, 3]
+
+
+def test_best_agent_is_the_champion_before_it_was_trained(trainer: Trainer) -> None:
+    made = trainer()
+    made.generation = 1
+    made.evaluate_population()
+    fitness = made.population.fitnesses()
+    champion = int(np.argmax(fitness))
+    values = made.population.stack.actor.values
+    assert torch.equal(values[made.population.best_row], values[champion])
+    assert made.population.best.fitness == max(fitness)
+    made.population.trained.actor.values.add_(1.0)
+    assert not torch.equal(values[made.population.best_row], values[champion])
+
+
+def test_best_agent_is_validated_only_when_it_is_new(trainer: Trainer) -> None:
+    made = trainer()
+    made.begin_generation(1)
+    made.evaluate_population()
+    made.validate_best_agent()
+    first = made.record["validation"]
+    made.validate_best_agent()
+    assert first is not None
+    assert made.record["validation"] is None
+
+
+def test_validation_days_never_overlap_training_days(trainer: Trainer) -> None:
+    task = trainer().task
+    rng = np.random.default_rng(0)
+    trained = {
+        day
+        for _ in range(300)
+        for options in [task.plan_episode(rng).options]
+        for day in range(options["start_idx"], options["end_idx"] + 1)
+    }
+    validated = {
+        day
+        for plan in task.validation_plans()
+        for day in range(plan.options["start_idx"], plan.options["end_idx"] + 1)
+    }
+    assert trained
+    assert validated
+    assert not trained & validated
+
+
+def test_without_evolution_no_genome_moves(trainer: Trainer) -> None:
+    made = trainer(evolution=False)
+    made.generation = 1
+    made.evaluate_population()
+    before = made.population.stack.actor.values.clone()
+    made.evolve_population()
+    assert torch.equal(made.population.stack.actor.values, before)
+
+
+def test_same_seed_gives_the_same_run(trainer: Trainer, run: Run, tmp_path: Path) -> None:
+    one, two = (run(trainer(out=tmp_path / name), 3) for name in "ab")
+    assert list(one.history) == list(two.history)
+    assert torch.equal(one.population.stack.actor.values, two.population.stack.actor.values)
+    other = run(trainer(out=tmp_path / "c", seed=1), 3)
+    assert list(other.history) != list(one.history)
+
+
+def test_warming_up_changes_no_number(trainer: Trainer, run: Run, tmp_path: Path) -> None:
+    cold, warm = trainer(out=tmp_path / "a"), trainer(out=tmp_path / "b")
+    warm.warm_up()
+    assert list(run(cold, 2).history) == list(run(warm, 2).history)
+
+
+def test_environments_and_buffer_share_one_panel(trainer: Trainer) -> None:
+    made = trainer()
+    panel = made.task.panel.data_array  # type: ignore[attr-defined]
+    for env in (made.task.eval_env, made.task.val_env):
+        assert np.shares_memory(env.data_array, panel)
+    assert np.shares_memory(made.buffer.storage.view.source, panel)  # type: ignore[attr-defined]
+
+
+def test_each_generation_is_announced_with_its_status(trainer: Trainer, run: Run) -> None:
+    printed = run(trainer(generations=4), 2).log.getvalue()  # type: ignore[attr-defined]
+    for line in ("Generation 2 / 4", "Fitness: mean", "System status:", "132 / 200"):
+        assert line in printed
+
+
+def test_metrics_are_one_json_line_a_generation(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(), 3)
+    lines = (made.config.out / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["generation"] for line in lines] == [1, 2, 3]
+
+
+def test_plots_leave_no_figure_with_pyplot(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(plot_every=1), 2)
+    assert (made.config.out / "plots" / "fitness.png").stat().st_size > 1_000
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"algorithm": "td3"},
+        {"network": "per_asset"},
+        {"observation": "features"},
+        {"observation": "window", "window": 3, "window_stride": 2},
+        {"noise": "ou"},
+        {"n_step": 3},
+        {"buffer_layout": "sparse", "max_positions": 3},
+    ],
+)
+def test_every_option_trains(trainer: Trainer, run: Run, settings: dict[str, object]) -> None:
+    made = run(trainer(**settings), 2)
+    assert made.history[-1]["updates"] == 3
+    assert np.isfinite(made.history[-1]["critic_loss"])
+
+
+def test_a_gymnasium_task_trains_on_the_same_code(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3), 1)
+    assert made.env_steps == 3 * 200
+    assert made.history[-1]["updates"] == 3
+
+
+def test_guarded_run_prints_the_baseline_and_six_checkpoints_a_generation(
+    tiny: Callable[..., object],
+) -> None:
+    log = io.StringIO()
+    ERLTrainer(tiny(generations=1), log=log).train()  # type: ignore[arg-type]
+    printed = log.getvalue()
+    for label in (
+        "Trainer initialized (baseline)",
+        "Gen 1: After evaluate_population",
+        "Gen 1: After train_population",
+        "Gen 1: After evolve_population",
+        "Gen 1: After checkpoint",
+        "Gen 1: End of generation",
+    ):
+        assert f"MEMORY SNAPSHOT: {label}" in printed
