@@ -55,5 +55,5 @@ def resolution(text: str) -> int:
 
 
 def _plain(digits: str) -> float | int:
-    digits = re.sub("[,_]", "", digits)
+    digits = digits.replace(",", "").replace("_", "")
     return float(digits) if "." in digits else int(digits[:40])

@@ -19,7 +19,7 @@ from leakguard.store.textlog.source import Source
 
 _ANCHOR = b"MEMORY "
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
-_CONTEXT = 4096
+_LEAD = re.compile(rb"={20}|LEAK (?:DETECTED|SUSPECTED)")
 _BEGINS = re.compile(rb"={20}|MEMORY |LEAK ")
 
 
@@ -39,7 +39,7 @@ class Reading:
         self._said = OneLiners()
         with open_log(path) as file:
             anchors = (_ANCHOR, *one_line.ANCHORS) if single_lines else (_ANCHOR,)
-            source = Source(file, anchors, 0 if single_lines else _CONTEXT)
+            source = Source(file, anchors, _LEAD)
             for raw, whole in source.lines(lambda: self._blocks.busy):
                 self._feed(raw, whole)
             self._size = source.size
@@ -69,12 +69,15 @@ class Reading:
         says = self._single_lines and one_line.HINT.search(raw) is not None
         if not (self._blocks.busy or says or _BEGINS.search(raw)):
             return
-        lines = texts(raw)
-        for index, text in enumerate(lines):
-            complete = whole or index < len(lines) - 1
-            if says:
-                self._said.feed(text, complete)
-            self._blocks.feed(text, complete)
+        *inner, last = texts(raw)
+        for text in inner:  # all but the last line of a record came with their line ends
+            self._feed_text(text, True, says)
+        self._feed_text(last, whole, says)
+
+    def _feed_text(self, text: str, whole: bool, says: bool) -> None:
+        if says:
+            self._said.feed(text, whole)
+        self._blocks.feed(text, whole)
 
     def _take(self, block: Block) -> None:
         who = speaker(block.prefix)

@@ -17,6 +17,7 @@ from leakguard.store.textlog.number import (
 from leakguard.store.textlog.prefix import when
 
 _TITLE = re.compile(rf"{PICTOGRAPH}(\S.*?)\s*:")
+_NAME = re.compile(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?:")
 _ROW = re.compile(r"(\s*)(\S(?:.*\S)?)\s*:\s+(\S.*)")
 _EXPECTED = re.compile(
     r"(?:expected|must stay at|should be)\D{0,12}?(\d+)(?:\s*(?:-|–|to)\s*(\d+))?"
@@ -82,13 +83,14 @@ class _Reader:
             self._take_row(payload, None)
 
     def _take_metric(self, row: re.Match[str], whole: bool) -> bool:
+        if self._section == "object counts" and row[1]:
+            return False
         name = _name(row[0])
         if self._section == "gpu memory" and name in ("allocated", "reserved"):
             name = f"gpu {name}"
-        in_counts = self._section == "object counts" and row[1]
-        if name in _SIZES and not in_counts:
+        if name in _SIZES:
             return self._take_size(_SIZES[name], row, whole)
-        if name in _COUNTS and not in_counts:
+        if name in _COUNTS:
             count = parse_count(row[3])
             if count is not None and whole:
                 self.draft.metrics.setdefault(_COUNTS[name], count)
@@ -169,7 +171,7 @@ class _Reader:
 
 def _name(payload: str) -> str:
     """``   RSS (actual RAM):  8.52 GB`` is ``rss``; pictographs and brackets are left out."""
-    match = re.match(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?:", payload)
+    match = _NAME.match(payload)
     return match[1].lower() if match is not None else ""
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 _CHUNK = 1 << 19
 _LONGEST_LINE = 1 << 14
+_CONTEXT = 4096
 _LINE_END = re.compile(rb"[\r\n]")
 
 Line = tuple[bytes, bool]
@@ -29,17 +30,19 @@ class Source:
     All positions are offsets in the file.
     """
 
-    def __init__(self, file: Readable, anchors: Sequence[bytes], context: int = 0) -> None:
+    def __init__(
+        self, file: Readable, anchors: Sequence[bytes], lead: re.Pattern[bytes] | None = None
+    ) -> None:
         """Read ``file``; each line that holds one of ``anchors`` will be among the lines.
 
-        So will be the lines that begin in the ``context`` bytes before it.
+        So will be the lines from the first match of ``lead`` on, within 4 kB before the anchor.
         """
         self._file = file
         self._anchors = [_Anchor(anchor) for anchor in anchors]
         self._buffer = b""
         self._start = 0
         self._position = 0
-        self._context = context
+        self._lead = lead
         self.size = 0
 
     def lines(self, busy: Callable[[], bool]) -> Iterator[Line]:
@@ -59,12 +62,19 @@ class Source:
             ]
             nearest = min((at for at in found if at is not None), default=None)
             if nearest is not None:
-                self._position = self._line_start(max(self._position, nearest - self._context))
+                self._position = self._line_start(self._lead_of(nearest))
                 return nearest
             end = self._start + len(self._buffer)
-            self._position = max(self._position, end - self._context - _LONGEST_LINE)
+            self._position = max(self._position, end - _CONTEXT - _LONGEST_LINE)
             if not self._fill():
                 return None
+
+    def _lead_of(self, anchor: int) -> int:
+        if self._lead is None:
+            return anchor
+        low = max(self._position, anchor - _CONTEXT) - self._start
+        match = self._lead.search(self._buffer, low, anchor - self._start)
+        return anchor if match is None else match.start() + self._start
 
     def _line_start(self, place: int) -> int:
         """Return where the line of ``place`` begins; a long line is taken from its middle on."""
