@@ -40,7 +40,11 @@ class Renderer(Protocol):
 
 _MODULES = {
     "terminal": "leakguard.render.terminal",
+    "markdown": "leakguard.render.markdown",
     "json": "leakguard.render.json_report",
+    "junit": "leakguard.render.junit",
+    "github": "leakguard.render.github",
+    "issue": "leakguard.render.issue",
 }
 
 FORMATS = tuple(_MODULES)
@@ -67,7 +71,12 @@ def render_many(
     """
     if not reports:
         raise UsageError("there is no report to render")
-    return _renderer(format).render(reports, _layout(options))
+    renderer, layout = _renderer(format), _layout(options)
+    if layout.redact:
+        from leakguard.render.redaction import redacted
+
+        reports = [redacted(report) for report in reports]
+    return renderer.render(reports, layout)
 
 
 def _renderer(name: str) -> Renderer:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "leakguard.report/1"
 
+# Direction marks and further control characters; the file may be shown in a terminal.
+_INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
 Json = dict[str, Any]
 
 
@@ -29,7 +33,8 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     document = report_value(worst(reports))
     if len(reports) > 1:
         document["runs"] = [report_value(report) for report in reports]
-    return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
+    return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def report_value(report: Report) -> Json:

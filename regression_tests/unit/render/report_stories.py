@@ -175,3 +175,8 @@ def short() -> Report:
               notes=("12 lines were cut off in the middle of a block",))  # fmt: skip
     return Report(run, "inconclusive", "1 snapshot; at least 3 generations are needed",
                   limits=("any growth: 3 more generations would tell",))  # fmt: skip
+
+
+def long(generations: int) -> Report:
+    run = _run([(4_000 + g) * MB for g in range(generations)], (2,) * generations, INFO)
+    return Report(run, "stable", "nothing grows without bound", trend=_trend(run))

@@ -1,0 +1,60 @@
+"""The findings as annotations of a GitHub Actions job, one workflow command a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from leakguard.model.finding import SEVERITY, Finding
+from leakguard.model.report import Report
+from leakguard.render import facts, outline
+from leakguard.render.text import clean
+
+if TYPE_CHECKING:
+    from leakguard.render import Layout
+
+_SITE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
+
+
+def render(reports: Sequence[Report], layout: Layout) -> str:
+    """Return an annotation for each finding, or a notice with the verdict where there is none."""
+    lines = (line for report in reports for line in _annotations(report, layout.fail_on))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _annotations(report: Report, fail_on: str) -> Iterator[str]:
+    for finding in report.findings:
+        yield _finding(finding, fail_on)
+    if not report.findings:
+        heading = f"leakguard: {outline.title(report)}"
+        yield _command("notice", {"title": heading}, outline.verdict_line(report))
+
+
+def _finding(finding: Finding, fail_on: str) -> str:
+    failed = SEVERITY[finding.verdict] >= SEVERITY["suspect" if fail_on == "suspect" else "leak"]
+    properties = {"title": f"{facts.heading(finding)}: {facts.title(finding)}"}
+    site = _SITE.fullmatch(clean(finding.created_at or ""))
+    if site is not None:
+        properties = {"file": site["file"], "line": site["line"], **properties}
+    return _command("error" if failed else "warning", properties, _message(finding))
+
+
+def _message(finding: Finding) -> str:
+    lines = []
+    for fact in facts.leak_facts(finding):
+        lines.append(f"{fact.label}: {fact.value}".rstrip())
+        lines += [f"  {more}" for more in fact.more]
+    return "\n".join(lines)
+
+
+def _command(level: str, properties: dict[str, str], message: str) -> str:
+    listed = ",".join(f"{key}={_escape(value, ',:')}" for key, value in properties.items())
+    return f"::{level} {listed}::{_escape(message)}"
+
+
+def _escape(text: str, more: str = "") -> str:
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    for character in more:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text

@@ -1,0 +1,88 @@
+"""The report as JUnit XML: one suite a run, one test case a finding or cleared suspicion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from leakguard.model.finding import SEVERITY, Finding, Verdict
+from leakguard.model.report import Report
+from leakguard.render import facts, outline
+from leakguard.render.log_block import leak_block
+from leakguard.render.run_facts import run_facts
+from leakguard.render.text import clean, clean_lines
+
+if TYPE_CHECKING:
+    from leakguard.render import Layout
+
+# What XML 1.0 has no way to write.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(reports: Sequence[Report], layout: Layout) -> str:
+    """Return the suites; findings from ``layout.fail_on`` on are failures."""
+    root = ET.Element("testsuites", name="leakguard")
+    for report in reports:
+        _add_suite(root, report, layout.fail_on)
+    _count(root)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _add_suite(root: ET.Element, report: Report, fail_on: str) -> None:
+    suite = ET.SubElement(root, "testsuite", name=_legal(outline.title(report)))
+    properties = ET.SubElement(suite, "properties")
+    ET.SubElement(properties, "property", name="verdict", value=report.verdict)
+    for label, value in run_facts(report.run):
+        ET.SubElement(properties, "property", name=label.lower(), value=_legal(value))
+    for finding in report.findings:
+        _add_finding(suite, report, finding, fail_on)
+    for item in report.cleared:
+        case = _case(suite, report, f"{clean(item.metric)} is no leak")
+        ET.SubElement(case, "system-out").text = _legal(f"{item.pattern}: {clean(item.reason)}")
+    _add_verdict(suite, report)
+    _count(suite)
+
+
+def _add_finding(suite: ET.Element, report: Report, finding: Finding, fail_on: str) -> None:
+    case = _case(suite, report, facts.title(finding), finding.phase)
+    text = _legal(clean_lines(leak_block(finding, outline.evidence(report, finding))))
+    if SEVERITY[finding.verdict] >= SEVERITY[_threshold(fail_on)]:
+        failure = ET.SubElement(case, "failure", type=finding.verdict)
+        failure.set("message", _legal(f"{facts.heading(finding)}: {facts.title(finding)}"))
+        failure.text = text
+    else:
+        ET.SubElement(case, "system-out").text = text
+
+
+def _add_verdict(suite: ET.Element, report: Report) -> None:
+    if report.findings:
+        return
+    case = _case(suite, report, "memory does not grow without bound")
+    if report.verdict == "inconclusive":
+        ET.SubElement(case, "skipped", message=_legal(outline.verdict_line(report)))
+    else:
+        ET.SubElement(case, "system-out").text = _legal(outline.verdict_line(report))
+
+
+def _case(suite: ET.Element, report: Report, name: str, phase: str | None = None) -> ET.Element:
+    place = clean(phase) if phase else "run"
+    return ET.SubElement(suite, "testcase", classname=_legal(f"leakguard.{place}"),
+                         name=_legal(name), time="0")  # fmt: skip
+
+
+def _count(element: ET.Element) -> None:
+    element.set("tests", str(len(list(element.iter("testcase")))))
+    element.set("failures", str(len(list(element.iter("failure")))))
+    element.set("errors", "0")
+    element.set("skipped", str(len(list(element.iter("skipped")))))
+
+
+def _threshold(fail_on: str) -> Verdict:
+    return "suspect" if fail_on == "suspect" else "leak"
+
+
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("", text)

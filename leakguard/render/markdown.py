@@ -1,0 +1,48 @@
+"""The report as Markdown, for pull requests, step summaries and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from leakguard.model.finding import Finding
+from leakguard.model.report import Report
+from leakguard.render import facts, outline
+from leakguard.render.log_block import leak_block, snapshot_block
+from leakguard.render.template import environment
+from leakguard.render.text import clean_lines
+
+if TYPE_CHECKING:
+    from leakguard.render import Layout
+
+MARKS = {"leak": "🔴", "suspect": "🟠", "inconclusive": "🔵", "stable": "🟢"}
+
+_TREND_ROWS = 60
+
+
+def render(reports: Sequence[Report], layout: Layout) -> str:
+    """Return one document; of several reports each has its own top heading."""
+    return "\n".join(document(report) for report in reports)
+
+
+def document(report: Report) -> str:
+    """Return the Markdown of one report."""
+    template = environment().get_template("report.md.j2")
+    return template.render(
+        mark=MARKS[report.verdict],
+        run=outline.title(report),
+        verdict=outline.VERDICTS[report.verdict],
+        headline=outline.headline(report),
+        findings=[_finding(report, finding) for finding in report.findings],
+        sections=list(outline.sections(report, _TREND_ROWS)),
+    )
+
+
+def _finding(report: Report, finding: Finding) -> dict[str, str | None]:
+    snapshot = outline.evidence(report, finding)
+    return {
+        "title": facts.title(finding),
+        "block": clean_lines(leak_block(finding, None)),
+        "label": snapshot.label if snapshot else None,
+        "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,
+    }

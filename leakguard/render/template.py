@@ -1,0 +1,45 @@
+"""The templates of this package, and how text that came from a log enters them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from leakguard.render.text import clean
+
+# Everything that could start emphasis, code, a link, a table cell, a heading or a tag; `@` and
+# `#` because some hosts turn them into notifications and references. An underscore inside of a
+# word starts nothing.
+_MARKDOWN = re.compile(r"([\\`*{}\[\]|~#]|(?<![^\W_])_|_(?![^\W_]))")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """Return the one template environment; HTML templates escape whatever they are given."""
+    env = Environment(
+        loader=PackageLoader("leakguard.render"),
+        autoescape=select_autoescape(["html.j2", "html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    env.filters["md"] = markdown_text
+    env.filters["fenced"] = fenced
+    return env
+
+
+def markdown_text(text: object) -> str:
+    """Return ``text`` so that Markdown shows it as it is, in a paragraph or a table cell."""
+    safe = re.sub("[&<>@]", lambda m: _ENTITIES[m[0]], clean(text))
+    return _MARKDOWN.sub(r"\\\1", safe)
+
+
+def fenced(block: str, language: str = "text") -> str:
+    """Return a code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall("`+", block)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{block}\n{fence}"

@@ -1,0 +1,87 @@
+"""Every text format, compared whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+import report_stories as stories
+from golden_file import assert_same
+
+from leakguard.render import render, render_many
+
+_SUFFIX = {"terminal": "txt", "markdown": "md", "json": "json", "junit": "xml", "github": "txt",
+           "issue": "md"}  # fmt: skip
+
+_FACTS = (
+    "Gen 2: After evaluate_population",
+    "+7.2 GB per generation (consistent)",
+    "TradingEnvironment count increasing: 2 → 18 → 34",
+    "Generation 1",
+    "Adds 16 TradingEnvironment per generation",
+    "__main__.trainer.spent_environments[*]",
+    "reference_trainer/rollout.py:88",
+)
+
+
+@pytest.mark.parametrize("name", _SUFFIX)
+@pytest.mark.parametrize("story", [stories.leaking, stories.healthy, stories.short])
+def test_document_is_word_for_word_the_kept_one(name, story):
+    assert_same(render(story(), name), f"{story.__name__}.{name}.{_SUFFIX[name]}")
+
+
+def test_terminal_leak_block_is_the_published_interface():
+    text = render(stories.leaking(), "terminal")
+    assert (
+        "\nLEAK DETECTED:\n"
+        "- Phase: Gen 2: After evaluate_population\n"
+        "- Growth: +7.2 GB per generation (consistent)\n"
+        "- Object: TradingEnvironment count increasing: 2 → 18 → 34\n"
+        "- Started: Generation 1\n"
+        "- Pattern: Adds 16 TradingEnvironment per generation\n"
+    ) in text
+
+
+def test_terminal_fits_80_columns_but_for_the_lines_people_grep():
+    # Two-column pictographs stand only in the framed block, which is 70 wide.
+    wide = [line for line in render(stories.leaking(), "terminal").splitlines() if len(line) > 80]
+    assert wide == []
+
+
+def test_colour_changes_no_word():
+    plain = render(stories.leaking(), "terminal")
+    coloured = render(stories.leaking(), "terminal", color=True)
+    assert "\x1b[" in coloured
+    stripped = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [s.rstrip() for s in stripped.splitlines()] == plain.splitlines()
+
+
+def test_long_trend_keeps_both_ends_and_says_what_it_skipped():
+    text = render(stories.long(200), "terminal")
+    assert "Trainer initialized (baseline)" in text
+    assert "… 577 more rows" in text
+    assert "Gen 200: After evolve_population" in text
+
+
+def test_json_of_several_runs_puts_the_gravest_on_top():
+    document = json.loads(render_many([stories.healthy(), stories.leaking()], "json"))
+    assert document["verdict"] == "leak"
+    assert [run["verdict"] for run in document["runs"]] == ["stable", "leak"]
+
+
+def test_junit_fails_on_a_suspect_only_when_asked():
+    def failures(fail_on):
+        root = ET.fromstring(render(stories.leaking(), "junit", fail_on=fail_on))
+        return [case.get("type") for case in root.iter("failure")]
+
+    assert failures("leak") == ["leak"]
+    assert failures("suspect") == ["leak", "suspect"]
+
+
+@pytest.mark.parametrize("name", ["markdown", "terminal", "issue", "github", "junit"])
+def test_every_format_says_the_same_facts(name):
+    text = render(stories.leaking(), name, width=200)
+    for fact in _FACTS:
+        assert fact in text
