@@ -6,18 +6,33 @@ user code runs in one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from leakguard.capture.heap.census import take_census
-from leakguard.capture.heap.result import HeapCensus
+from leakguard.capture.heap.graph import Graph
+from leakguard.capture.heap.growth import PathMemory
+from leakguard.capture.heap.inspection import take_inspection
+from leakguard.capture.heap.result import HeapCensus, Held, Inspection
 from leakguard.capture.heap.walk import tally
 
 ENGINE = "python"
 LARGE_OBJECT = 50_000_000
 _NOTHING: Mapping[str, type] = MappingProxyType({})
 
-__all__ = ["ENGINE", "LARGE_OBJECT", "HeapCensus", "census"]
+_NOBODY: tuple[Any, ...] = ()
+
+__all__ = [
+    "ENGINE",
+    "LARGE_OBJECT",
+    "HeapCensus",
+    "Held",
+    "Inspection",
+    "PathMemory",
+    "census",
+    "inspect",
+]
 
 
 def census(watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT) -> HeapCensus:
@@ -27,3 +42,18 @@ def census(watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT) -> H
     name. Objects of at least ``large`` bytes are listed one by one.
     """
     return take_census(tally, ENGINE, watch, large)
+
+
+def inspect(
+    memory: PathMemory | None = None,
+    targets: Sequence[Any] = _NOBODY,
+    large: int = LARGE_OBJECT,
+    limit: int = 10,
+) -> Inspection:
+    """Say who holds what: containers that grow, what they retain, and the way to them.
+
+    ``memory`` is that of the look before; containers that grew at every look since the first come
+    first. ``targets`` are objects to find the holder of; the caller drops the sequence at once.
+    At most ``limit`` growing and ``limit`` other containers are named.
+    """
+    return take_inspection(Graph, ENGINE, memory or PathMemory(), targets, large, limit)

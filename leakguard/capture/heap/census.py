@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from leakguard.capture.heap.classes import derives, qualified_name
+from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.result import HeapCensus
 from leakguard.capture.heap.storage import Ledger, Piece
@@ -25,9 +25,7 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
     is held back meanwhile, so that the walk itself does not change what it counts.
     """
     start = time.perf_counter()
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with collector_held():
         frameworks = loaded()
         tally = walk(frameworks, large)
         ledger = Ledger(tally.arrays, tally.tensors, frameworks)
@@ -38,9 +36,6 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
             seconds=time.perf_counter() - start,
             engine=engine,
         )
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _census(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> Census:
@@ -94,7 +89,8 @@ def _large(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> 
 
 
 def _described(piece: Piece, frameworks: Frameworks) -> LargeObject:
-    shape, dtype = frameworks.describe(piece.owner)
+    with frameworks.quiet():
+        shape, dtype, _ = frameworks.describe(piece.owner)
     return LargeObject(
         type=qualified_name(type(piece.owner)),
         bytes=piece.buffer.bytes,

@@ -25,6 +25,17 @@ class Buffer(NamedTuple):
     bytes: int
 
 
+class Description(NamedTuple):
+    """What a person calls an array or tensor."""
+
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+    device: str | None = None
+
+
+_UNKNOWN = Description()
+
+
 @dataclass(frozen=True, slots=True)
 class Numpy:
     """The parts of ``numpy.ndarray`` that are read."""
@@ -45,6 +56,10 @@ class Numpy:
         if strides is None:
             return Buffer("cpu", start, self.bytes(array))
         return _strided(start, self.shape(array), strides, int(self.dtype(array).itemsize))
+
+    def device(self, array: Any) -> str:
+        """Return where the memory of an array is: always the host."""
+        return "cpu"
 
     def holds_objects(self, array: Any) -> bool:
         """Tell whether the elements are references to Python objects."""
@@ -90,6 +105,11 @@ class Torch:
         except Exception:  # a wrapper of another framework: its bytes are not known
             return ()
         return tuple(buffer for buffer in buffers if buffer.start)
+
+    def device(self, tensor: Any) -> str | None:
+        """Return the device of a tensor's storage, None for tensors that have none."""
+        buffers = self.buffers(tensor)
+        return buffers[0].device if buffers else None
 
     def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
         """Return the storages of a leaf's ``.grad``, which may have no Python object at all."""
@@ -142,16 +162,16 @@ class Frameworks:
     numpy: Numpy | None
     torch: Torch | None
 
-    def describe(self, thing: Any) -> tuple[tuple[int, ...] | None, str | None]:
-        """Return (shape, dtype) of an array or tensor; None for what it does not tell."""
+    def describe(self, thing: Any) -> Description:
+        """Describe an array or tensor; None for what anything else does not tell."""
         for framework in (self.numpy, self.torch):
             if framework is not None and derives(type(thing), framework.kind):
-                with self.quiet():
-                    try:
-                        return tuple(framework.shape(thing)), str(framework.dtype(thing))
-                    except Exception:  # a wrapper that keeps its shape to itself
-                        return None, None
-        return None, None
+                try:
+                    shape, dtype = tuple(framework.shape(thing)), str(framework.dtype(thing))
+                except Exception:  # a wrapper that keeps its shape to itself
+                    return _UNKNOWN
+                return Description(shape, dtype, framework.device(thing))
+        return _UNKNOWN
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leakguard.model.census import Census
+from leakguard.capture.heap.growth import Growth, PathMemory
+from leakguard.model.census import Census, LargeObject
+from leakguard.model.holder import Holder, Hop
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +34,48 @@ class HeapCensus:
         arrays = census.arrays.bytes if census.arrays else 0
         tensors = census.tensors.get("cpu")
         return self.python_bytes + arrays + (tensors.bytes if tensors else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Who keeps one object alive.
+
+    ``held_by`` is None where no way from a root was found: only running C code, or garbage that
+    waits for the collector, refers to the object.
+    """
+
+    type: str
+    held_by: str | None
+    trace: tuple[Hop, ...]
+    retained_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Who holds what, at one look.
+
+    Attributes:
+        holders: containers, those that grew at every look first, each group by falling share of
+            the bytes they keep alive.
+        growing: the holders that grew at every look so far, by path: their entries now and
+            before, and at how many looks in a row they grew.
+        large: instances and buffers that retain at least the asked bytes, with who holds them.
+        held: one answer for each target, in their order; None where the target is a number or
+            another object that nothing refers to.
+        memory: what the next look is compared with; numbers only.
+        objects: how many objects the walk saw, and their ``bytes``, array memory included.
+        adrift: objects that no root leads to, and ``adrift_bytes``: held by running C code, or
+            garbage that waits for the collector.
+    """
+
+    holders: tuple[Holder, ...]
+    growing: Mapping[str, Growth]
+    large: tuple[LargeObject, ...]
+    held: tuple[Held | None, ...]
+    memory: PathMemory
+    objects: int
+    bytes: int
+    adrift: int
+    adrift_bytes: int
+    seconds: float
+    engine: str

@@ -1,0 +1,303 @@
+"""The object graph in pure Python: one forward walk from the roots, breadth first.
+
+Node numbers are the order of discovery. Every object also lies at a *path*: the edge names from its
+root, with the elements of containers collapsed. Paths form a tree that is much smaller than the
+graph, and that is comparable from one look to the next.
+"""
+
+from __future__ import annotations
+
+import gc
+from array import array
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from leakguard.capture.heap.layout import (
+    AUTOGRAD,
+    DICT,
+    ELEMENTS,
+    LIST,
+    MEMORY,
+    NAMED,
+    PLAIN,
+    TUPLE,
+    Layout,
+)
+from leakguard.capture.heap.path_tree import (
+    ELEMENT,
+    KEY,
+    NAME,
+    NAMESPACE,
+    NO_NODE,
+    POSITION,
+    PathColumns,
+    PathTree,
+)
+from leakguard.capture.heap.retention import Retained, Retention
+from leakguard.capture.heap.sizes import holds_dict
+
+Describe = Callable[[type], Layout]
+
+# Dicts of at most this many string keys are records: their values are named one by one.
+MAX_RECORD = 64
+_EXACT = frozenset(map(id, (dict, list, tuple)))
+_SINGLETONS = frozenset(map(id, (None, True, False, ..., NotImplemented)))
+_GRANULE = 16  # both pymalloc and glibc round up to it
+
+
+class Graph:
+    """Every object with its size, its references and how it was first reached.
+
+    It holds all objects it saw and must be closed before the public call returns.
+    """
+
+    def __init__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> None:
+        self._describe = describe
+        self._is_deferred: Callable[[type], bool] | None = is_deferred
+        self._layouts: dict[int, tuple[Layout, bool]] = {}
+        self._objects: list[Any] = []
+        self._index: dict[int, int] = {}
+        self._parents, self._path_of = array("i"), array("i")
+        self._sizes = array("q")
+        self._edges = array("i")
+        self._starts, self._ends = array("q"), array("q")
+        self._kinds = bytearray()
+        self._deferred: list[int] = []
+        self._roots: dict[int, tuple[str, bool]] = {}
+        self._next = 0
+        self._paths = PathTree()
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def walk(self, roots: Iterable[tuple[object, str, bool]]) -> None:
+        """Add (object, name, is a namespace) roots and everything that only they lead to."""
+        for item, name, is_namespace in roots:
+            if id(item) not in self._index:
+                node = self._add(item, NO_NODE, self._paths.root(name, is_namespace))
+                self._roots[node] = (name, is_namespace)
+        self._expand_all()
+
+    def walk_deferred(self) -> None:
+        """Follow what was put off: the objects that belong to the watcher itself."""
+        self._is_deferred = None
+        for node in self._deferred:
+            self._expand(node)
+        self._deferred.clear()
+        self._expand_all()
+
+    def find(self, item: object) -> int:
+        """Return the node of an object, or ``NO_NODE``."""
+        return self._index.get(id(item), NO_NODE)
+
+    def object_at(self, node: int) -> Any:
+        """Return the object of a node."""
+        return self._objects[node]
+
+    def chain_to(self, node: int) -> list[int]:
+        """Return the nodes from a root to ``node``, the shortest way there is."""
+        found = []
+        while node != NO_NODE:
+            found.append(node)
+            node = self._parents[node]
+        return found[::-1]
+
+    def root_name(self, node: int) -> str:
+        """Return the name that a root was given."""
+        return self._roots[node][0]
+
+    def is_namespace_root(self, node: int) -> bool:
+        """Tell whether a root is a namespace, so that its keys are attributes."""
+        return self._roots[node][1]
+
+    def path_of(self, node: int) -> int:
+        """Return the path at which a node lies."""
+        return self._path_of[node]
+
+    def members(self, paths: Sequence[int]) -> list[list[int]]:
+        """Return, for each path, the nodes that lie at it."""
+        found: dict[int, list[int]] = {path: [] for path in paths}
+        for node, path in enumerate(self._path_of):
+            if path in found:
+                found[path].append(node)
+        return [found[path] for path in paths]
+
+    def heavy(self, threshold: int) -> list[int]:
+        """Return nodes that were the first way to at least this many bytes, themselves included."""
+        below = array("q", self._sizes)
+        for node in range(len(below) - 1, -1, -1):
+            if self._parents[node] != NO_NODE:
+                below[self._parents[node]] += below[node]
+        return [node for node, size in enumerate(below) if size >= threshold]
+
+    def entries(self, nodes: Sequence[int]) -> tuple[list[tuple[type, int]], int]:
+        """Return what containers hold, (class, count) by falling count, and its bytes.
+
+        Bytes are the entries' own, with their array and tensor memory; shared ones count once.
+        """
+        counts: Counter[int] = Counter()
+        classes: dict[int, type] = {}
+        counted: set[int] = set()
+        for node in nodes:
+            skipped = self._keys_of(node)
+            for child in self.children(node):
+                cls = type(self._objects[child])
+                if id(self._objects[child]) not in skipped:
+                    counts[id(cls)] += 1
+                    classes[id(cls)] = cls
+                counted.add(child)
+        memory = {
+            part
+            for child in counted
+            for part in self.children(child)
+            if self._kinds[part] == MEMORY
+        }
+        ranked = [(classes[key], count) for key, count in counts.most_common()]
+        return ranked, sum(self._sizes[node] for node in counted | memory)
+
+    def _keys_of(self, node: int) -> set[int]:
+        if self._kinds[node] != DICT:
+            return set()
+        return set(map(id, dict.keys(self._objects[node])))
+
+    def children(self, node: int) -> Sequence[int]:
+        """Return the nodes that a node refers to."""
+        return self._edges[self._starts[node] : self._ends[node]]
+
+    def size_of(self, node: int) -> int:
+        """Return the bytes that the allocator spends on a node itself."""
+        return self._sizes[node]
+
+    def kind_of(self, node: int) -> int:
+        """Return what a node is, one of the kinds of ``layout``."""
+        return self._kinds[node]
+
+    def roots(self) -> list[int]:
+        """Return the nodes that no other node led to."""
+        return list(self._roots)
+
+    def total_bytes(self) -> int:
+        """Return the bytes of all nodes."""
+        return sum(self._sizes)
+
+    def path_columns(self) -> PathColumns:
+        """Return the tree of paths as columns."""
+        return self._paths.columns(self._path_of, self._sizes)
+
+    def retained(self, groups: Sequence[tuple[Sequence[int], bool]]) -> list[Retained]:
+        """Return what each group of nodes retains.
+
+        A group is (nodes, whole): with ``whole`` the nodes themselves are dropped, otherwise only
+        what they refer to.
+        """
+        return Retention(self, groups).measure()
+
+    def close(self) -> None:
+        """Let go of every object."""
+        self._objects.clear()
+        self._index.clear()
+        self._layouts.clear()
+
+    def _expand_all(self) -> None:
+        while self._next < len(self._objects):
+            self._next += 1
+            self._expand(self._next - 1)
+
+    def _layout(self, cls: type) -> Layout:
+        known = self._layouts.get(id(cls))
+        if known is None:
+            deferred = self._is_deferred is not None and self._is_deferred(cls)
+            known = self._layouts[id(cls)] = (self._describe(cls), deferred)
+        return known[0]
+
+    def _add(self, item: Any, parent: int, path: int) -> int:
+        node = len(self._objects)
+        self._objects.append(item)
+        self._index[id(item)] = node
+        self._parents.append(parent)
+        self._path_of.append(path)
+        self._sizes.append(0)
+        self._starts.append(0)
+        self._ends.append(0)
+        self._kinds.append(0)
+        self._paths.note(path, node)
+        return node
+
+    def _expand(self, node: int) -> None:
+        item = self._objects[node]
+        layout = self._layout(type(item))
+        if self._is_deferred is not None and self._layouts[id(type(item))][1]:
+            self._deferred.append(node)
+            return
+        self._kinds[node] = layout.kind
+        self._starts[node] = self._ends[node] = len(self._edges)
+        referents = gc.get_referents(item) if layout.traversed else []
+        only_dict = len(referents) == 2 and holds_dict(referents)
+        size = layout.size(item, len(referents), only_dict)
+        self._sizes[node] = -(-size // _GRANULE) * _GRANULE if layout.kind != MEMORY else size
+        self._link_contents(node, item, layout, referents)
+        if layout.read is not None:
+            parts, elements = layout.read(item)
+            self._link_positions(node, parts, type(item), 1000)
+            self._link_elements(node, elements)
+        self._ends[node] = len(self._edges)
+
+    def _link_contents(self, node: int, item: Any, layout: Layout, referents: list[Any]) -> None:
+        cls, kind = type(item), layout.kind
+        if kind == DICT:
+            self._link_items(node, item)
+        elif kind == LIST:
+            self._link_elements(node, list.__iter__(item))
+        elif kind == TUPLE:
+            self._link_elements(node, tuple.__iter__(item))
+        elif kind == ELEMENTS:
+            self._link_elements(node, (part for part in referents if part is not cls))
+        if kind in (PLAIN, NAMED, AUTOGRAD):
+            self._link_attributes(node, cls, layout, referents)
+        elif kind != ELEMENTS and id(cls) not in _EXACT:
+            self._link_positions(node, referents, cls, 0)
+
+    def _link_attributes(self, node: int, cls: type, layout: Layout, referents: list[Any]) -> None:
+        namespace = None
+        if layout.kind == NAMED and (len(referents) == 2 or not layout.managed):
+            namespace = next((part for part in referents if type(part) is dict), None)
+        for position, part in enumerate(referents):
+            if part is namespace:
+                self._link(node, part, (NAMESPACE, 0))
+                namespace = None
+            else:
+                self._link(node, part, (POSITION, (id(cls), position)))
+
+    def _link_positions(self, node: int, parts: Iterable[Any], cls: type, first: int) -> None:
+        for position, part in enumerate(parts, first):
+            self._link(node, part, (POSITION, (id(cls), position)))
+
+    def _link_elements(self, node: int, elements: Iterable[Any]) -> None:
+        before = len(self._edges)
+        for element in elements:
+            self._link(node, element, (ELEMENT, 0))
+        self._paths.entries[self._path_of[node]] += len(self._edges) - before
+
+    def _link_items(self, node: int, item: Any) -> None:
+        items = list(dict.items(item))
+        path = self._path_of[node]
+        named = self._paths.is_namespace(path) or (
+            len(items) <= MAX_RECORD and all(type(key) is str for key, _ in items)
+        )
+        for key, value in items:
+            self._link(node, key, (KEY, 0))
+            self._link(node, value, (NAME, key) if named and type(key) is str else (ELEMENT, 0))
+        self._paths.entries[path] += len(items)
+
+    def _link(self, node: int, item: Any, label: tuple[int, Hashable]) -> None:
+        key = id(item)
+        if key in _SINGLETONS:
+            return
+        child = self._index.get(key)
+        if child is None:
+            path = self._paths.child(self._path_of[node], label, type(item), self._objects)
+            if path <= self._path_of[node]:  # a chain of equal objects that stays where it is
+                self._paths.entries[path] += 1
+            child = self._add(item, node, path)
+        self._edges.append(child)

@@ -1,0 +1,251 @@
+"""How one object refers to another, in the words of whoever wrote the program.
+
+Names are found by identity: nothing is compared, hashed, printed or computed. Properties are never
+evaluated.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    TracebackType,
+)
+from typing import Any
+
+from leakguard.capture.heap.adapters import is_backward_node
+from leakguard.capture.heap.classes import derives, lineage, namespace, qualified_name
+from leakguard.capture.heap.frames import local_variables
+from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
+
+ELEMENT = "[*]"
+UNNAMED = ".<unnamed>"
+_MAX_KEY = 40
+_ATOMS = frozenset(map(id, (str, int, float, bool, bytes, type(None))))
+_lookup = object.__getattribute__
+_LRU_CACHE = type(functools.lru_cache(len))
+_SUSPENDED: dict[int, str] = {
+    id(GeneratorType): "gi",
+    id(CoroutineType): "cr",
+    id(AsyncGeneratorType): "ag",
+}
+# What C-level types refer to, by the attribute a person would write; all plain slots.
+_SLOTS: dict[type, dict[str, str]] = {
+    FunctionType: {
+        "__closure__": ".__closure__",
+        "__defaults__": ".__defaults__",
+        "__kwdefaults__": ".__kwdefaults__",
+        "__code__": ".__code__",
+        "__globals__": ".__globals__",
+    },
+    MethodType: {"__self__": "bound method self", "__func__": ".__func__"},
+    BuiltinFunctionType: {"__self__": "bound method self"},
+    functools.partial: {"args": ".args", "keywords": ".keywords", "func": ".func"},
+    TracebackType: {"tb_frame": "traceback frame", "tb_next": "traceback frame"},
+    property: {"fget": ".fget", "fset": ".fset", "fdel": ".fdel"},
+    staticmethod: {"__func__": ".__func__"},
+    classmethod: {"__func__": ".__func__"},
+    BaseException: {
+        "__traceback__": ".__traceback__",
+        "__context__": ".__context__",
+        "__cause__": ".__cause__",
+        "args": ".args",
+    },
+    CodeType: {"co_consts": ".co_consts", "co_names": ".co_names"},
+}
+
+
+def hop_name(holder: Any, held: Any, kind: int) -> str:
+    """Return how ``holder`` refers to ``held``; empty where a person would write nothing.
+
+    ``kind`` is the holder's kind of layout.
+    """
+    for name in _candidates(holder, held, kind):
+        if name is not None:
+            return name
+    return UNNAMED
+
+
+def key_name(key: Any) -> str:
+    """Return ``['key']`` for keys whose text is safe to make, the type in brackets for others."""
+    if _is_atom(key):
+        text = repr(key)
+        return f"[{text if len(text) <= _MAX_KEY else text[: _MAX_KEY - 1] + '…'}]"
+    return f"[<{qualified_name(type(key))}>]"
+
+
+def _is_atom(key: Any) -> bool:
+    if id(type(key)) in _ATOMS:
+        return type(key) is not int or -(2**63) <= key < 2**63
+    return type(key) is tuple and len(key) <= 4 and all(id(type(part)) in _ATOMS for part in key)
+
+
+def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
+    if type(held) is Memory:
+        yield ""
+    if kind == DICT:
+        yield _key_of(holder, held)
+    if kind == TUPLE:
+        yield _field_of(holder, held)
+    if kind in (LIST, ELEMENTS):
+        yield _element_of(holder, held, kind)
+    if kind == AUTOGRAD:
+        yield ".next_functions" if is_backward_node(type(held)) else ".saved_tensors"
+    yield _slot_of(holder, held)
+    yield _local_of(holder, held)
+    yield _attribute_of(holder, held)
+    yield _adapted(holder, held)
+
+
+def _key_of(holder: Any, held: Any) -> str | None:
+    for key, value in dict.items(holder):
+        if value is held:
+            return key_name(key)
+    if any(key is held for key in dict.keys(holder)):
+        return " key"
+    return None
+
+
+def _field_of(holder: Any, held: Any) -> str | None:
+    position = next((i for i, part in enumerate(tuple.__iter__(holder)) if part is held), None)
+    if position is None:
+        return None
+    fields = namespace(type(holder)).get("_fields")
+    if type(fields) is tuple and position < len(fields) and type(fields[position]) is str:
+        return f".{fields[position]}"
+    return ELEMENT
+
+
+def _element_of(holder: Any, held: Any, kind: int) -> str | None:
+    elements = list.__iter__(holder) if kind == LIST else gc.get_referents(holder)
+    return ELEMENT if held is not type(holder) and any(e is held for e in elements) else None
+
+
+def _slot_of(holder: Any, held: Any) -> str | None:
+    if type(holder) is CellType:
+        return ".cell_contents"
+    if type(holder) is _LRU_CACHE and type(held) is dict:
+        return f"lru_cache of {_function_of(holder)}"
+    for cls, names in _SLOTS.items():
+        if derives(type(holder), cls):
+            for slot, name in names.items():
+                if _value(namespace(cls)[slot].__get__, holder) is held:
+                    return name
+    return "" if type(holder) is FunctionType and type(held) is dict else None
+
+
+def _local_of(holder: Any, held: Any) -> str | None:
+    prefix = _SUSPENDED.get(id(type(holder)))
+    frame = getattr(holder, f"{prefix}_frame") if prefix else holder
+    if type(frame) is not FrameType:
+        return None
+    function = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+    for name, value in local_variables(frame).items():
+        if value is held:
+            return f"local {name} in {function}()"
+    if prefix is None and frame.f_back is held:
+        return "called from"
+    return f"in {function}()" if prefix else None
+
+
+def _attribute_of(holder: Any, held: Any) -> str | None:
+    cls = type(holder)
+    if held is cls:
+        return ".__class__"
+    if derives(cls, ModuleType) or derives(cls, type):
+        return "" if type(held) is dict else _class_part(holder, held)
+    for name, read in _members(cls):
+        if _value(read, holder) is held:
+            return f".{name}"
+    for name in _attribute_names(cls):
+        if _value(partial(_lookup, holder), name) is held:
+            return f".{name}"
+    return _from_dict(holder, held)
+
+
+def _class_part(cls: Any, held: Any) -> str | None:
+    if type(held) is tuple:
+        return ".__mro__"
+    return ".__base__" if derives(type(held), type) else None
+
+
+def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    for parent in lineage(cls):
+        for name, found in namespace(parent).items():
+            if type(found) is MemberDescriptorType:
+                yield name, found.__get__
+
+
+def _attribute_names(cls: type) -> Iterator[str]:
+    """Yield names that methods of the class use, less those that the class itself answers."""
+    seen = {name for parent in lineage(cls) for name in namespace(parent)}
+    for parent in lineage(cls):
+        for found in list(namespace(parent).values()):
+            if type(found) is FunctionType:
+                for name in found.__code__.co_names:
+                    if name not in seen:
+                        seen.add(name)
+                        yield name
+
+
+def _from_dict(holder: Any, held: Any) -> str | None:
+    if type(held) is dict and len(gc.get_referents(holder)) == 2:
+        return ""
+    # The last resort: this gives the instance a real dict, where it had none before.
+    attributes = instance_dict(holder)
+    if attributes is None:
+        return None
+    if attributes is held:
+        return ""
+    return next((f".{name}" for name, value in attributes.items() if value is held), None)
+
+
+def instance_dict(holder: Any) -> dict[Any, Any] | None:
+    """Return the ``__dict__`` of an instance as its C class gives it, None where there is none."""
+    for parent in lineage(type(holder)):
+        found = namespace(parent).get("__dict__")
+        if type(found) is GetSetDescriptorType:
+            attributes = _value(found.__get__, holder)
+            return attributes if type(attributes) is dict else None
+    return None
+
+
+def _adapted(holder: Any, held: Any) -> str | None:
+    """Name what only adapters see: parts of arrays, tensors and code."""
+    if is_backward_node(type(held)):
+        return ".grad_fn"
+    for parent in lineage(type(holder)):
+        base = namespace(parent).get("base")
+        if type(base) is GetSetDescriptorType:
+            return ".base" if _value(base.__get__, holder) is held else ELEMENT
+    return None
+
+
+def _value(read: Callable[[Any], Any], holder: Any) -> Any:
+    try:
+        return read(holder)
+    except Exception:  # an empty slot, a cleared cell
+        return _MISSING
+
+
+def _function_of(cache: Any) -> str:
+    attributes = instance_dict(cache) or {}
+    function = attributes.get("__wrapped__")
+    return function.__qualname__ if type(function) is FunctionType else "a function"
+
+
+_MISSING = object()

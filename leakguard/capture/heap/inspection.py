@@ -1,0 +1,211 @@
+"""One deep look: the graph is walked once and answers every question, then let go."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from leakguard.capture.heap.adapters import GraphAdapters
+from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.heap.frameworks import Frameworks, loaded
+from leakguard.capture.heap.graph import Describe, Graph
+from leakguard.capture.heap.growth import Growth, PathMemory
+from leakguard.capture.heap.hops import ELEMENT
+from leakguard.capture.heap.layout import MEMORY
+from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
+from leakguard.capture.heap.result import Held, Inspection
+from leakguard.capture.heap.retention import Retained
+from leakguard.capture.heap.roots import (
+    is_ours,
+    local_roots,
+    module_roots,
+    own_module_roots,
+)
+from leakguard.capture.heap.traces import is_program_instance, stable_name, trace_to
+from leakguard.model.census import LargeObject
+from leakguard.model.holder import Holder, Hop
+
+MakeGraph = Callable[[Describe, Callable[[type], bool]], Graph]
+ADRIFT = "(no root)"
+# A container must be the way to this much before it is worth naming without having grown.
+_WORTH_NAMING = 100_000
+
+
+def take_inspection(
+    make_graph: MakeGraph,
+    engine: str,
+    memory: PathMemory,
+    targets: Sequence[Any],
+    large: int,
+    limit: int,
+) -> Inspection:
+    """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
+    start = time.perf_counter()
+    with collector_held():
+        tracked = gc.get_objects()
+        frameworks = loaded()
+        graph = make_graph(GraphAdapters(frameworks).describe, is_ours)
+        try:
+            with frameworks.quiet():
+                rooted, rooted_bytes = _walk(graph, tracked, targets)
+                tracked.clear()
+                look = _Look(graph, limit)
+                holders, after, growing = look.holders(memory)
+                answers = look.held(targets)
+                large_objects = look.large(large, frameworks)
+            return Inspection(
+                holders=holders,
+                growing=growing,
+                large=large_objects,
+                held=answers,
+                memory=after,
+                objects=len(graph),
+                bytes=graph.total_bytes(),
+                adrift=len(graph) - rooted,
+                adrift_bytes=graph.total_bytes() - rooted_bytes,
+                seconds=time.perf_counter() - start,
+                engine=engine,
+            )
+        finally:
+            graph.close()
+
+
+def _walk(graph: Graph, tracked: list[object], targets: object) -> tuple[int, int]:
+    """Walk from all roots; return how many nodes and bytes have one."""
+    graph.walk(module_roots())
+    graph.walk(local_roots())
+    graph.walk(own_module_roots())
+    graph.walk_deferred()
+    rooted = len(graph), graph.total_bytes()
+    graph.walk((item, ADRIFT, False) for item in tracked if item is not targets)
+    return rooted
+
+
+class _Look:
+    """The questions asked of one graph."""
+
+    def __init__(self, graph: Graph, limit: int) -> None:
+        self._graph = graph
+        self._limit = limit
+        self._paths = graph.path_columns()
+
+    def holders(
+        self, memory: PathMemory
+    ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
+        """Return the containers worth naming, what to remember, and what grew by holder path."""
+        after, grown = memory.after(self._paths)
+        chosen = self._chosen(grown)
+        members = self._graph.members([path for path, _ in chosen])
+        measured = self._graph.retained([(nodes, False) for nodes in members])
+        ranked = sorted(
+            zip(chosen, members, measured, strict=True),
+            key=lambda entry: (entry[0][1] is None, -entry[2].share),
+        )
+        holders, growing = [], {}
+        for (path, growth), nodes, retained in ranked:
+            holder = self._holder(path, nodes, retained)
+            holders.append(holder)
+            if growth is not None:
+                growing[holder.path] = growth
+        return tuple(holders), after, growing
+
+    def held(self, targets: Sequence[Any]) -> tuple[Held | None, ...]:
+        """Say who holds each target and what dropping it would release."""
+        nodes = [self._graph.find(target) for target in targets]
+        found = [node for node in nodes if node != NO_NODE]
+        measured = iter(self._graph.retained([([node], True) for node in found]))
+        return tuple(
+            None if node == NO_NODE else self._held(node, next(measured)) for node in nodes
+        )
+
+    def large(self, threshold: int, frameworks: Frameworks) -> tuple[LargeObject, ...]:
+        """Return instances of the program that retain much, and large buffers by their owner."""
+        graph = self._graph
+        heavy = graph.heavy(threshold)
+        owners = [graph.chain_to(node)[-2] for node in heavy if graph.kind_of(node) == MEMORY]
+        instances = [n for n in heavy if is_program_instance(graph.object_at(n))]
+        chosen = list(dict.fromkeys([*instances[-self._limit :], *owners[: self._limit]]))
+        measured = graph.retained([([node], True) for node in chosen])
+        found = [
+            self._large(node, retained, frameworks)
+            for node, retained in zip(chosen, measured, strict=True)
+            if retained.bytes >= threshold
+        ]
+        return tuple(sorted(found, key=lambda entry: -(entry.retained_bytes or 0)))
+
+    def _chosen(self, grown: Sequence[Growth]) -> list[tuple[int, Growth | None]]:
+        below = self._bytes_below()
+        ranked = sorted(grown, key=lambda growth: -below[growth.path])[: self._limit]
+        chosen: dict[int, Growth | None] = {growth.path: growth for growth in ranked}
+        paths = self._paths
+        big = [
+            path
+            for path, entries in enumerate(paths.entries)
+            if entries and paths.kind[path] != NAMESPACE and below[path] >= _WORTH_NAMING
+        ]
+        for path in sorted(big, key=lambda path: -below[path])[: self._limit]:
+            chosen.setdefault(path, None)
+        return list(chosen.items())
+
+    def _bytes_below(self) -> list[int]:
+        """Return, for each path, the bytes of it and of the paths that it is the way to."""
+        below = list(self._paths.bytes)
+        for path in range(len(below) - 1, -1, -1):
+            if self._paths.parent[path] != NO_NODE:
+                below[self._paths.parent[path]] += below[path]
+        return below
+
+    def _holder(self, path: int, nodes: Sequence[int], retained: Retained) -> Holder:
+        sample = self._paths.sample[path]
+        classes, size = self._graph.entries(nodes)
+        element = qualified_name(classes[0][0]) if classes else "object"
+        name = stable_name(self._graph, sample) + ELEMENT
+        hops = trace_to(self._graph, sample)
+        return Holder(
+            path=name,
+            element=element,
+            entries=self._paths.entries[path],
+            bytes=size,
+            retained_bytes=retained.bytes,
+            trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
+            fingerprint=fingerprint(name, element),
+            graph_nodes=retained.graph_nodes or None,
+        )
+
+    def _held(self, node: int, retained: Retained) -> Held:
+        graph = self._graph
+        chain = graph.chain_to(node)
+        adrift = graph.root_name(chain[0]) == ADRIFT
+        return Held(
+            type=qualified_name(type(graph.object_at(node))),
+            held_by=None if adrift else stable_name(graph, node),
+            trace=_suspect_last(trace_to(graph, node)),
+            retained_bytes=retained.bytes,
+        )
+
+    def _large(self, node: int, retained: Retained, frameworks: Frameworks) -> LargeObject:
+        item = self._graph.object_at(node)
+        shape, dtype, device = frameworks.describe(item)
+        return LargeObject(
+            type=qualified_name(type(item)),
+            bytes=self._graph.entries([node])[1],
+            shape=shape,
+            dtype=dtype,
+            device=device,
+            held_by=stable_name(self._graph, node),
+            retained_bytes=retained.bytes,
+        )
+
+
+def fingerprint(path: str, element: str) -> str:
+    """Return the same text for the same defect, whatever the addresses and line numbers."""
+    return hashlib.sha256(f"{path} {element}".encode()).hexdigest()[:12]
+
+
+def _suspect_last(hops: tuple[Hop, ...]) -> tuple[Hop, ...]:
+    return (*hops[:-1], replace(hops[-1], suspect=True))

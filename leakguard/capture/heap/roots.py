@@ -1,0 +1,64 @@
+"""Where a walk begins: modules first, then the locals of running functions, then the rest."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from types import ModuleType
+
+from leakguard.capture.heap.classes import derives, module_of
+from leakguard.capture.heap.frames import function_name, local_variables, running_frames
+
+Root = tuple[object, str, bool]
+_OWN_PACKAGE = __name__.partition(".")[0]
+_MODULE_NAMESPACE = ModuleType.__dict__["__dict__"].__get__
+
+
+def is_ours(cls: type) -> bool:
+    """Tell whether a class belongs to the watcher: what it holds is not a holder to report."""
+    return module_of(cls).partition(".")[0] == _OWN_PACKAGE
+
+
+def module_roots() -> Iterator[Root]:
+    """Yield the namespaces of the loaded modules: ``__main__``, the program's, the libraries'."""
+    modules = [(name, item) for name, item in sys.modules.items() if type(name) is str]
+    for name, module in sorted(modules, key=_remoteness):
+        if name.partition(".")[0] != _OWN_PACKAGE:
+            yield _module_root(name, module)
+
+
+def own_module_roots() -> Iterator[Root]:
+    """Yield the watcher's own modules, which are asked last."""
+    for name, module in list(sys.modules.items()):
+        if type(name) is str and name.partition(".")[0] == _OWN_PACKAGE:
+            yield _module_root(name, module)
+
+
+def local_roots() -> Iterator[Root]:
+    """Yield the locals of running functions, outermost first, the main thread before others."""
+    stacks: dict[int, list[Root]] = {}
+    for thread, frame in running_frames():
+        where = function_name(frame)
+        stacks.setdefault(thread, [])[:0] = [
+            (value, f"local {name} in {where}()", False)
+            for name, value in local_variables(frame).items()
+        ]
+    main = threading.main_thread().ident
+    for thread in sorted(stacks, key=lambda thread: thread != main):
+        yield from stacks[thread]
+
+
+def _module_root(name: str, module: object) -> Root:
+    if derives(type(module), ModuleType):
+        return _MODULE_NAMESPACE(module), name, True
+    return module, name, False
+
+
+def _remoteness(entry: tuple[str, object]) -> int:
+    name, _ = entry
+    if name == "__main__":
+        return 0
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        return 2
+    return 1

@@ -1,0 +1,155 @@
+"""Leak traces: the way from a root to an object, and the stable name of a container on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import CellType, FunctionType
+from typing import Any, NamedTuple, Protocol
+
+from leakguard.capture.heap.classes import (
+    HEAP_TYPE,
+    derives,
+    flags,
+    from_standard_library,
+    module_of,
+    qualified_name,
+)
+from leakguard.capture.heap.hops import ELEMENT, hop_name
+from leakguard.model.holder import Hop
+
+# A trace longer than this is shown by its two ends.
+_LONGEST = 60
+_TAIL = 12
+
+
+class Nodes(Protocol):
+    """The parts of a graph that are read here."""
+
+    def chain_to(self, node: int) -> Sequence[int]: ...
+    def object_at(self, node: int) -> Any: ...
+    def kind_of(self, node: int) -> int: ...
+    def root_name(self, node: int) -> str: ...
+    def is_namespace_root(self, node: int) -> bool: ...
+
+
+class Step(NamedTuple):
+    """One object on the way, with how the one before it refers to it."""
+
+    name: str
+    item: Any
+
+
+def trace_to(graph: Nodes, node: int) -> tuple[Hop, ...]:
+    """Return the hops from the root to a node; repeated ones are told once."""
+    return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps_to(graph, node))
+
+
+def stable_name(graph: Nodes, node: int) -> str:
+    """Return the name of an object that survives addresses, line numbers and runs.
+
+    From a module it is the whole path (``__main__.trainer.loss_history``). Found through a running
+    function, it begins at the first instance of a class of the program
+    (``package.Trainer.loss_history``), where there is one.
+    """
+    steps = steps_to(graph, node)
+    first = next((i for i, step in enumerate(steps) if is_program_instance(step.item)), None)
+    rooted_in_module = graph.is_namespace_root(graph.chain_to(node)[0])
+    if not rooted_in_module and first is not None and first < len(steps) - 1:
+        anchor = qualified_name(type(steps[first].item))
+        return _joined([anchor, *(step.name for step in steps[first + 1 :])])
+    return _joined([step.name for step in steps])
+
+
+def steps_to(graph: Nodes, node: int) -> list[Step]:
+    """Return the named steps to a node, namespaces and closures told as a person would."""
+    chain = list(graph.chain_to(node))
+    if len(chain) > _LONGEST + _TAIL:
+        chain = chain[:_LONGEST] + chain[-_TAIL:]
+    steps = [Step(graph.root_name(chain[0]), graph.object_at(chain[0]))]
+    through_namespace = graph.is_namespace_root(chain[0])
+    for above, below in zip(chain, chain[1:], strict=False):
+        holder, held = graph.object_at(above), graph.object_at(below)
+        name = hop_name(holder, held, graph.kind_of(above))
+        if through_namespace and name.startswith("['"):
+            name = f".{name[2:-2]}"
+        through_namespace = name == ""
+        steps.append(Step(name, held))
+    return _without_repeats(_told(steps))
+
+
+def _told(steps: list[Step]) -> list[Step]:
+    """Tell function internals by what they mean, and drop steps that have no name."""
+    told: list[Step] = []
+    for position, step in enumerate(steps):
+        function = _function_behind(steps, position)
+        if function is not None:
+            told.append(Step(function, step.item))
+        elif step.name and step.name not in (".__closure__", ".__defaults__", ".__kwdefaults__"):
+            told.append(step)
+    return [step for i, step in enumerate(told) if not _is_empty_cell(told, i)]
+
+
+def _is_empty_cell(told: list[Step], position: int) -> bool:
+    return type(told[position].item) is CellType and position + 1 < len(told)
+
+
+def _function_behind(steps: list[Step], position: int) -> str | None:
+    """Return ``closure cell x of f`` or ``default argument x of f`` where a step is one."""
+    if position >= 3 and steps[position - 2].name == ".__closure__":
+        return None
+    for back, tell in ((3, _closure_cell), (2, _default)):
+        if position >= back and type(steps[position - back].item) is FunctionType:
+            told = tell(steps[position - back].item, steps[position - back + 1 : position + 1])
+            if told is not None:
+                return told
+    return None
+
+
+def _closure_cell(function: FunctionType, path: list[Step]) -> str | None:
+    container, cell, _ = path
+    if container.name != ".__closure__":
+        return None
+    names = function.__code__.co_freevars
+    cells = zip(names, function.__closure__ or (), strict=False)
+    name = next((name for name, entry in cells if entry is cell.item), "?")
+    return f"closure cell {name} of {function.__qualname__}"
+
+
+def _default(function: FunctionType, path: list[Step]) -> str | None:
+    container, value = path
+    code, defaults = function.__code__, function.__defaults__ or ()
+    if container.name == ".__kwdefaults__":
+        return f"default argument {value.name.strip('[]')!s} of {function.__qualname__}".replace(
+            "'", ""
+        )
+    if container.name != ".__defaults__":
+        return None
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    name = next((n for n, d in zip(names, defaults, strict=False) if d is value.item), "?")
+    return f"default argument {name} of {function.__qualname__}"
+
+
+def _without_repeats(steps: list[Step]) -> list[Step]:
+    """Tell a chain of equal steps (``.next.next.next``) by its first and its last."""
+    kept: list[Step] = []
+    for step in steps:
+        if len(kept) >= 2 and step.name == kept[-1].name == kept[-2].name and step.name != ELEMENT:
+            kept[-1] = step
+        else:
+            kept.append(step)
+    return kept
+
+
+def is_program_instance(item: Any) -> bool:
+    """Tell whether an object is an instance of a Python class from outside the standard library."""
+    cls = type(item)
+    is_instance = bool(flags(cls) & HEAP_TYPE) and not derives(cls, type)
+    return is_instance and (module_of(cls) == "__main__" or not from_standard_library(cls))
+
+
+def _joined(names: Sequence[str]) -> str:
+    text = ""
+    for name in names:
+        follows = name.startswith((".", "["))
+        text += name if follows or not text else f" → {name}"
+    return text
