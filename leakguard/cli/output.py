@@ -32,6 +32,22 @@ def write(document: str | bytes, path: Path | None) -> None:
         raise UsageError(f"cannot write {path}: {_reason(error, path)}") from error
 
 
+def append_summary(document: str) -> None:
+    """Add a document to the summary page of the GitHub Actions step that runs us, if one does.
+
+    Raises:
+        UsageError: the page that the environment names cannot be written.
+    """
+    named = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not named:
+        return
+    try:
+        with Path(named).open("a", encoding="utf-8") as page:
+            page.write(document)
+    except OSError as error:
+        raise UsageError(f"cannot write the step summary {named}: {error.strerror}") from error
+
+
 def _print(document: str | bytes) -> None:
     if isinstance(document, bytes):
         sys.stdout.buffer.write(document)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import columns, complain, wants_color, write
+from leakguard.cli.output import append_summary, columns, complain, wants_color, write
 from leakguard.errors import LeakguardError
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
@@ -47,6 +47,8 @@ def report(
         fail_on=fail_on or "leak",
     )  # fmt: skip
     write(document, output)
+    if chosen == "github":
+        append_summary(render_many(reports, "markdown", redact=redact))
     return 2 if unusable else int(fails(reports, fail_on))
 
 

@@ -40,7 +40,7 @@ def _add_suite(root: ET.Element, report: Report, fail_on: str) -> None:
     for finding in report.findings:
         _add_finding(suite, report, finding, fail_on)
     for item in report.cleared:
-        case = _case(suite, report, f"{clean(item.metric)} is no leak")
+        case = _case(suite, report, f"{outline.subject(item)} is no leak")
         ET.SubElement(case, "system-out").text = _legal(f"{item.pattern}: {clean(item.reason)}")
     _add_verdict(suite, report)
     _count(suite)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from leakguard.model.finding import SEVERITY, Finding
+from leakguard.model.finding import SEVERITY, Cleared, Finding
+from leakguard.model.metric import METRICS
 from leakguard.model.report import Report, TrendRow
 from leakguard.model.snapshot import Snapshot
 from leakguard.model.units import format_change
@@ -91,6 +92,12 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
             yield section
 
 
+def subject(item: Cleared) -> str:
+    """Return what grew, as a person calls it: a metric by its title, anything else by its name."""
+    metric = METRICS.get(item.metric)
+    return metric.title if metric else clean(item.metric)
+
+
 def limits(report: Report) -> tuple[str, ...]:
     """Return what this run could not have seen."""
     seen = tuple(clean(limit) for limit in report.limits)
@@ -108,7 +115,7 @@ def trend_sparkline(report: Report, width: int = 40) -> str:
 
 
 def _cleared(report: Report) -> Section:
-    rows = tuple((clean(c.metric), c.pattern, clean(c.reason)) for c in report.cleared)
+    rows = tuple((subject(c), c.pattern, clean(c.reason)) for c in report.cleared)
     columns = ("What", "Pattern", "Why it is none")
     return Section("cleared", "Grew, and is not a leak", columns, rows, texts=frozenset({1, 2}))
 

@@ -81,7 +81,7 @@ def _write_section(section: Section, page: _Page) -> None:
 
 def _sentence(label: str, rest: Sequence[str]) -> str:
     *details, text = rest
-    return f"{label} ({', '.join(details)}): {text}" if details else f"{label}: {text}"
+    return f"{', '.join([label, *details])}: {text}"
 
 
 def _bar(share: float) -> str:

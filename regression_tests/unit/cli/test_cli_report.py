@@ -1,0 +1,151 @@
+"""``leakguard report``: what it prints, where, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import training_logs
+
+from leakguard.cli import main
+
+
+@pytest.fixture
+def leaking(tmp_path):
+    path = tmp_path / "leaking.log"
+    path.write_text(training_logs.leaking(), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def healthy(tmp_path):
+    path = tmp_path / "healthy.log"
+    path.write_text(training_logs.healthy(), encoding="utf-8")
+    return str(path)
+
+
+def run(*argv, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "leakguard", *argv],
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_leaking_log_names_phase_object_and_pattern(leaking, capsys):
+    assert main(["report", leaking]) == 0
+    out = capsys.readouterr().out
+    assert "LEAK DETECTED:\n" in out
+    assert "After evaluate_population" in out
+    assert "2 → 18 → 34" in out
+    assert "- Pattern: Adds 16 TradingEnvironment per generation\n" in out
+
+
+@pytest.mark.parametrize(
+    ("which", "fail_on", "status"),
+    [
+        ("leaking", "leak", 1),
+        ("leaking", "suspect", 1),
+        ("healthy", "leak", 0),
+        ("healthy", "suspect", 0),
+    ],
+)
+def test_exit_status_is_what_the_caller_asked_to_fail_on(which, fail_on, status, request, capsys):
+    path = request.getfixturevalue(which)
+    assert main(["report", path, "--fail-on", fail_on]) == status
+
+
+def test_several_paths_exit_with_the_gravest(leaking, healthy, capsys):
+    assert main(["report", healthy, leaking, "--fail-on", "leak"]) == 1
+    out = capsys.readouterr().out
+    assert out.index("STABLE") < out.index("LEAK:")
+
+
+def test_output_file_chooses_the_format(leaking, tmp_path, capsys):
+    target = tmp_path / "report.json"
+    assert main(["report", leaking, "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(target.read_text(encoding="utf-8"))["verdict"] == "leak"
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ([], "no command given"),
+        (["report"], "Missing argument"),
+        (["report", "{leaking}", "--format", "pdf"], "'pdf' is not one of"),
+        (["report", "{leaking}", "--frmat", "json"], "No such option"),
+        (["report", "{tmp}/nothing.log"], "nothing.log"),
+        (["report", "{empty}"], "empty"),
+        (["report", "{binary}"], "binary"),
+        (["report", "{prose}"], "prose.log"),
+        (["report", "{leaking}", "-o", "{tmp}"], "it is a folder"),
+        (["report", "{leaking}", "-o", "{tmp}/no/where.md"], "does not exist"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_unusable_input_is_one_line_and_status_2(argv, says, leaking, tmp_path):
+    files = {"empty": b"", "binary": b"\x7fELF\x02\x00\x00\xff" * 99, "prose": b"all is well\n"}
+    for name, content in files.items():
+        (tmp_path / f"{name}.log").write_bytes(content)
+    places = {name: str(tmp_path / f"{name}.log") for name in files}
+    filled = [a.format(leaking=leaking, tmp=tmp_path, **places) for a in argv]
+    done = run(*filled)
+    error = done.stderr.decode()
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert error.count("\n") == 1
+    assert says in error
+    assert "Traceback" not in error
+
+
+def test_one_unreadable_path_does_not_hide_the_others(leaking, tmp_path, capsys):
+    assert main(["report", leaking, str(tmp_path / "missing.log"), "--fail-on", "leak"]) == 2
+    captured = capsys.readouterr()
+    assert "LEAK DETECTED:" in captured.out
+    assert captured.err.count("\n") == 1
+
+
+def test_reader_that_goes_away_is_no_error(leaking):
+    command = f"{sys.executable} -m leakguard report {leaking} | head -c 1 > {os.devnull}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert done.stderr == b""
+
+
+def test_ascii_terminal_gets_every_line(leaking):
+    done = run("report", leaking, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert b"count increasing: 2" in done.stdout
+    assert done.stderr == b""
+
+
+def test_no_colour_without_a_terminal(leaking):
+    assert b"\x1b" not in run("report", leaking).stdout
+    assert b"\x1b[" in run("report", leaking, "--color", "always").stdout
+
+
+def test_github_adds_to_the_step_summary(leaking, tmp_path):
+    page = tmp_path / "summary.md"
+    page.write_text("before\n", encoding="utf-8")
+    done = run("report", leaking, "--format", "github", GITHUB_STEP_SUMMARY=str(page))
+    assert done.stdout.startswith(b"::error title=LEAK DETECTED")
+    assert page.read_text(encoding="utf-8").startswith("before\n# 🔴 LEAK")
+
+
+def test_version_and_help_end_well(capsys):
+    assert main(["--version"]) == 0
+    assert main(["report", "--help"]) == 0
+    assert "leakguard, version" in capsys.readouterr().out
+
+
+def test_installed_command_and_module_agree(healthy):
+    script = Path(sys.executable).with_name("leakguard")
+    if not script.exists():
+        pytest.skip("the console script is not installed")
+    installed = subprocess.run([script, "report", healthy], capture_output=True, check=False)
+    assert installed.stdout == run("report", healthy).stdout

@@ -1,0 +1,44 @@
+"""The JSON report against its published schema."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import pytest
+import report_stories as stories
+
+from leakguard.render import render, render_many
+
+jsonschema = pytest.importorskip("jsonschema")
+SCHEMA = json.loads(
+    files("leakguard.render").joinpath("templates/report.schema.json").read_text("utf-8")
+)
+
+
+def check(document: str) -> None:
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(document))
+
+
+@pytest.mark.parametrize("story", [stories.leaking, stories.healthy, stories.short])
+def test_report_keeps_the_schema(story):
+    check(render(story(), "json"))
+
+
+def test_report_of_several_runs_keeps_the_schema():
+    check(render_many([stories.short(), stories.leaking()], "json"))
+
+
+def test_schema_is_a_schema_and_names_every_key_that_is_written():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    document = json.loads(render(stories.leaking(), "json"))
+    assert list(document) == list(SCHEMA["$defs"]["report"]["properties"])
+    assert list(document["findings"][0]) == list(SCHEMA["$defs"]["finding"]["properties"])
+    assert list(document["run"]) == list(SCHEMA["$defs"]["run"]["properties"])
+
+
+def test_a_missing_key_breaks_the_schema():
+    document = json.loads(render(stories.leaking(), "json"))
+    del document["findings"][0]["held_by"]
+    with pytest.raises(jsonschema.ValidationError):
+        check(json.dumps(document))
