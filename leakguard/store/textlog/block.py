@@ -29,10 +29,13 @@ _LEAK = re.compile(r"LEAK (?:DETECTED|SUSPECTED):?\s*$")
 _CONTENT = re.compile(
     r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s.*|   \s*\S.*"
 )
-_KNOWN = re.compile(
-    rf"{PICTOGRAPH}(?:Process Memory|GPU Memory|Object Counts):"
-    r"|\s*(?:RSS \(|VMS \(|Allocated:|Reserved:)|Label\s+RAM|(?:Baseline|Current):"
-)
+_STARTS: dict[Kind, re.Pattern[str]] = {
+    "SNAPSHOT": re.compile(
+        rf"{PICTOGRAPH}(?:Process Memory|GPU Memory|Object Counts):|\s*(?:RSS|VMS) \("
+    ),
+    "TREND": re.compile(r"\s*Label\s+RAM|\s*-{10}|.*\d\s+(?:baseline|[+-]\d)"),
+    "GROWTH": re.compile(r"\s*(?:Baseline|Current|RAM Usage|Object Count Changes):"),
+}
 _PATIENCE = 400
 _MOST_LINES: dict[Kind, int] = {"SNAPSHOT": 2000, "TREND": 100_000, "GROWTH": 2000}
 _QUOTE_LINES = 80
@@ -53,19 +56,23 @@ class Block:
     cut: bool = True
     lines: list[tuple[str, bool]] = field(default_factory=list)
     noise: int = 0
+    underlined: bool = False
+    started: bool = False
 
     def add(self, payload: str, whole: bool) -> None:
         """Keep a line that can belong to a block."""
+        self.started = self.started or _STARTS[self.kind].match(payload) is not None
         if _CONTENT.match(payload) and len(self.lines) < _MOST_LINES[self.kind]:
             self.lines.append((payload, whole))
             self.noise = 0
         else:
             self.noise += 1
 
-    @property
-    def has_rows(self) -> bool:
-        """True when something other than frames and blank lines followed the heading."""
-        return any(payload.strip() for payload, _ in self.lines)
+    def frame(self) -> bool:
+        """Take a line of ``=``; return whether it closes the block."""
+        closes = self.started or self.underlined
+        self.underlined = True
+        return closes
 
 
 class Blocks:
@@ -128,7 +135,7 @@ class Blocks:
         for block in list(self._open):
             end = block.prefix.end(text)
             same = block.prefix.constant == frame.constant or not block.prefix.fixed
-            if end is not None and same and not text[end:].strip() and block.has_rows:
+            if end is not None and same and not text[end:].strip() and block.frame():
                 self._finish(block, cut=False)
 
     def _body(self, line: str, whole: bool) -> None:
@@ -151,12 +158,15 @@ class Blocks:
             end = block.prefix.end(line)
             if end is not None and end >= start:
                 best, start = block, end
-        if best is None and _KNOWN.match(line):
-            # Only the first line of a record that holds the whole block carries the prefix.
-            best = next((block for block in reversed(self._open) if not block.lines), None)
-            if best is not None:
-                best.prefix, start = Prefix("", fixed=True), 0
-        return best, start
+        return (best, start) if best is not None else (self._unprefixed(line), 0)
+
+    def _unprefixed(self, line: str) -> Block | None:
+        """Only the first line of a record that holds the whole block may carry the prefix."""
+        for block in reversed(self._open):
+            if not block.started and _STARTS[block.kind].match(line):
+                block.prefix = Prefix("", fixed=True)
+                return block
+        return None
 
     def _finish(self, block: Block, cut: bool) -> None:
         self._open.remove(block)

@@ -18,11 +18,11 @@ _WHO = (
 )
 _PARTS = re.compile(
     rf"(?P<who>{_WHO})"
-    rf"|(?P<time>{_TIME})"
+    rf"|(?P<time>\[?(?:{_TIME})\]?)"
     rf"|(?P<place>[\w./\\<>-]+\.py:\d+(?::\w+)?|\b[\w.]+:[\w<>]+:\d+\b)"
     rf"|(?P<level>{_LEVELS}(?: +(?=[|:\]-]))?)"
 )
-_GENERAL = {"time": rf"(?:{_TIME}| +)", "place": r"\S+", "level": r"(?:[A-Z]+ *)"}
+_GENERAL = {"time": rf"(?:\[?(?:{_TIME})\]?| +)", "place": r"\S+", "level": r"(?:[A-Z]+ *)"}
 
 _RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]*|\[default|\[\d+,)(\d{1,6})")
 _PID = re.compile(r"(?i:pid)[\s_=:#-]*(\d{1,9})|[\w.-]+\[(\d{1,9})\]:")
@@ -63,7 +63,8 @@ class Prefix:
 @functools.lru_cache(maxsize=512)
 def constant(text: str) -> str:
     """Return a prefix without its clock times, levels and source lines."""
-    return _PARTS.sub(lambda part: part[0] if part["who"] else "\0", text).strip()
+    rest = _PARTS.sub(lambda part: part[0] if part["who"] else " ", text)
+    return " ".join(rest.split())
 
 
 @functools.lru_cache(maxsize=512)
@@ -82,7 +83,7 @@ def _literal(text: str, fixed: bool) -> str:
     if fixed:
         return escaped
     # grep numbers a match as `12:` and its context as `13-`.
-    return re.sub(r"\d+", r"\\d+", escaped).replace(":", "[:-]")
+    return re.sub(r"(?:\\ )*\d+", r" *\\d+", escaped).replace(":", "[:-]")
 
 
 def speaker(prefix: Prefix) -> Speaker:

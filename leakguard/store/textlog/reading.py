@@ -17,10 +17,10 @@ from leakguard.store.textlog.prefix import speaker
 from leakguard.store.textlog.runs import Runs
 from leakguard.store.textlog.source import Source
 
-_ANCHOR = b"MEMORY "
+_ANCHOR = b"MEMORY"
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
 _LEAD = re.compile(rb"={20}|LEAK (?:DETECTED|SUSPECTED)")
-_BEGINS = re.compile(rb"={20}|MEMORY |LEAK ")
+_BEGINS = re.compile(rb"={20}|MEMORY|LEAK ")
 
 
 class Reading:

@@ -14,8 +14,9 @@ _ROW = re.compile(rf"\s*(\S.*?)\s+({NUMBER})\s*([KMGTkmgt]i?B)?\s+(baseline|[+-]
 _UNIT = re.compile(r"RAM \((\w+)\)")
 _LABEL = re.compile(r"\s*(Baseline|Current):\s+(\S.*)")
 _SIZE = re.compile(r"\s*(Baseline|Current):\s+(\S+\s*\w+)\s*")
+# The arrow may be garbled or gone; the difference tells whether both numbers were read right.
 _CHANGE = re.compile(
-    rf"\s*(\S.*?)\s*:\s*({NUMBER})\s+\D{{1,12}}?\s*({NUMBER})\s+\(([+-]\d[\d,]*)\)\s*"
+    rf"\s*(\S.*?)\s*:\s*({NUMBER})\s.{{0,40}}?\s({NUMBER})\s+\(([+-]\d[\d,]*)\)\s*"
 )
 
 
