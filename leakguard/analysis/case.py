@@ -58,7 +58,7 @@ class Case:
 
     run: Run
     timeline: Timeline = field(init=False)
-    _metrics: dict[str, Judged] = field(default_factory=dict)
+    _metrics: dict[str, Judged | None] = field(default_factory=dict)
     _shares: dict[tuple[str, int | None], Contribution] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,22 +74,22 @@ class Case:
         """True when the heap was walked, so that live objects are known by type."""
         return any(s.census is not None and s.census.complete for s in self.run.snapshots)
 
-    def metric(self, name: str) -> Judged:
-        """Return a metric's series with its verdict."""
+    def metric(self, name: str) -> Judged | None:
+        """Return a metric's series with its verdict; None when the run never read it."""
         if name not in self._metrics:
-            series = self.timeline.metric(name)
-            floor = BYTES_FLOOR if series.unit == "bytes" else 0.0
-            verdict = judge_series(series.values, integer=False, noise_floor=floor)
-            self._metrics[name] = Judged(series, verdict)
+            self._metrics[name] = self._judge(name)
         return self._metrics[name]
 
-    def memory(self) -> Judged:
+    def memory(self) -> Judged | None:
         """Return the best measure of live memory that the run has."""
-        for name in _MEMORY:
-            judged = self.metric(name)
-            if judged.series.values:
-                return judged
-        return self.metric("rss")
+        return next(filter(None, map(self.metric, _MEMORY)), None)
+
+    def _judge(self, name: str) -> Judged | None:
+        series = self.timeline.metric(name)
+        if not series.values:
+            return None
+        floor = BYTES_FLOOR if series.unit == "bytes" else 0.0
+        return Judged(series, judge_series(series.values, noise_floor=floor))
 
     def contribution(self, metric: str, since: int | None = None) -> Contribution:
         """Split a metric's growth over the phases."""

@@ -25,7 +25,6 @@ def diagnose(run: Run) -> Report:
     findings = sorted(_wanted(found, run.info.ignore), key=_rank)
     doubt = undecided(case)
     verdict = _verdict(findings, doubt)
-    memory = case.memory()
     return Report(
         run=run,
         verdict=verdict,
@@ -35,12 +34,17 @@ def diagnose(run: Run) -> Report:
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
         trend=trend(run),
         growth=growth(run),
-        phase_growth={
-            phase or "(between phases)": value
-            for phase, value in case.contribution(memory.series.name).by_phase.items()
-        },
+        phase_growth=_phase_growth(case),
         limits=limits(case, doubt),
     )
+
+
+def _phase_growth(case: Case) -> dict[str, float]:
+    memory = case.memory()
+    if memory is None:
+        return {}
+    parts = case.contribution(memory.series.name).by_phase
+    return {phase or "(between phases)": value for phase, value in parts.items()}
 
 
 def _wanted(found: list[Found], ignored: tuple[str, ...]) -> list[Finding]:

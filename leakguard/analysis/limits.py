@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 from leakguard.analysis.case import Case
 from leakguard.model.units import format_bytes, format_change
 
 MINIMUM_GENERATIONS = 3
 
 # Growth below both is what interpreters do; above either, a verdict is owed or doubt is said.
-_MATERIAL_BYTES = 1_000_000
+MATERIAL_BYTES = 1_000_000
 _MATERIAL_SHARE = 0.005
 
 
 def undecided(case: Case) -> str | None:
     """Return why the run is too short or too noisy for "stable"; None when it is not."""
     memory = case.memory()
-    rounds = len(memory.series)
-    if rounds < MINIMUM_GENERATIONS:
+    rounds = 0 if memory is None else len(memory.series)
+    if memory is None or rounds < MINIMUM_GENERATIONS:
         seen = f"{rounds} generation{'' if rounds == 1 else 's'}"
         return f"{seen} recorded, at least {MINIMUM_GENERATIONS} are needed"
     verdict = memory.verdict
-    material = max(_MATERIAL_BYTES, _MATERIAL_SHARE * memory.series.values[-1])
+    material = max(MATERIAL_BYTES, _MATERIAL_SHARE * memory.series.values[-1])
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
         return (
@@ -34,7 +36,7 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
     """Return what could not be seen in this run, in plain sentences."""
     said = [doubt] if doubt else []
     memory = case.memory()
-    if len(memory.series) >= MINIMUM_GENERATIONS and memory.verdict.detectable > 0:
+    if memory is not None and 0 < memory.verdict.detectable < math.inf:
         said.append(
             f"cannot tell below {format_bytes(memory.verdict.detectable)} per generation in "
             f"{memory.series.name}"

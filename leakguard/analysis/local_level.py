@@ -1,98 +1,150 @@
-"""Shapes fitted to a series whose noise is white noise plus a random walk.
+"""Noise that is white noise plus a wandering level, and shapes fitted beneath it.
 
 The local level model (Harvey 1989, chapter 2): a round's value is a shape, plus white noise, plus a
-level that wanders. It is what tells drift from diffusion: a trend must be steadier than what a
-wandering level would do by itself, and how much the level wanders is read from the same series.
+level that takes random steps. It tells drift from diffusion: a trend must be steadier than what a
+wandering level does by itself, and how much the level wanders is read from the same series.
 
-With an unknown starting level the noise covariance is diagonal in the cosine basis (DCT-II): the
-random walk's precision is the Laplacian of a path, whose eigenvectors are these cosines. So every
-fit is a weighted sum over n - 1 coefficients, exact, and what depends on n alone is cached.
+With an unknown starting level the noise is uncorrelated in the cosine basis (DCT-II): the precision
+of a random walk is the Laplacian of a path, whose eigenvectors are these cosines. So a fit is a
+weighted least-squares sum over coefficients; all that depends on the length alone is cached.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import mul
 
 # Variance of the level's step over that of the white noise; the last is a pure random walk.
 WANDERING = (0.0, 0.0004, 0.002, 0.01, 0.05, 0.25, 1.5, math.inf)
-# The smallest part of a series' variance that is taken for noise, where it seems to have none.
-_LEAST_NOISE = 1e-9
+# Ramps and saturations live in the low frequencies: what lies above is below 1e-6 of their energy.
+_FREQUENCIES = 64
+_RAMPS = 16
+# Time constants of saturations, in lengths of the series.
+TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0, 1.5, 2.5)
+# A warm-up may precede a leak when it is over well before the end.
+_WARM_UPS = 6
+# Growth must show in the last quarter at least, a fill must have been full for an eighth.
+LAST_GROWTH = 13
+_LAST_FILL = 14
 
-Coefficients = list[float]
+def dot(one: Iterable[float], other: Iterable[float]) -> float:
+    """Return the inner product over the coefficients that both have."""
+    return sum(map(mul, one, other))
 
 
 class Basis:
-    """The cosine basis for ``n`` rounds, and shapes transformed into it."""
+    """The cosine basis for ``n`` rounds, and the shapes of a series in it.
+
+    Attributes:
+        starts: rounds at which a ramp may start.
+        taus: time constants of the saturations, in rounds.
+        curves: coefficients of the ramps, then of the saturations.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self.rows = [
-            [math.sqrt(2.0 / n) * math.cos(math.pi * k * (t + 0.5) / n) for t in range(n)]
-            for k in range(1, n)
-        ]
-        stiffness = [4.0 * math.sin(0.5 * math.pi * k / n) ** 2 for k in range(1, n)]
-        self.weights = [[_weight(ratio, mu) for mu in stiffness] for ratio in WANDERING]
-        self.log_variance = [-math.fsum(map(math.log, w)) for w in self.weights]
-        self._columns: dict[Shape, Coefficients] = {}
-        self._weighted: dict[tuple[int, Shape], Coefficients] = {}
-        self._products: dict[tuple[int, Shape, Shape], float] = {}
+        scale = math.sqrt(2.0 / n)
+        cosines = [scale * math.cos(math.pi * i / (2 * n)) for i in range(4 * n)]
+        self._rows = [[cosines[k * (2 * t + 1) % (4 * n)] for t in range(n)] for k in range(1, n)]
+        self.stiffness = [4.0 * math.sin(0.5 * math.pi * k / n) ** 2 for k in range(1, n)]
+        self.starts = [round(i * n / _RAMPS) for i in range(_LAST_FILL + 1)]
+        self.taus = [n * tau for tau in TAUS]
+        self.curves = [self.ramp(start) for start in self.starts]
+        self.curves += [self._smooth([-math.exp(-t / tau) for t in range(n)]) for tau in self.taus]
+        self._steps: dict[int, list[float]] = {}
 
-    def transform(self, values: Sequence[float]) -> Coefficients:
+    def transform(self, values: Sequence[float]) -> list[float]:
         """Return the n - 1 coefficients of a series; its mean is left out."""
-        return [sum(map(mul, row, values)) for row in self.rows]
+        return [sum(map(mul, row, values)) for row in self._rows]
 
-    def column(self, shape: Shape) -> Coefficients:
-        """Return a shape's coefficients."""
-        if shape not in self._columns:
-            curve = SHAPES[shape[0]]
-            self._columns[shape] = self.transform([curve(t, shape[1]) for t in range(self.n)])
-        return self._columns[shape]
+    def ramp(self, start: int) -> list[float]:
+        """Return the coefficients of a line that rises by one a round after ``start``."""
+        return self._smooth([float(max(0, t - start)) for t in range(self.n)])
 
-    def weighted(self, ratio: int, shape: Shape) -> Coefficients:
-        """Return a shape's coefficients times the weights of a noise ratio."""
-        key = (ratio, shape)
-        if key not in self._weighted:
-            self._weighted[key] = list(map(mul, self.weights[ratio], self.column(shape)))
-        return self._weighted[key]
+    def step(self, start: int) -> list[float]:
+        """Return the coefficients of a series that is one from round ``start`` on, zero before."""
+        if start not in self._steps:
+            n, scale = self.n, math.sqrt(2.0 / self.n)
+            self._steps[start] = [
+                -scale * math.sin(math.pi * k * start / n) / (2.0 * math.sin(0.5 * math.pi * k / n))
+                for k in range(1, n)
+            ]
+        return self._steps[start]
 
-    def product(self, ratio: int, one: Shape, other: Shape) -> float:
-        """Return the weighted inner product of two shapes."""
-        key = (ratio, one, other) if one <= other else (ratio, other, one)
-        if key not in self._products:
-            self._products[key] = sum(map(mul, self.weighted(ratio, one), self.column(other)))
-        return self._products[key]
+    def _smooth(self, values: Sequence[float]) -> list[float]:
+        return [sum(map(mul, row, values)) for row in self._rows[:_FREQUENCIES]]
 
 
-Shape = tuple[str, float]
+# Places of two curves, and the inverse of their Gram matrix: first, both, second.
+Pair = tuple[int, int, float, float, float]
 
 
-def _ramp(t: float, start: float) -> float:
-    return max(0.0, t - start)
+class Noise:
+    """The basis under one ratio of wandering to white noise.
+
+    Attributes:
+        weights: one over the variance of each coefficient, up to a common factor.
+        log_variance: sum of the logarithms of the variances.
+        inverse: one over the weighted energy of each curve.
+        fills: (ramp that starts, ramp that ends, one over the energy of their difference).
+        warm_leaks: a ramp and a saturation that precedes it.
+    """
+
+    def __init__(self, basis: Basis, ratio: float) -> None:
+        self.basis, self.ratio = basis, ratio
+        self.weights = [_weight(ratio, stiffness) for stiffness in basis.stiffness]
+        self.log_variance = -math.fsum(map(math.log, self.weights))
+        curves = basis.curves
+        self.weighted = [list(map(mul, self.weights, curve)) for curve in curves]
+        gram = [[dot(weighted, curve) for curve in curves] for weighted in self.weighted]
+        self.energy = [gram[i][i] for i in range(len(curves))]
+        self.inverse = [1.0 / energy for energy in self.energy]
+        ramps = len(basis.starts)
+        self.fills = [
+            (i, j, 1.0 / (gram[i][i] + gram[j][j] - 2.0 * gram[i][j]))
+            for i in range(ramps)
+            for j in range(i + 2, ramps)
+        ]
+        self.warm_leaks = [
+            solved
+            for i in range(LAST_GROWTH)
+            for j in range(ramps, ramps + _WARM_UPS)
+            if (solved := solve(i, j, gram[i][i], gram[i][j], gram[j][j]))
+        ]
+        self._steps: dict[int, tuple[float, list[float]]] = {}
+
+    def step(self, start: int) -> tuple[float, list[float]]:
+        """Return the energy of a step, and its inner products with all curves."""
+        if start not in self._steps:
+            column = self.basis.step(start)
+            energy = math.fsum(w * c * c for w, c in zip(self.weights, column, strict=True))
+            self._steps[start] = energy, [dot(weighted, column) for weighted in self.weighted]
+        return self._steps[start]
+
+    def between(self, one: int, other: int) -> float:
+        """Return the inner product of two steps."""
+        return dot(map(mul, self.weights, self.basis.step(one)), self.basis.step(other))
 
 
-def _saturation(t: float, tau: float) -> float:
-    return 1.0 - math.exp(-t / tau)
-
-
-def _step(t: float, start: float) -> float:
-    return 1.0 if t >= start else 0.0
-
-
-SHAPES: dict[str, Callable[[float, float], float]] = {
-    "ramp": _ramp,
-    "saturation": _saturation,
-    "step": _step,
-}
+def solve(one: int, other: int, first: float, both: float, second: float) -> Pair | None:
+    """Return the pair of two curves with this Gram matrix; None for curves that are alike."""
+    determinant = first * second - both * both
+    if determinant <= 1e-9 * first * second:
+        return None
+    return one, other, second / determinant, -both / determinant, first / determinant
 
 
 def _weight(ratio: float, stiffness: float) -> float:
     return stiffness if math.isinf(ratio) else 1.0 / (1.0 + ratio / stiffness)
 
 
-@lru_cache(maxsize=8)
-def basis(n: int) -> Basis:
-    """Return the basis for ``n`` rounds (cached: a run judges thousands of series of a length)."""
-    return Basis(n)
+@lru_cache(maxsize=4)
+def noises(n: int) -> tuple[Basis, tuple[Noise, ...]]:
+    """Return the basis for ``n`` rounds and its noise models.
+
+    Cached: a run judges thousands of series of one length.
+    """
+    basis = Basis(n)
+    return basis, tuple(Noise(basis, ratio) for ratio in WANDERING)

@@ -17,7 +17,7 @@ def memory_witness(case: Case, phase: str | None, since: int | None) -> str | No
     """Name a memory measure that grows every generation too, in the same phase; None if none."""
     for metric, title in _COUNTERS.items():
         judged = case.metric(metric)
-        if judged.verdict.growing != "no" and judged.verdict.rate > 0:
+        if judged is not None and judged.verdict.growing != "no" and judged.verdict.rate > 0:
             share = case.contribution(metric, since)
             if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
                 return title

@@ -1,8 +1,8 @@
 """The run so far, in bounded memory and in one object.
 
 Snapshots kept as objects would make the guard's own dicts and ints grow every generation, which is
-what a guard looks for. They are kept as encoded lines in one buffer; when there are too many, every
-second generation is dropped, so that the rest stays evenly spaced.
+what a guard looks for. They are kept as encoded lines in one buffer that grows by large blocks;
+when there are too many, every second generation is dropped, so that the rest stays evenly spaced.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterator
 
 _NO_GENERATION = -1
+_BLOCK = 1_000_000
 
 
 class History:
@@ -18,7 +19,8 @@ class History:
 
     def __init__(self, limit: int = 4096) -> None:
         self._limit = limit
-        self._buffer = bytearray()
+        self._buffer = bytearray(_BLOCK)
+        self._used = 0
         self._ends = array("Q")
         self._rounds = array("q")
         self._stride = 1
@@ -27,36 +29,40 @@ class History:
         """Keep one line; ``round_`` counts the generations from 0, None outside of them."""
         if round_ is not None and round_ % self._stride:
             return
-        self._buffer += line
-        self._ends.append(len(self._buffer))
-        self._rounds.append(_NO_GENERATION if round_ is None else round_)
+        self._keep(line, _NO_GENERATION if round_ is None else round_)
         if len(self._ends) > self._limit:
             self._thin()
 
     def recent(self, count: int) -> Iterator[bytes]:
         """Yield the lines from before the first generation, then the last ``count`` others."""
-        lines = list(zip(self, self._rounds, strict=True))
-        yield from (line for line, round_ in lines[:-count] if round_ == _NO_GENERATION)
-        yield from (line for line, _ in lines[-count:])
+        first = max(len(self) - count, 0)
+        for index, round_ in enumerate(self._rounds):
+            if index >= first or round_ == _NO_GENERATION:
+                yield self._line(index)
 
     def __iter__(self) -> Iterator[bytes]:
-        start = 0
-        for end in self._ends:
-            yield bytes(self._buffer[start:end])
-            start = end
+        return map(self._line, range(len(self)))
 
     def __len__(self) -> int:
         return len(self._ends)
 
+    def _line(self, index: int) -> bytes:
+        start = self._ends[index - 1] if index else 0
+        return bytes(self._buffer[start : self._ends[index]])
+
+    def _keep(self, line: bytes, round_: int) -> None:
+        end = self._used + len(line)
+        while end > len(self._buffer):
+            self._buffer.extend(bytes(_BLOCK))
+        self._buffer[self._used : end] = line
+        self._used = end
+        self._ends.append(end)
+        self._rounds.append(round_)
+
     def _thin(self) -> None:
         self._stride *= 2
-        kept = [
-            (line, round_)
-            for line, round_ in zip(self, self._rounds, strict=True)
-            if round_ == _NO_GENERATION or round_ % self._stride == 0
-        ]
-        self._buffer, self._ends, self._rounds = bytearray(), array("Q"), array("q")
-        for line, round_ in kept:
-            self._buffer += line
-            self._ends.append(len(self._buffer))
-            self._rounds.append(round_)
+        lines, rounds = list(self), self._rounds
+        self._used, self._ends, self._rounds = 0, array("Q"), array("q")
+        for line, round_ in zip(lines, rounds, strict=True):
+            if round_ == _NO_GENERATION or round_ % self._stride == 0:
+                self._keep(line, round_)

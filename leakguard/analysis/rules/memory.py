@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.model import Cleared, Finding
 from leakguard.model.units import format_bytes, format_change
 
@@ -15,7 +16,7 @@ _EXPLAINED = 0.5  # of the growth in bytes, by findings that came before
 def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Report growth of live memory beyond what other findings explain; clear what levels off."""
     judged = case.memory()
-    if not judged.series.values:
+    if judged is None:
         return []
     if not judged.grows:
         return _cleared(judged)
@@ -45,9 +46,27 @@ def _while_filling(judged: Judged, gauges: list[str]) -> Cleared:
 
 def _cleared(judged: Judged) -> list[Finding | Cleared]:
     verdict, series = judged.verdict, judged.series
-    if verdict.shape in ("flat", "noise") or verdict.growing != "no":
+    rose = max(series.values) - series.values[0]
+    if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:
         return []
-    return [Cleared(series.name, verdict.shape, verdict.reason)]
+    return [Cleared(series.name, verdict.shape, _why_not(judged, rose))]
+
+
+def _why_not(judged: Judged, rose: float) -> str:
+    verdict, rounds = judged.verdict, len(judged.series)
+    name, change = judged.series.name, format_change(rose)
+    if verdict.shape == "filling" and verdict.plateau is not None:
+        return (
+            f"{name} fills up: {change} in {rounds} generations, less each time, on its way to "
+            f"{format_bytes(verdict.plateau.value)}"
+        )
+    words = {
+        "warm-up": "rose at the start and has settled",
+        "step": "rose in a step and has stayed there since",
+        "sawtooth": "rises and comes back down",
+        "transient": "rose for a while and came back down",
+    }
+    return f"{name} {words.get(verdict.shape, 'rose and levelled off')}: {change} at the most"
 
 
 def _finding(case: Case, judged: Judged) -> Finding:
@@ -56,7 +75,8 @@ def _finding(case: Case, judged: Judged) -> Finding:
     phase = case.contribution(series.name, since).main_phase()
     snapshots = case.timeline.at(phase)
     shown = snapshots[max(snapshots)] if snapshots else None
-    confirmed = series.name == "heap_in_use" and case.metric("rss").verdict.growing != "no"
+    rss = case.metric("rss")
+    confirmed = series.name == "heap_in_use" and rss is not None and rss.verdict.growing != "no"
     return Finding(
         fingerprint=fingerprint("memory", series.name, phase),
         kind="native" if case.counts_objects else "memory",

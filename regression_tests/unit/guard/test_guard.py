@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -257,7 +258,7 @@ def test_full_disk_stops_the_file_and_not_the_training(tmp_path, capsys, monkeyp
 
 
 def test_disk_that_is_full_from_the_start_is_refused():
-    if not os.path.exists("/dev/full"):
+    if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     with pytest.raises(UsageError, match="No space left"):
         LeakGuard(out="/dev/full").start()

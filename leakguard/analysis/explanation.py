@@ -1,0 +1,182 @@
+"""The explanations of a long series, healthy ones and growth, weighed by an information criterion.
+
+Each explanation is a shape under local-level noise, scored by -2 log likelihood plus log(n) for each
+parameter (BIC, Schwarz 1978). Growth is believed when every healthy explanation scores worse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from operator import mul
+from typing import Literal
+
+from leakguard.analysis.local_level import LAST_GROWTH, TAUS, Noise, Pair, dot, noises, solve
+
+Kind = Literal[
+    "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
+    "slow saturation", "endless saturation", "growth",
+]  # fmt: skip
+
+# What is left over is never taken for smaller than this share of a series' energy.
+_LEAST_NOISE = 1e-6
+_SATURATED = sum(tau <= 0.5 for tau in TAUS)
+_SLOW = sum(tau <= 1.0 for tau in TAUS)
+_SATURATIONS: tuple[tuple[Kind, int, int], ...] = (
+    ("saturation", 0, _SATURATED),
+    ("slow saturation", _SATURATED, _SLOW),
+    ("endless saturation", _SLOW, len(TAUS)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The best fit of one kind of explanation.
+
+    Attributes:
+        score: the information criterion; smaller is better.
+        noise: the noise model under which it is best.
+        variance: of the white noise; of the level's steps for a pure random walk.
+        start: round at which growth or a fill starts, or of the first step.
+        end: round at which a fill is full, or of the second step.
+        tau: time constant of the saturation in it.
+    """
+
+    score: float
+    noise: Noise
+    variance: float
+    start: int | None = None
+    end: int | None = None
+    tau: float | None = None
+
+
+class Explanations:
+    """The best fit of each kind of explanation of one series.
+
+    Args:
+        values: the series, 13 to 128 rounds.
+        steps: rounds at which the value may have jumped.
+        used: parameters that were fitted to the series before.
+    """
+
+    def __init__(self, values: Sequence[float], steps: Sequence[int], used: int = 0) -> None:
+        basis, models = noises(len(values))
+        self.basis = basis
+        self.best: dict[Kind, Fit] = {}
+        self.coefficients = basis.transform(values)
+        self._freedom = basis.n - 1 - used
+        self._price = math.log(basis.n)
+        for noise in models:
+            weighted = list(map(mul, noise.weights, self.coefficients))
+            energy = dot(weighted, self.coefficients)
+            along = [dot(weighted, curve) for curve in basis.curves]
+            self._offer("wandering", noise, energy, 0.0, 0)
+            self._weigh_growth(noise, energy, along)
+            self._weigh_saturations(noise, energy, along)
+            self._weigh_steps(noise, energy, along, steps, weighted)
+
+    def _offer(
+        self,
+        kind: Kind,
+        noise: Noise,
+        energy: float,
+        explained: float,
+        parameters: int,
+        start: int | None = None,
+        end: int | None = None,
+        tau: float | None = None,
+    ) -> None:
+        variance = max(energy - explained, _LEAST_NOISE * energy) / self._freedom
+        if variance <= 0.0:
+            return
+        score = self._freedom * math.log(variance) + noise.log_variance + parameters * self._price
+        if kind not in self.best or score < self.best[kind].score:
+            self.best[kind] = Fit(score, noise, variance, start, end, tau)
+
+    def _weigh_growth(self, noise: Noise, energy: float, along: Sequence[float]) -> None:
+        """A line from the first round or a later one, alone or after a warm-up."""
+        starts, taus = self.basis.starts, self.basis.taus
+        for i in range(LAST_GROWTH):
+            if along[i] > 0.0:
+                explained = along[i] ** 2 * noise.inverse[i]
+                self._offer("growth", noise, energy, explained, 2 if i else 1, starts[i])
+        found = _best_growth(noise.warm_leaks, along, along)
+        if found:
+            explained, i, j = found
+            tau = taus[j - len(starts)]
+            self._offer("growth", noise, energy, explained, 4 if i else 3, starts[i], tau=tau)
+
+    def _weigh_saturations(self, noise: Noise, energy: float, along: Sequence[float]) -> None:
+        """A curve towards a plateau, or a line that ends on one."""
+        starts, taus = self.basis.starts, self.basis.taus
+        ramps = len(starts)
+        worth = [p * p * inverse for p, inverse in zip(along, noise.inverse, strict=True)]
+        for kind, first, last in _SATURATIONS:
+            i = max(range(ramps + first, ramps + last), key=worth.__getitem__)
+            self._offer(kind, noise, energy, worth[i], 2, tau=taus[i - ramps])
+        explained, i, j = max(
+            ((along[i] - along[j]) ** 2 * inverse, i, j) for i, j, inverse in noise.fills
+        )
+        self._offer("fill", noise, energy, explained, 3 if i else 2, starts[i], starts[j])
+
+    def _weigh_steps(
+        self,
+        noise: Noise,
+        energy: float,
+        along: Sequence[float],
+        steps: Sequence[int],
+        weighted: Sequence[float],
+    ) -> None:
+        """One or two steps, or a step beside a saturation or beside growth."""
+        starts, taus = self.basis.starts, self.basis.taus
+        ramps = len(starts)
+        heights = {step: dot(weighted, self.basis.step(step)) for step in steps}
+        for step, height in heights.items():
+            own, across = noise.step(step)
+            self._offer("step", noise, energy, height * height / own, 2, step)
+            pairs = [
+                solved
+                for i in (*range(LAST_GROWTH - 2), *range(ramps, ramps + _SLOW))
+                if (solved := solve(i, i, noise.energy[i], across[i], own))
+            ]
+            stepped = [height] * len(along)
+            calm = [pair for pair in pairs if pair[0] >= ramps]
+            explained, i, _ = max(_explained(pair, along, stepped) for pair in calm)
+            tau = taus[i - ramps]
+            self._offer("step and saturation", noise, energy, explained, 4, step, tau=tau)
+            found = _best_growth((p for p in pairs if p[0] < ramps), along, stepped)
+            if found:
+                explained, i, _ = found
+                self._offer("growth", noise, energy, explained, 4 if i else 3, starts[i], step)
+        for one, other in combinations(heights, 2):
+            both = noise.between(one, other)
+            pair = solve(0, 0, noise.step(one)[0], both, noise.step(other)[0])
+            if pair:
+                explained, _, _ = _explained(pair, (heights[one],), (heights[other],))
+                self._offer("two steps", noise, energy, explained, 4, one, other)
+
+
+def _explained(
+    pair: Pair, firsts: Sequence[float], seconds: Sequence[float]
+) -> tuple[float, int, int]:
+    """Return the energy that two curves explain together, and which they are."""
+    i, j, first, both, second = pair
+    p, q = firsts[i], seconds[j]
+    return p * (p * first + q * both) + q * (p * both + q * second), i, j
+
+
+def _best_growth(
+    pairs: Iterable[Pair], ramps: Sequence[float], others: Sequence[float]
+) -> tuple[float, int, int] | None:
+    """Return the best of the pairs whose first curve rises; None when none does."""
+    best, at = 0.0, None
+    for i, j, first, both, second in pairs:
+        p, q = ramps[i], others[j]
+        rate = p * first + q * both
+        if rate > 0.0:
+            explained = p * rate + q * (p * both + q * second)
+            if explained > best:
+                best, at = explained, (i, j)
+    return None if at is None else (best, *at)

@@ -1,0 +1,42 @@
+"""The governor spends no more than it may, and never starves a short run."""
+
+from __future__ import annotations
+
+from leakguard.capture.governor import Governor
+from leakguard.testing import FakeClock
+
+
+def look(governor: Governor, clock: FakeClock, cost: float) -> None:
+    clock.advance(cost)
+    governor.charge(cost)
+    governor.looked(cost)
+
+
+def test_short_run_is_looked_at_in_every_generation():
+    clock = FakeClock()
+    governor = Governor(0.01, clock)
+    for _ in range(8):
+        assert governor.due()
+        look(governor, clock, 0.5)
+        clock.advance(0.1)
+
+
+def test_long_run_stays_under_its_share():
+    clock = FakeClock()
+    governor = Governor(0.01, clock)
+    looks = 0
+    for _ in range(5000):
+        if governor.due():
+            looks += 1
+            look(governor, clock, 0.2)
+        clock.advance(1.0)
+    assert governor.spent <= 0.01 * clock.seconds
+    assert looks > 8
+
+
+def test_no_limit_looks_every_time():
+    clock = FakeClock()
+    governor = Governor(None, clock)
+    for _ in range(100):
+        assert governor.due()
+        look(governor, clock, 10.0)
