@@ -12,15 +12,26 @@ import click
 
 from reference_trainer.config import PAPER, Config
 from reference_trainer.errors import ConfigError, TrainerError
+from reference_trainer.leaks import LEAKS
 
 
-@click.command(context_settings={"show_default": True, "max_content_width": 100})
+@click.command(
+    context_settings={"show_default": True, "max_content_width": 100},
+    epilog="\b\nLeaks:\n"
+    + "\n".join(f"  {name:<20} {leak.__doc__}" for name, leak in LEAKS.items()),
+)
 @click.option("--generations", type=click.IntRange(min=1), default=Config.generations)
 @click.option("--seed", type=click.IntRange(min=0), default=Config.seed)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Config.out,
               help="Folder for checkpoints, metrics, plots and run.jsonl.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on from the newest checkpoint in --out.")
-@click.option("--leak", "leaks", default="", metavar="NAME[,NAME]", help="Leaks to switch on.")
+@click.option(
+    "--leak",
+    "leaks",
+    default="",
+    metavar="NAME[,NAME]",
+    help="Leaks to switch on; listed below.",
+)
 @click.option("--leak-size", default=None, metavar="SIZE",
               help='Bytes a generation that a leak keeps, e.g. "20 MB".')  # fmt: skip
 @click.option("--paper-size", is_flag=True, help="The sizes of the original trainer.")
@@ -85,8 +96,6 @@ def parse_size(text: str) -> int:
 
 
 def _leak_names(text: str) -> tuple[str, ...]:
-    from reference_trainer.leaks import LEAKS
-
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in LEAKS:

@@ -63,6 +63,11 @@ class CheckpointStore:
     ) -> Path:
         """Write a checkpoint; returns its folder. A crash at any point leaves the last one."""
         final = self.folder / f"gen_{generation:06d}"
+        newest = self.latest()
+        if newest is not None and newest.name > final.name:
+            raise CheckpointError(
+                f"{self.folder} already holds {newest.name}: resume it, or use another folder"
+            )
         staging = final.with_suffix(".tmp")
         self._sweep()
         (staging / "population").mkdir(parents=True)

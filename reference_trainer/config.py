@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reference_trainer.errors import ConfigError
+
 
 @dataclass(frozen=True)
 class Config:
@@ -118,6 +120,25 @@ class Config:
         repr=False,
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        """Raise `ConfigError` on the first value that cannot work."""
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name}={getattr(self, name)!r}: choose {', '.join(allowed)}")
+        for name, least in MINIMUM.items():
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is too small, {least} or more")
+        if self.buffer_ready > self.buffer_capacity:
+            raise ConfigError(
+                f"buffer_ready={self.buffer_ready} is more than buffer_capacity="
+                f"{self.buffer_capacity}: training would never start"
+            )
+        if self.elites >= self.population_size:
+            raise ConfigError(
+                f"elite_fraction={self.elite_fraction} makes all {self.population_size} agents "
+                "elites: nobody would be left to evolve"
+            )
+
     @classmethod
     def paper(cls, **changes: Any) -> Config:
         """The sizes of the original trainer; any field can be changed by name."""
@@ -147,6 +168,41 @@ class Config:
         values["hidden"] = list(self.hidden)
         return values
 
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "observation": ("row", "features", "window"),
+    "network": ("mlp", "per_asset"),
+    "algorithm": ("ddpg", "td3"),
+    "noise": ("gaussian", "ou"),
+    "buffer_layout": ("auto", "sparse", "dense"),
+    "crossover": ("rows", "distillation"),
+    "mutation": ("gaussian", "proximal"),
+    "engine": ("local", "ray"),
+}
+MINIMUM: dict[str, float] = {
+    "generations": 1,
+    "population_size": 2,
+    "stocks": 1,
+    "trading_days": 1,
+    "settlement_days": 0,
+    "context_days": 0,
+    "validation_episodes": 1,
+    "window": 1,
+    "window_stride": 1,
+    "max_positions": 1,
+    "batch_size": 1,
+    "gradient_steps": 1,
+    "accumulation_steps": 1,
+    "n_step": 1,
+    "episodes_per_agent": 1,
+    "buffer_ready": 1,
+    "tournament_size": 1,
+    "evolve_every": 1,
+    "checkpoint_every": 1,
+    "keep_checkpoints": 1,
+    "plot_every": 1,
+    "workers": 0,
+}
 
 PAPER: dict[str, Any] = {
     "days": 3781,

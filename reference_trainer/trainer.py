@@ -61,9 +61,9 @@ class ERLTrainer:
         self.best_is_new = False
         self._seconds: deque[float] = deque(maxlen=HISTORY)
         self.plotter = Plotter()
+        self.guard = self._guard()
         self.leaks = LeakSet(config.leaks, config.leak_size)
         self.leaks.attach(self)
-        self.guard = self._guard()
 
     @property
     def episodes(self) -> int:
@@ -111,6 +111,7 @@ class ERLTrainer:
             agent.fitness = float(np.mean([stats.reward for stats in episodes]))
         self._note_fitness(self.population.fitnesses())
         self._keep_the_best(self.population.fitnesses())
+        self.leaks.after_evaluation()
 
     @phase("train_population")
     def train_population(self) -> None:
@@ -127,6 +128,7 @@ class ERLTrainer:
                 self._batches(rng), generator=generator, keep_graph=self.leaks.keep_graph
             )
             self._log_losses(losses)
+            self.leaks.after_update()
             self.record["updates"] += 1
 
     @phase("evolve_population")
@@ -172,12 +174,14 @@ class ERLTrainer:
         """Write a complete checkpoint, or leave the last one as it is."""
         if self.generation % self.config.checkpoint_every and not self._is_last:
             return
-        self.checkpoints.save(self.generation, self.population, self.buffer, self._state())
+        path = self.checkpoints.save(self.generation, self.population, self.buffer, self._state())
+        self.leaks.during_checkpoint(path)
 
     def plot_progress(self) -> None:
         """Draw the fitness so far, every few generations and at the end."""
         if self.generation % self.config.plot_every == 0 or self._is_last:
             self.plotter.fitness(self.history, self.config.out / "plots" / "fitness.png")
+            self.leaks.after_plot()
 
     def print_status(self) -> None:
         """The block that says how far the run is."""
@@ -191,6 +195,7 @@ class ERLTrainer:
             f"   Generation time:      {self._seconds[-1]:.1f} s\n"
             f"   Average generation:   {np.mean(self._seconds):.1f} s"
         )
+        self.leaks.end_of_generation()
 
     def resume(self) -> int:
         """Go on from the newest complete checkpoint; returns its generation, 0 without one."""
@@ -249,7 +254,7 @@ class ERLTrainer:
             values = self.leaks.loggable(loss)
             for agent, value in zip(self.population.agents, values, strict=True):
                 getattr(agent, f"{name}_losses").append(value)
-            self.record[f"{name}_loss"] = float(loss.mean())
+            self.record[f"{name}_loss"] = float(loss.detach().mean())
 
     def _gradient_steps(self) -> int:
         return self.config.gradient_steps
@@ -257,7 +262,9 @@ class ERLTrainer:
     def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
         """The batches over which one gradient step accumulates."""
         for _ in range(self.config.accumulation_steps):
-            yield self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
+            batch = self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
+            self.leaks.after_sample(batch)
+            yield batch
 
     def _evolution_rules(self) -> EvolutionRules:
         config = self.config

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reference_trainer.__main__ import main, parse_size
+from reference_trainer.config import Config
+from reference_trainer.errors import ConfigError
+from reference_trainer.leaks import LEAKS
+
+SMALL = (
+    "days=200", "stocks=6", "context_days=20", "trading_days=8", "settlement_days=3",
+    "validation_days=40", "population_size=4", "hidden=8,8", "gradient_steps=2",
+    "batch_size=8", "buffer_capacity=200", "buffer_ready=40",
+)  # fmt: skip
+
+
+@pytest.fixture
+def erl(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Call the command line in this process, without a guard's measurements."""
+    from reference_trainer import trainer
+
+    class NoGuard:
+        def __init__(self, **options: Any) -> None: ...
+        def __enter__(self) -> NoGuard:
+            return self
+
+        def __exit__(self, *error: Any) -> None: ...
+        def gauge(self, *what: Any, **options: Any) -> None: ...
+        def snapshot(self, *what: Any, **options: Any) -> None: ...
+        def generations(self, rounds: Any) -> Any:
+            return iter(rounds)
+
+    monkeypatch.setattr(trainer, "LeakGuard", NoGuard)
+
+    def call(*arguments: str) -> Result:
+        settings = [word for setting in SMALL for word in ("--set", setting)]
+        place = ["--out", str(tmp_path / "run"), "--data-dir", str(data_dir)]
+        return CliRunner().invoke(main, [*place, *settings, *arguments])
+
+    return call
+
+
+def test_a_run_leaves_checkpoints_metrics_and_a_plot(
+    erl: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = erl("--generations", "2")
+    assert result.exit_code == 0, result.output
+    assert "Generation 2 / 2" in result.output
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["generation"] for line in lines] == [1, 2]
+    assert (tmp_path / "run" / "checkpoints" / "gen_000002").is_dir()
+    assert (tmp_path / "run" / "plots" / "fitness.png").exists()
+
+
+def test_resume_goes_on_at_the_next_generation(erl: Callable[..., Result]) -> None:
+    erl("--generations", "1")
+    result = erl("--generations", "3", "--resume")
+    assert result.exit_code == 0, result.output
+    assert "Resuming after generation 1" in result.output
+    assert "Generation 1 / 3" not in result.output
+    assert "Generation 3 / 3" in result.output
+
+
+def test_a_fresh_run_keeps_the_checkpoints_of_the_last_one_aside(
+    erl: Callable[..., Result], tmp_path: Path
+) -> None:
+    erl("--generations", "2")
+    erl("--generations", "1")
+    names = [path.name for path in (tmp_path / "run" / "checkpoints.old").glob("gen_*")]
+    assert sorted(names) == ["gen_000001", "gen_000002"]
+    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--leak", "memory"), "no leak called 'memory': choose from loss-graph"),
+        (("--leak-size", "20 apples"), "'20 apples' is not a size"),
+        (("--leak-size", "0 MB"), "is no leak"),
+        (("--resume",), "nothing to resume"),
+        (("--data", "nowhere.parquet"), "no market data at nowhere.parquet"),
+        (("--env", "Nothing-v9"), "no environment 'Nothing-v9'"),
+        (("--env", "CartPole-v1"), "needs boxes of numbers"),
+        (("--set", "colour=red"), "no field 'colour'"),
+        (("--set", "gamma=high"), "'high' is not a float"),
+        (("--set", "validation_days=5"), "the validation range has 5 days"),
+        (("--set", "network=deep"), "network='deep'"),
+        (("--set", "population_size=1"), "population_size=1"),
+        (("--set", "batch_size=0"), "batch_size=0"),
+        (("--generations", "0"), "0 is not in the range"),
+    ],
+)
+def test_unusable_argument_is_one_clear_line_and_exit_2(
+    erl: Callable[..., Result], arguments: tuple[str, ...], complaint: str
+) -> None:
+    result = erl(*arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_damaged_checkpoint_is_one_clear_line_and_exit_2(
+    erl: Callable[..., Result], tmp_path: Path
+) -> None:
+    erl("--generations", "1")
+    state = tmp_path / "run" / "checkpoints" / "gen_000001" / "trainer_state.json"
+    state.write_text(state.read_text() + " ")
+    result = erl("--resume")
+    assert result.exit_code == 2
+    assert "gen_000001 is damaged: trainer_state.json" in result.stderr
+
+
+def test_help_names_every_option() -> None:
+    text = CliRunner().invoke(main, ["--help"]).output
+    for option in ("--generations", "--leak", "--leak-size", "--out", "--resume", "--seed",
+                   "--paper-size", "--env", "--no-evolution"):  # fmt: skip
+        assert option in text
+    for name in LEAKS:
+        assert name in text
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("20 MB", 20_000_000), ("1.5GB", 1_500_000_000), ("4 KiB", 4096), ("7", 7), ("3 kb", 3000)],
+)
+def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+def test_a_size_without_a_number_is_refused() -> None:
+    with pytest.raises(ConfigError):
+        parse_size("MB")
+
+
+def test_paper_size_is_the_original() -> None:
+    config = Config.paper()
+    assert (config.days, config.stocks, config.population_size) == (3781, 669, 16)
+    assert (config.context_days, config.trading_days, config.settlement_days) == (504, 125, 20)
+    assert (config.buffer_capacity, config.buffer_ready) == (50_000, 10_000)
+    assert (config.gradient_steps, config.accumulation_steps) == (32, 6)
+    assert config.generations == 25

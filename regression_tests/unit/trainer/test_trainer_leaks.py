@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.environment import TradingEnvironment
+from reference_trainer.leaks import LEAKS, LeakSet
+from reference_trainer.trainer import ERLTrainer
+
+Trainer = Callable[..., ERLTrainer]
+Run = Callable[[ERLTrainer, int], ERLTrainer]
+SIZE = 1_000_000
+
+#: What each lasting leak holds after some generations, in bytes, found in the holder it names.
+HELD: dict[str, Callable[[ERLTrainer], float]] = {
+    "loss-graph": lambda t: (
+        sum(_graph_bytes(x) for x in t.population.agents[0].critic_losses)
+        + sum(_graph_bytes(x) for x in t.population.agents[0].actor_losses)
+    ),
+    "episode-history": lambda t: sum(a.nbytes + 120 for a in t.task.eval_env.episode_actions),
+    "env-per-episode": lambda t: sum(env.data_array.nbytes for env in t.episode_envs),
+    "old-population": lambda t: sum(
+        a.stack.actor.extra_state.nbytes for old in t.old_populations for a in old
+    ),
+    "best-agent-history": lambda t: sum(a.stack.actor.extra_state.nbytes for a in t.best_agents),
+    "loss-history": lambda t: sum(42 * len(a.loss_history) for a in t.population.agents),
+    "episode-stats": lambda t: sum(42 * len(s["equity"]) for s in t.all_episode_stats),
+    "batch-tensors": lambda t: sum(batch.nbytes for batch in t.seen_batches),
+    "upload-backlog": lambda t: sum(len(content) for _, content in t.pending_uploads.queue),
+}
+HOLDERS = (
+    "episode_envs", "old_populations", "best_agents", "all_episode_stats", "seen_batches",
+    "pending_uploads",
+)  # fmt: skip
+
+
+def _graph_bytes(loss: Any) -> int:
+    """Bytes of distinct tensors saved in the graph behind a loss."""
+    nodes, storages = [loss.grad_fn], {}
+    while nodes:
+        node = nodes.pop()
+        if node is None:
+            continue
+        nodes += [parent for parent, _ in node.next_functions]
+        for name in dir(node):
+            saved = getattr(node, name) if name.startswith("_saved") else None
+            if isinstance(saved, torch.Tensor):
+                storages[saved.untyped_storage().data_ptr()] = saved.untyped_storage().nbytes()
+    return sum(storages.values())
+
+
+def live(kind: type) -> int:
+    gc.collect()
+    return sum(type(thing) is kind for thing in gc.get_objects())
+
+
+@pytest.mark.parametrize("name", sorted(HELD))
+def test_a_leak_keeps_about_the_bytes_it_was_asked_for(
+    trainer: Trainer, run: Run, name: str
+) -> None:
+    made = run(trainer(leaks=(name,), leak_size=SIZE, buffer_ready=1), 1)
+    one = HELD[name](made)
+    run(made, 2)
+    assert HELD[name](made) - one == pytest.approx(SIZE, rel=0.15)
+
+
+@pytest.mark.parametrize("name", sorted(LEAKS))
+def test_a_leaking_run_computes_the_same_numbers(
+    trainer: Trainer, run: Run, tmp_path: Any, name: str
+) -> None:
+    healthy = run(trainer(out=tmp_path / "a"), 3)
+    leaking = run(trainer(out=tmp_path / "b", leaks=(name,), leak_size=SIZE // 4), 3)
+    assert list(healthy.history) == list(leaking.history)
+
+
+def test_a_healthy_run_has_no_holder(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(plot_every=1), 2)
+    assert not [name for name in HOLDERS if hasattr(made, name)]
+    assert all(type(loss) is float for agent in made.population.agents
+               for loss in agent.critic_losses)  # fmt: skip
+    assert len(made.task.eval_env.episode_actions) == 11
+
+
+def test_env_per_episode_adds_one_environment_an_episode(trainer: Trainer, run: Run) -> None:
+    before = live(TradingEnvironment)
+    made, counts = trainer(leaks=("env-per-episode",)), []
+    for generation in range(3):
+        run(made, generation)
+        counts.append(live(TradingEnvironment) - before)
+    assert counts == [2, 8, 14]
+    assert not np.shares_memory(made.episode_envs[0].data_array, made.task.eval_env.data_array)
+
+
+def test_old_population_adds_a_population_a_generation(trainer: Trainer, run: Run) -> None:
+    before = live(DDPGAgent)
+    made, counts = trainer(leaks=("old-population",)), []
+    for generation in range(3):
+        run(made, generation)
+        counts.append(live(DDPGAgent) - before)
+    assert counts == [7, 13, 19]
+
+
+def test_env_cycle_is_garbage_that_only_the_collector_frees(trainer: Trainer, run: Run) -> None:
+    made = trainer(leaks=("env-cycle",))
+    made.generation = 1
+    gc.collect()
+    gc.disable()
+    try:
+        env = made.leaks.environment(made.task)
+        alive = weakref.ref(env)
+        del env
+        assert alive() is not None
+        gc.collect()
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_env_data_copy_is_a_private_market_for_each_environment(trainer: Trainer) -> None:
+    made = trainer(leaks=("env-data-copy",), leak_size=SIZE)
+    copies = [made.task.eval_env.data_array, made.task.val_env.data_array]
+    assert not np.shares_memory(*copies)
+    assert sum(copy.nbytes for copy in copies) == pytest.approx(SIZE, rel=0.05)
+
+
+def test_deepcopy_clones_are_gone_when_evolution_ends(trainer: Trainer, run: Run) -> None:
+    before = live(DDPGAgent)
+    made = run(trainer(leaks=("deepcopy-clone",), leak_size=SIZE), 2)
+    assert live(DDPGAgent) - before == 7
+    assert not [name for name in HOLDERS if hasattr(made, name)]
+
+
+def test_leaked_figures_stay_with_pyplot(trainer: Trainer, run: Run) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close("all")
+    run(trainer(leaks=("figures",), leak_size=SIZE, plot_every=1), 3)
+    figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
+    assert len(figures) == 3
+    pixels = [figure.canvas.get_width_height() for figure in figures]
+    assert 4 * np.prod(pixels[0]) == pytest.approx(SIZE, rel=0.05)
+    pyplot.close("all")
+
+
+def test_buffer_save_spike_leaves_a_file_and_no_memory(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(leaks=("buffer-save-spike",)), 1)
+    assert (made.checkpoints.folder / "replay_buffer.pkl.gz").stat().st_size > 1_000
+    assert not [name for name in HOLDERS if hasattr(made, name)]
+
+
+def test_backlog_says_how_much_is_pending(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(leaks=("upload-backlog",)), 2)
+    assert made.pending_uploads.qsize() > 18
+    assert f"Upload status: {made.pending_uploads.qsize()} pending" in made.log.getvalue()  # type: ignore[attr-defined]
+
+
+def test_leaks_can_be_combined(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(leaks=("old-population", "env-per-episode")), 1)
+    assert len(made.old_populations) == 1
+    assert len(made.episode_envs) == 6
+
+
+def test_without_names_nothing_leaks() -> None:
+    assert LeakSet(()).members == []
+    assert LeakSet(()).keep_graph is False
