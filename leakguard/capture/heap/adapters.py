@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable
 from types import CodeType, GetSetDescriptorType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, lineage, namespace
-from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, Torch
+from leakguard.capture.heap.classes import HEAP_TYPE, derives, flags, lineage, namespace
+from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, SavedSlot, Torch
 from leakguard.capture.heap.layout import AUTOGRAD, Layout, Memory, Reader, layout_of
 from leakguard.capture.heap.storage import array_owner, is_accounted
 
-_CODE_PARTS = (
+_CODE_PARTS: tuple[str, ...] = (
     "co_consts",
     "co_names",
     "co_filename",
@@ -21,6 +23,8 @@ _CODE_PARTS = (
     "co_linetable",
     "co_exceptiontable",
 )
+if sys.version_info < (3, 11):  # real objects there, made anew on each read since
+    _CODE_PARTS += ("co_code", "co_varnames", "co_freevars", "co_cellvars")
 _READ_CODE = tuple(
     CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
 )
@@ -30,6 +34,13 @@ _NO_ELEMENTS: tuple[object, ...] = ()
 def read_code(code: CodeType) -> tuple[list[object], Iterable[object]]:
     """Return what a code object holds; it is not known to the collector at all."""
     return [read(code) for read in _READ_CODE], _NO_ELEMENTS
+
+
+def read_class(cls: type) -> tuple[list[object], Iterable[object]]:
+    """Return the namespace of a class written in C, which the collector does not follow."""
+    if flags(cls) & HEAP_TYPE:
+        return [], _NO_ELEMENTS
+    return gc.get_referents(namespace(cls)), _NO_ELEMENTS
 
 
 def array_reader(numpy: Numpy) -> Reader:
@@ -74,6 +85,8 @@ class GraphAdapters:
             return layout_of(cls, read_code)
         if numpy and derives(cls, numpy.kind):
             return layout_of(cls, self._array_reader(numpy))
+        if derives(cls, type):
+            return layout_of(cls, read_class)
         if torch and derives(cls, torch.kind):
             return layout_of(cls, self._tensor_reader(torch))
         if torch and is_backward_node(cls):
@@ -104,14 +117,18 @@ class GraphAdapters:
 
     def _node_reader(self, torch: Torch, cls: type) -> Reader:
         slots = saved_slots(cls)
+        leaf = namespace(cls).get("variable")
+        variable = leaf.__get__ if type(leaf) is GetSetDescriptorType else None
 
         def read(node: Any) -> tuple[list[object], Iterable[object]]:
             parts: list[object] = list(torch.next_nodes(node))
             for kept in torch.saved(node, slots):
                 if derives(type(kept), torch.kind):
                     parts += map(self._memory.node, torch.buffers(kept))
-                else:  # what a pack hook made of the tensor
+                elif kept is not None:  # what a pack hook made of the tensor
                     parts.append(kept)
+            if variable is not None:
+                parts.append(variable(node))
             return parts, _NO_ELEMENTS
 
         return read
@@ -125,14 +142,25 @@ def is_backward_node(cls: type) -> bool:
     )
 
 
-def saved_slots(cls: type) -> tuple[Callable[[Any], Any], ...]:
-    """Return readers of the raw saved tensors of a node class; they run no unpack hook."""
+def saved_slots(cls: type) -> tuple[SavedSlot, ...]:
+    """Return the readers of the saved tensors of a node class: raw, and unpacked."""
     return tuple(
-        found.__get__
-        for parent in lineage(cls)
-        for name, found in namespace(parent).items()
-        if name.startswith("_raw_saved_") and type(found) is GetSetDescriptorType
-    )
+        (raw.__get__, names[name.replace("_raw_saved", "_saved")].__get__)
+        for names in map(namespace, lineage(cls))
+        for name, raw in names.items()
+        if name.startswith("_raw_saved_")
+        and type(raw) is GetSetDescriptorType
+        and name.replace("_raw_saved", "_saved") in names
+    ) + _custom_slots(cls)
+
+
+def _custom_slots(cls: type) -> tuple[SavedSlot, ...]:
+    """Return the same for nodes of functions that were written in Python."""
+    for names in map(namespace, lineage(cls)):
+        raw, unpacked = names.get("_raw_saved_tensors"), names.get("saved_tensors")
+        if type(raw) is type(unpacked) is GetSetDescriptorType:
+            return ((raw.__get__, unpacked.__get__),)
+    return ()
 
 
 class _MemoryMap:

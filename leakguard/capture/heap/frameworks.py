@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from leakguard.capture.heap.classes import derives, namespace
 
 Read = Callable[[Any], Any]
+# How a node's saved tensor is read raw, and unpacked.
+SavedSlot = tuple[Read, Read]
 
 
 class Buffer(NamedTuple):
@@ -92,6 +94,7 @@ class Torch:
     indices: Read
     values: Read
     saved_data: Read | None
+    unpack_hook: Read | None
     without_user_code: Callable[[], Any]
 
     def buffers(self, tensor: Any) -> tuple[Buffer, ...]:
@@ -133,19 +136,30 @@ class Torch:
         except Exception:  # a node that is half torn down
             return []
 
-    def saved(self, node: Any, slots: Iterable[Read]) -> Iterator[Any]:
-        """Yield what a node saved for its backward pass, as it is kept: nothing is unpacked."""
-        if self.saved_data is None:
+    def saved(self, node: Any, slots: Iterable[SavedSlot]) -> Iterator[Any]:
+        """Yield what a node saved for its backward pass; no unpack hook runs.
+
+        Where a pack hook replaced a tensor, what it made of it is yielded as it is.
+        """
+        if self.unpack_hook is None or self.saved_data is None:
             return
-        for read in slots:
+        for raw, unpacked in slots:
             try:
-                kept = read(node)
-                for entry in kept if type(kept) is tuple else (kept,):
-                    data = self.saved_data(entry)
-                    if data is not None:
-                        yield data
-            except Exception:  # already freed by a backward pass
+                kept = _as_tuple(raw(node))
+                if all(self.unpack_hook(entry) is None for entry in kept):
+                    yield from self._unpacked(node, unpacked, kept)
+                else:
+                    yield from map(self.saved_data, kept)
+            except Exception:  # a slot that cannot be read tells nothing
                 continue
+
+    def _unpacked(self, node: Any, unpacked: Read, kept: tuple[Any, ...]) -> tuple[Any, ...]:
+        try:
+            return _as_tuple(unpacked(node))
+        except RuntimeError:  # freed by a backward pass, or changed in place since
+            # Not the first choice: it leaves a Python object behind that lives with the graph.
+            assert self.saved_data is not None
+            return tuple(map(self.saved_data, kept))
 
     def _buffer(self, tensor: Any) -> Buffer:
         storage = self.storage(tensor)
@@ -230,12 +244,17 @@ def _torch(module: dict[str, Any]) -> Torch:
         is_sparse=tensor["is_sparse"].__get__,
         indices=tensor["_indices"],
         values=tensor["_values"],
-        saved_data=_reader_of_saved_data(internals),
+        saved_data=_reader_of_saved(internals, "data"),
+        unpack_hook=_reader_of_saved(internals, "unpack_hook"),
         without_user_code=internals["DisableTorchFunction"],
     )
 
 
-def _reader_of_saved_data(internals: dict[str, Any]) -> Read | None:
-    """Return the reader of a saved tensor as it is kept; older torch can only unpack: None."""
-    saved = namespace(vars(internals["_autograd"])["SavedTensor"]).get("data")
+def _reader_of_saved(internals: dict[str, Any], name: str) -> Read | None:
+    """Return a reader of saved tensors as they are kept; older torch can only unpack: None."""
+    saved = namespace(vars(internals["_autograd"])["SavedTensor"]).get(name)
     return None if saved is None else saved.__get__
+
+
+def _as_tuple(kept: Any) -> tuple[Any, ...]:
+    return kept if type(kept) is tuple else (kept,)

@@ -75,9 +75,15 @@ class Graph:
         """Add (object, name, is a namespace) roots and everything that only they lead to."""
         for item, name, is_namespace in roots:
             if id(item) not in self._index:
-                node = self._add(item, NO_NODE, self._paths.root(name, is_namespace))
-                self._roots[node] = (name, is_namespace)
+                self._add_root(item, name, is_namespace)
         self._expand_all()
+
+    def walk_rest(self, items: Iterable[object], name: str, skipped: object) -> None:
+        """Add, under one name, objects that no root led to; all but ``skipped``."""
+        for item in items:
+            if id(item) not in self._index and item is not skipped:
+                self._add_root(item, name, False)
+                self._expand_all()
 
     def walk_deferred(self) -> None:
         """Follow what was put off: the objects that belong to the watcher itself."""
@@ -138,28 +144,22 @@ class Graph:
         """
         counts: Counter[int] = Counter()
         classes: dict[int, type] = {}
-        counted: set[int] = set()
         for node in nodes:
-            skipped = self._keys_of(node)
-            for child in self.children(node):
-                cls = type(self._objects[child])
-                if id(self._objects[child]) not in skipped:
-                    counts[id(cls)] += 1
-                    classes[id(cls)] = cls
-                counted.add(child)
-        memory = {
-            part
-            for child in counted
-            for part in self.children(child)
-            if self._kinds[part] == MEMORY
+            for element in self._elements(node):
+                if id(element) not in _SINGLETONS:
+                    counts[id(type(element))] += 1
+                    classes[id(type(element))] = type(element)
+        held = {child for node in nodes for child in self.children(node)}
+        held |= {
+            part for child in held for part in self.children(child) if self._kinds[part] == MEMORY
         }
         ranked = [(classes[key], count) for key, count in counts.most_common()]
-        return ranked, sum(self._sizes[node] for node in counted | memory)
+        return ranked, sum(map(self.size_of, held))
 
-    def _keys_of(self, node: int) -> set[int]:
-        if self._kinds[node] != DICT:
-            return set()
-        return set(map(id, dict.keys(self._objects[node])))
+    def _elements(self, node: int) -> Iterable[Any]:
+        if self._kinds[node] == DICT:
+            return list(dict.values(self._objects[node]))
+        return map(self.object_at, self.children(node))
 
     def children(self, node: int) -> Sequence[int]:
         """Return the nodes that a node refers to."""
@@ -210,6 +210,10 @@ class Graph:
             deferred = self._is_deferred is not None and self._is_deferred(cls)
             known = self._layouts[id(cls)] = (self._describe(cls), deferred)
         return known[0]
+
+    def _add_root(self, item: Any, name: str, is_namespace: bool) -> None:
+        node = self._add(item, NO_NODE, self._paths.root(name, is_namespace))
+        self._roots[node] = (name, is_namespace)
 
     def _add(self, item: Any, parent: int, path: int) -> int:
         node = len(self._objects)

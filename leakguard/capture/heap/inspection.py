@@ -82,7 +82,7 @@ def _walk(graph: Graph, tracked: list[object], targets: object) -> tuple[int, in
     graph.walk(own_module_roots())
     graph.walk_deferred()
     rooted = len(graph), graph.total_bytes()
-    graph.walk((item, ADRIFT, False) for item in tracked if item is not targets)
+    graph.walk_rest(tracked, ADRIFT, targets)
     return rooted
 
 

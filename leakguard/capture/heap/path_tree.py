@@ -21,8 +21,8 @@ class PathColumns(NamedTuple):
     """The tree of paths, one entry a path, parents before children.
 
     ``key`` is the same for the same path in every look of one process, ``kind`` the kind of edge
-    that leads to it. ``sample`` is a node at the path, ``objects`` how many there are, ``entries`` how many elements its containers have, and
-    ``bytes`` the size of the objects themselves.
+    that leads to it. ``sample`` is a node at the path, ``objects`` how many there are, ``entries``
+    how many elements its containers have, and ``bytes`` the size of the objects themselves.
     """
 
     key: Sequence[int]

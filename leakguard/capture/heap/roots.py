@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from types import ModuleType
 
-from leakguard.capture.heap.classes import derives, module_of
+from leakguard.capture.heap.classes import derives, module_of, namespace
 from leakguard.capture.heap.frames import function_name, local_variables, running_frames
 
 Root = tuple[object, str, bool]
 _OWN_PACKAGE = __name__.partition(".")[0]
-_MODULE_NAMESPACE = ModuleType.__dict__["__dict__"].__get__
+_MODULE_NAMESPACE = namespace(ModuleType)["__dict__"].__get__
 
 
 def is_ours(cls: type) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from types import CellType, FunctionType
 from typing import Any, NamedTuple, Protocol
 
@@ -67,7 +68,7 @@ def steps_to(graph: Nodes, node: int) -> list[Step]:
         chain = chain[:_LONGEST] + chain[-_TAIL:]
     steps = [Step(graph.root_name(chain[0]), graph.object_at(chain[0]))]
     through_namespace = graph.is_namespace_root(chain[0])
-    for above, below in zip(chain, chain[1:], strict=False):
+    for above, below in pairwise(chain):
         holder, held = graph.object_at(above), graph.object_at(below)
         name = hop_name(holder, held, graph.kind_of(above))
         if through_namespace and name.startswith("['"):
