@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ def open_log(path: Path) -> Iterator[Readable]:
     """Open a log for reading bytes in UTF-8 or a code page that agrees with it on ASCII.
 
     Raises:
-        UnreadableRun: it is missing, a folder, forbidden, empty, damaged or binary.
+        UnreadableRun: it is missing, a folder, forbidden, empty or damaged.
     """
     try:
         with path.open("rb") as file:
@@ -29,15 +30,24 @@ def open_log(path: Path) -> Iterator[Readable]:
                 raise UnreadableRun(f"{path} is empty; was the trainer's output written to it?")
             if sample.startswith(_GZIP):
                 with gzip.open(file) as unpacked:
-                    yield unpacked
+                    yield _Unpacked(unpacked)
             elif (encoding := _wide_encoding(sample)) is not None:
                 yield _Transcoded(file, encoding)
             else:
-                _refuse_binary(path, sample)
                 yield file
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
         raise UnreadableRun(f"cannot read {path}: {reason}") from None
+
+
+def looks_binary(path: Path) -> bool:
+    """Return whether the start of a file is no text in any encoding."""
+    with path.open("rb") as file:
+        sample = file.read(_SAMPLE)
+    if sample.startswith(_GZIP) or _wide_encoding(sample) is not None:
+        return False
+    odd = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b\x08" for byte in sample)
+    return odd > 0.05 * len(sample)
 
 
 def _wide_encoding(sample: bytes) -> str | None:
@@ -50,13 +60,22 @@ def _wide_encoding(sample: bytes) -> str | None:
     return None
 
 
-def _refuse_binary(path: Path, sample: bytes) -> None:
-    # One zero may be a torn write in a text; a program's binary file is full of controls.
-    odd = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b\x08" for byte in sample)
-    if odd > 0.1 * len(sample):
-        raise UnreadableRun(
-            f"{path} is binary, not a text log; give the log the trainer printed or a run's .jsonl"
-        )
+class _Unpacked:
+    """A gzip file that was cut is read up to the cut."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+        self._got_some = False
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            data = self._file.read(size)
+        except (EOFError, OSError, zlib.error):
+            if not self._got_some:
+                raise
+            return b""
+        self._got_some = True
+        return data
 
 
 class _Transcoded:

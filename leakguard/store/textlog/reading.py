@@ -12,7 +12,7 @@ from leakguard.store.textlog import one_line
 from leakguard.store.textlog.block import Block, Blocks
 from leakguard.store.textlog.line import texts
 from leakguard.store.textlog.one_line import OneLiners
-from leakguard.store.textlog.opened import open_log
+from leakguard.store.textlog.opened import looks_binary, open_log
 from leakguard.store.textlog.prefix import speaker
 from leakguard.store.textlog.runs import Runs
 from leakguard.store.textlog.source import Source
@@ -30,7 +30,7 @@ class Reading:
         """Read the log.
 
         Raises:
-            UnreadableRun: it is missing, empty or binary.
+            UnreadableRun: it is missing, empty or damaged.
         """
         self._path = path
         self._single_lines = single_lines
@@ -102,6 +102,11 @@ class Reading:
             yield f"{self._said.folded} lines were followed by a later one in the same phase"
 
     def _nothing(self) -> str:
+        if self._path.is_file() and looks_binary(self._path):
+            return (
+                f"{self._path} is binary, not a text log; give the log that the trainer printed "
+                "or the .jsonl file of the run"
+            )
         cut = self._found.headings
         seen = f"found {cut} snapshot headings without an RSS line" if cut else "found none"
         return (

@@ -69,7 +69,7 @@ class Runs:
         """Return the runs, those of one process after the other."""
         notes = (*notes, *self._notes())
         runs: list[Run] = []
-        for who, events in _by_speaker(self._events).items():
+        for who, events in sorted(_by_speaker(self._events).items(), key=_by_rank):
             parts = [part for part in _parts(events) if part.points]
             for k, part in enumerate(parts, 1):
                 info = _info(who, part, memory_limit)
@@ -93,6 +93,11 @@ class Runs:
             yield f"{self.headings} snapshot blocks were cut before their RSS and left out"
         if self.cut > self.headings:
             yield f"{self.cut - self.headings} blocks have no closing frame; what they hold is kept"
+
+
+def _by_rank(item: tuple[Speaker, object]) -> tuple[bool, int]:
+    rank = item[0].rank
+    return rank is None, rank or 0
 
 
 def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[Event]]:

@@ -95,9 +95,7 @@ def test_grep_with_file_names_and_numbers(read):
 
 
 def test_rich_handler_with_times_left_out_and_places_at_the_right(read):
-    out = []
-    for line in leak_log().splitlines():
-        out.append(f"[10:01:02] INFO     {line:<75} trainer.py:45")
+    out = [f"[10:01:02] INFO     {line:<75} trainer.py:45" for line in leak_log().splitlines()]
     assert series(read("\n".join(out) + "\n")) == LEAK_SERIES
     out[3:] = [line.replace("[10:01:02]", " " * 10) for line in out[3:]]
     assert series(read("\n".join(out) + "\n")) == LEAK_SERIES
