@@ -189,7 +189,7 @@ def _large_row(item: LargeObject) -> str:
     if item.shape is not None:
         words.append("(" + ", ".join(map(str, item.shape)) + ("," * (len(item.shape) == 1)) + ")")
     if item.dtype is not None:
-        words.append(item.dtype)
+        words.append(item.dtype.replace(" ", ""))
     if item.device is not None:
         words.append(f"on {item.device}")
     retains = "" if item.retained_bytes is None else f", retains {_size(item.retained_bytes)}"

@@ -13,7 +13,7 @@ Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
 
 _FRAME_WIDTH = 20
 _HEADING = re.compile(
-    r"(?P<lead>.*?)MEMORY (?:(?P<snapshot>SNAPSHOT):\s*(?P<label>\S.*)"
+    r"(?P<lead>.*?)MEMORY (?:(?P<snapshot>SNAPSHOT):\s*(?P<label>.*)"
     r"|(?P<table>TREND|GROWTH)(?: [A-Z][A-Z ]*)?)"
 )
 # A pictograph, its mojibake, its replacement, or its name in ASCII.

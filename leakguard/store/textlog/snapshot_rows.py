@@ -24,11 +24,11 @@ _EXPECTED = re.compile(
 )
 _CLASS = re.compile(r"[^\W\d][\w.<>\[\], ]*")
 _LARGE = re.compile(
-    r"\s*(?P<what>\S.*):\s+(?P<size>\S+ \w+)(?:, retains (?P<retained>\S+ \w+))?"
+    r"\s*(?P<what>\S(?:(?!<-).)*):\s+(?P<size>\S+ \w+)(?:, retains (?P<retained>\S+ \w+))?"
     r"(?:\s+<- held by (?P<held>\S.*))?"
 )
 _WHAT = re.compile(
-    r"(?P<type>\S.*?)(?: \((?P<shape>[\d, ]*)\))?(?: (?P<dtype>[\w.\[\]<>|=]+))?"
+    r"(?P<type>\S+)(?: \((?P<shape>[\d, ]*)\))?(?: (?P<dtype>\S+?))?"
     r"(?: on (?P<device>\S+))?"
 )
 _GAUGE = re.compile(rf"(-?{NUMBER}(?:e[+-]?\d+)?)(?:\s*/\s*(-?{NUMBER}(?:e[+-]?\d+)?))?")
@@ -57,7 +57,8 @@ class _Reader:
         self.draft = draft
         self._section = ""
         self._title = ""
-        self._indented = False
+        # Until the RSS row shows otherwise: what is not indented is a title or noise.
+        self._indented = True
 
     def take(self, payload: str, whole: bool) -> None:
         indent = payload[:1].isspace()

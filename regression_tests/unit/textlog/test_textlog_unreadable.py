@@ -88,7 +88,8 @@ FRAGMENTS = [line.encode() for line in leak_log().splitlines()] + [
     b"MEMORY SNAPSHOT: x", b"MEMORY TREND", b"MEMORY GROWTH ANALYSIS", b"   RSS (actual RAM): 1 GB",
     b"Gen 1: a   1.00   +1 GB", b"Baseline: x", b"Current: y", b"   A : 1 -> 2 (+1)", b"RAM: 1 GB",
     b"Generation 1 / 2", b"Live a: 1", b"--", b"LEAK DETECTED:", b"[rank0]: ",
-    b"2025-01-07 10:00:00 ", b"\x1b[0m", b"\xff", b"\r", b"\n", b"{\"log\": \"", b"=" * 20, b"<- expected 1", b"1e999 GB",
+    b"2025-01-07 10:00:00 ", b"\x1b[0m", b"\xff", b"\r", b"\n", b"{\"log\": \"",
+    b"=" * 20, b"<- expected 1", b"1e999 GB",
     b"9" * 400, b"   Gauges:", b"Large Objects (>= 5 MB):", b"   a (1,) b on c:  1 MB", b"\x00",
 ]  # fmt: skip
 
