@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 Layers = Sequence[tuple[Tensor, Tensor]]
 LAST_LAYER_SCALE = 0.1
@@ -142,7 +143,6 @@ class NetworkStack:
             for weight, bias in self.frozen
         ]
         self._grad_layers = layer_views(self.grad, self.sizes)
-        self._optimizer = self._adam()
 
     @classmethod
     def create(
@@ -194,9 +194,26 @@ class NetworkStack:
         for kept, new in zip((g for layer in self._grad_layers for g in layer), found, strict=True):
             kept.add_(new)
 
+    @torch.no_grad()
     def apply_gradients(self) -> None:
         """One Adam step on every row (Kingma & Ba 2015), then clear the gradients."""
-        self._optimizer.step()
+        # The functional form: `torch.optim.Adam` would import the whole compiler (600,000 objects).
+        adam(
+            [self.values],
+            [self.grad],
+            [self.exp_avg],
+            [self.exp_avg_sq],
+            [],
+            [self.step],
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self.lr,
+            weight_decay=0.0,
+            eps=1e-8,
+            maximize=False,
+        )
         self.grad.zero_()
 
     def update_target(self, tau: float) -> None:
@@ -207,15 +224,3 @@ class NetworkStack:
     def nbytes(self) -> int:
         """Bytes of all five matrices."""
         return sum(matrix.nbytes for matrix in self.followers(grad=True))
-
-    def _adam(self) -> torch.optim.Adam:
-        parameter = self.values.detach().requires_grad_()
-        parameter.grad = self.grad
-        optimizer = torch.optim.Adam([parameter], lr=self.lr, fused=True)
-        # The moments live in our rows, so that they can follow a genome through evolution.
-        optimizer.state[parameter] = {
-            "step": self.step,
-            "exp_avg": self.exp_avg,
-            "exp_avg_sq": self.exp_avg_sq,
-        }
-        return optimizer

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -178,20 +177,3 @@ def test_a_gymnasium_task_trains_on_the_same_code(trainer: Trainer, run: Run) ->
     made = run(trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3), 1)
     assert made.env_steps == 3 * 200
     assert made.history[-1]["updates"] == 3
-
-
-def test_guarded_run_prints_the_baseline_and_six_checkpoints_a_generation(
-    tiny: Callable[..., object],
-) -> None:
-    log = io.StringIO()
-    ERLTrainer(tiny(generations=1), log=log).train()  # type: ignore[arg-type]
-    printed = log.getvalue()
-    for label in (
-        "Trainer initialized (baseline)",
-        "Gen 1: After evaluate_population",
-        "Gen 1: After train_population",
-        "Gen 1: After evolve_population",
-        "Gen 1: After checkpoint",
-        "Gen 1: End of generation",
-    ):
-        assert f"MEMORY SNAPSHOT: {label}" in printed
