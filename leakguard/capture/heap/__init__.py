@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from leakguard.capture.heap import engine
 from leakguard.capture.heap.census import take_census
-from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.growth import PathMemory
 from leakguard.capture.heap.inspection import take_inspection
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
-from leakguard.capture.heap.walk import tally
 
-ENGINE = "python"
+ENGINE = engine.NAME
 LARGE_OBJECT = 50_000_000
 _NOTHING: Mapping[str, type] = MappingProxyType({})
 
@@ -41,7 +40,7 @@ def census(watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT) -> H
     ``watch`` maps names to classes whose instances (subclasses included) are counted under that
     name. Objects of at least ``large`` bytes are listed one by one.
     """
-    return take_census(tally, ENGINE, watch, large)
+    return take_census(engine.tally, ENGINE, watch, large)
 
 
 def inspect(
@@ -56,4 +55,4 @@ def inspect(
     first. ``targets`` are objects to find the holder of; the caller drops the sequence at once.
     At most ``limit`` growing and ``limit`` other containers are named.
     """
-    return take_inspection(Graph, ENGINE, memory or PathMemory(), targets, large, limit)
+    return take_inspection(engine.Graph, ENGINE, memory or PathMemory(), targets, large, limit)

@@ -1,0 +1,74 @@
+"""The compiled scan behind the same interface as the pure-Python walk and graph."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from leakguard.capture.heap import _scan
+from leakguard.capture.heap.adapters import census_layouts
+from leakguard.capture.heap.classes import derives
+from leakguard.capture.heap.frames import local_variables, running_frames
+from leakguard.capture.heap.frameworks import Frameworks
+from leakguard.capture.heap.layout import Layout
+from leakguard.capture.heap.path_tree import PathColumns
+from leakguard.capture.heap.retention import Group, Retained
+from leakguard.capture.heap.tally import ClassCount, Tally
+
+
+def tally(frameworks: Frameworks, large: int) -> Tally:
+    """Count every live object once, by exact class; see ``walk.tally``."""
+    tracked = gc.get_objects()
+    scan = _scan.Scan(_census_description(frameworks))
+    try:
+        classes, handed, big = scan.census(tracked, _beside(), not gc.get_freeze_count(), large)
+    finally:
+        tracked.clear()
+        scan.close()
+    arrays = frameworks.numpy.kind if frameworks.numpy else None
+    return Tally(
+        [ClassCount(*entry) for entry in classes],
+        [item for item in handed if derives(type(item), arrays)],
+        [item for item in handed if not derives(type(item), arrays)],
+        [entry for entry in big if not _is_handed(entry[0], frameworks)],
+    )
+
+
+class Graph(_scan.Scan):
+    """The object graph; see ``graph.Graph`` for what each method does."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, describe: Callable[[type], Layout], is_deferred: Callable[[type], bool]
+    ) -> None:
+        super().__init__(lambda cls: (*describe(cls), False), is_deferred)
+
+    def path_columns(self) -> PathColumns:
+        """Return the tree of paths as columns."""
+        return PathColumns(*(memoryview(column).cast("q") for column in self.columns()))
+
+    def retained(self, groups: Sequence[Group]) -> list[Retained]:
+        """Return what each (nodes, whole) group of nodes retains."""
+        return [Retained(*entry) for entry in super().retained(groups)]
+
+
+def _census_description(frameworks: Frameworks) -> Callable[[type], tuple[Any, ...]]:
+    describe = census_layouts(frameworks)
+    return lambda cls: (*describe(cls), _is_handed(cls, frameworks))
+
+
+def _is_handed(cls: type, frameworks: Frameworks) -> bool:
+    numpy, torch = frameworks.numpy, frameworks.torch
+    return derives(cls, numpy.kind if numpy else None) or derives(
+        cls, torch.kind if torch else None
+    )
+
+
+def _beside() -> list[object]:
+    found: list[object] = list(sys.modules.values())
+    for _, frame in running_frames():
+        found += local_variables(frame).values()
+    return found
