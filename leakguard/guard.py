@@ -150,6 +150,11 @@ class LeakGuard:
         moment: Moment = "baseline" if baseline else "mark"
         watcher.safely(watcher.mark, text, moment)
 
+    def inspect(self, label: str = "Inspection") -> None:
+        """Record this moment with a look at who holds what: containers, sizes, leak traces."""
+        watcher = self._started()
+        watcher.safely(watcher.inspect, label)
+
     def gauge(self, name: str, value: Callable[[], float], capacity: float | None = None) -> None:
         """Report a number of your own with every snapshot.
 
@@ -171,7 +176,10 @@ class LeakGuard:
         Raises:
             StillAlive: something is still referenced; the message says how many of what.
         """
-        alive = [outcome for outcome in self._promises.judge() if outcome.alive]
+        watcher = self._started()
+        survivors = self._promises.collect()
+        held = watcher.holders_of(survivors)
+        alive = [outcome for outcome in self._promises.judge(held) if outcome.alive]
         if alive:
             raise StillAlive("; ".join(map(_still_alive, alive)))
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from leakguard import current
 from leakguard.capture.expectation import Promises
 from leakguard.capture.governor import Governor
+from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.recorder import Recorder
+from leakguard.capture.suspicion import Suspicion
 from leakguard.journal import Journal
-from leakguard.model import Cost, Snapshot
+from leakguard.model import Census, Cost, Snapshot
 from leakguard.model.snapshot import Moment
 from leakguard.round import Round
 
@@ -43,6 +45,7 @@ class Watcher:
     promises: Promises
     clock: Callable[[], float]
     problems: dict[str, str] = field(default_factory=dict)
+    suspicion: Suspicion = field(default_factory=Suspicion)
     round: Round = field(default_factory=Round)
     _open: _OpenRound | None = None
     _rounds: int = 0
@@ -88,25 +91,51 @@ class Watcher:
         if self._open is None:
             return
         round_, opened, self._open = self.round, self._open, None
-        number = round_.number
-        promised = self.promises.judge()
+        survivors = self.promises.collect()
         peak = self.peak_of(opened.ticket)
         self.record(
             lambda: Snapshot(
                 0,
-                f"Gen {number}: End of generation",
+                f"Gen {round_.number}: End of generation",
                 "generation",
-                generation=number,
+                generation=round_.number,
                 metrics=peak,
                 entry=opened.reading.unpack().metrics,
                 phases=round_.totals(),
-                expectations=promised,
             ),
             deep=round_.deep,
+            ask=lambda census: self._look(census, survivors),
         )
         if round_.deep:
             self.governor.looked(self.governor.spent - opened.spent)
         self.round = round_.after()
+
+    def inspect(self, label: str) -> None:
+        """Record a moment with a look at who holds what."""
+        number = self.round.number
+        self.record(
+            lambda: Snapshot(0, label, "mark", generation=number),
+            deep=True,
+            ask=lambda census: self.recorder.inspect([]),
+        )
+
+    def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
+        """Say who holds each of ``objects`` and forget them; nothing where that fails."""
+        try:
+            return self.recorder.inspect(objects).held if objects else ()
+        except Exception as error:
+            self.problems["holders"] = f"{type(error).__name__}: {error}"
+            return ()
+        finally:
+            objects.clear()
+
+    def _look(self, census: Census | None, survivors: list[object]) -> Inspection | None:
+        """Find out who holds what, where something grew or should be gone."""
+        grew = census is not None and self.suspicion.note(census.types)
+        try:
+            return self.recorder.inspect(survivors) if grew or survivors else None
+        finally:
+            survivors.clear()
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
         """Begin a phase and return what ends it; None when it is open around here already."""
@@ -127,30 +156,67 @@ class Watcher:
             return {}
 
     def record(
-        self, make: Callable[[], Snapshot], *, deep: bool, before: PackedCounts | None = None
+        self,
+        make: Callable[[], Snapshot],
+        *,
+        deep: bool,
+        before: PackedCounts | None = None,
+        ask: Callable[[Census | None], Inspection | None] | None = None,
     ) -> None:
-        """Look at the process, then make the snapshot: what it is made of must not be counted."""
+        """Look at the process, then make the snapshot: what it is made of must not be counted.
+
+        ``ask`` may look further, at who holds what.
+        """
         began = self.clock()
         seen = self.recorder.observe(deep=deep, before=before)
-        made = make()
-        problems, self.problems = self.problems, {}
-        cost = self.clock() - began
-        self.governor.charge(cost)
+        found = self._asked(ask, seen.census)
         snapshot = replace(
-            made,
+            make(),
             serial=self.journal.next_serial,
             seconds=began - self._began,
-            metrics={**seen.metrics, **made.metrics},
             gauges=seen.gauges,
             watched=seen.watched,
             census=seen.census,
             change=seen.change,
-            unavailable={**problems, **seen.unavailable},
-            cost=Cost(cost, int(deep)),
+            coverage=seen.coverage,
         )
-        self.journal.add(snapshot, self.round.index)
+        snapshot = replace(snapshot, metrics={**seen.metrics, **snapshot.metrics})
+        if snapshot.moment == "generation":
+            held = found.held if found else ()
+            snapshot = replace(snapshot, expectations=self.promises.judge(held))
+        if found is not None:
+            snapshot = _with_holders(snapshot, found)
+        problems, self.problems = self.problems, {}
+        cost = self.clock() - began
+        self.governor.charge(cost)
+        tier = 2 if found else int(deep)
+        self.journal.add(
+            replace(
+                snapshot,
+                unavailable={**problems, **seen.unavailable},
+                cost=Cost(cost, tier),
+            ),
+            self.round.index,
+        )
         if deep:
             self.recorder.settle()
+
+    def _asked(
+        self, ask: Callable[[Census | None], Inspection | None] | None, census: Census | None
+    ) -> Inspection | None:
+        try:
+            return None if ask is None else ask(census)
+        except Exception as error:
+            self.problems["holders"] = f"{type(error).__name__}: {error}"
+            return None
+
+
+def _with_holders(snapshot: Snapshot, found: Inspection) -> Snapshot:
+    """Add who holds what; large objects are named with their holder."""
+    census = snapshot.census
+    if census is not None and found.large:
+        census = replace(census, large=found.large)
+    return replace(snapshot, census=census, holders=found.holders)
 
 
 class _PhaseVisit:

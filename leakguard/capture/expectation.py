@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
+from leakguard.capture.heap import Held
 from leakguard.capture.watchlist import qualified_name
 from leakguard.model import Expectation
 
@@ -40,23 +41,36 @@ class Promises:
         self._open.append(_Promise(why, name, references, len(references)))
         return None
 
-    def survivors(self) -> list[object]:
-        """Return the objects that are still alive; the caller drops the list at once."""
-        return [alive for promise in self._open for ref in promise.references
-                if (alive := ref()) is not None]  # fmt: skip
+    def collect(self) -> list[object]:
+        """Collect garbage if a promised object seems alive; return the first survivor of each.
 
-    def judge(self) -> tuple[Expectation, ...]:
-        """Judge and forget every promise; collects garbage once if something seems alive."""
-        if any(ref() is not None for promise in self._open for ref in promise.references):
+        The caller drops the list at once.
+        """
+        if any(map(_first_alive, self._open)):
             gc.collect()
-        judged = tuple(_judged(promise) for promise in self._open)
+        return [alive for promise in self._open if (alive := _first_alive(promise)) is not None]
+
+    def judge(self, held: Sequence[Held | None] = ()) -> tuple[Expectation, ...]:
+        """Judge and forget every promise; ``held`` says who holds each of the survivors."""
+        answers = iter(held)
+        judged = tuple(_judged(promise, answers) for promise in self._open)
         self._open = []
         return judged
 
 
-def _judged(promise: _Promise) -> Expectation:
+def _first_alive(promise: _Promise) -> object | None:
+    return next((alive for ref in promise.references if (alive := ref()) is not None), None)
+
+
+def _judged(promise: _Promise, answers: Iterator[Held | None]) -> Expectation:
     alive = sum(ref() is not None for ref in promise.references)
-    return Expectation(promise.type_name, promise.why, promise.expected, alive)
+    outcome = Expectation(promise.type_name, promise.why, promise.expected, alive)
+    held = next(answers, None) if alive else None
+    if held is None:
+        return outcome
+    return replace(
+        outcome, held_by=held.held_by, trace=held.trace, retained_bytes=held.retained_bytes
+    )
 
 
 def _members(target: object) -> Iterator[object]:

@@ -10,7 +10,7 @@ from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, python_blocks
 from leakguard.capture.collector import collector_state
 from leakguard.capture.gpu import gpu_memory
-from leakguard.capture.heap import HeapCensus
+from leakguard.capture.heap import HeapCensus, Inspection, PathMemory
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.probe import Measurement, Probe, measure
@@ -29,8 +29,6 @@ BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
 )
 DEEP_PROBES: tuple[tuple[str, Probe], ...] = (("children", child_processes),)
 
-_TOP_TYPES = 40
-
 # Between the end of one phase and the start of the next, a loop header allocates a few blocks.
 _QUIET_BLOCKS = 8
 _QUIET_BYTES = 16_384
@@ -48,6 +46,7 @@ class Observation:
     census: Census | None = None
     watched: dict[str, Watched] = field(default_factory=dict)
     change: dict[str, TypeCount] | None = None
+    coverage: float | None = None
 
 
 @dataclass(slots=True)
@@ -63,9 +62,10 @@ class Recorder:
     boundary: Sequence[tuple[str, Probe]] = BOUNDARY_PROBES
     deep: Sequence[tuple[str, Probe]] = DEEP_PROBES
     peaks: PeakMeter = field(default_factory=PeakMeter)
-    _first: dict[str, int] = field(default_factory=dict)
+    _first: Mapping[str, TypeCount] = field(default_factory=dict)
     _last: PackedCounts = field(default_factory=lambda: PackedCounts({}))
     _settled: tuple[int, int] | None = None
+    _paths: PathMemory | None = None
 
     def read(self) -> PackedMeasurement:
         """Read the scalars of a phase boundary."""
@@ -101,7 +101,18 @@ class Recorder:
             self._reduced(result.census),
             self.watchlist.judge(result.watched),
             None if before is None else before.change_to(result.census.types),
+            _coverage(result.accounted_bytes, reading.metrics),
         )
+
+    def inspect(self, targets: Sequence[object]) -> Inspection:
+        """Walk the references once: who holds what, which containers grew since the last look.
+
+        ``targets`` are objects to name the holder of; the caller drops them at once.
+        """
+        with self.peaks.paused():
+            found = heap.inspect(self._paths, targets, self.large_object)
+        self._paths = found.memory
+        return found
 
     def settle(self) -> None:
         """Note the allocation counters now that the guard's own writing is done."""
@@ -131,19 +142,27 @@ class Recorder:
             return f"{type(error).__name__}: {error}"
 
     def _reduced(self, census: Census) -> Census:
-        """Leave out small types that are as many as in the first census: most never change."""
+        """Leave out what is as it was in the first census: most types never change."""
         if not self._first:
-            self._first = {name: entry.count for name, entry in census.types.items()}
+            self._first = census.types
             return census
         gone = {name: TypeCount(0, 0) for name in self._first if name not in census.types}
-        largest = sorted(census.types, key=lambda name: -(census.types[name].bytes or 0))
-        top = {name: census.types[name] for name in largest[:_TOP_TYPES]}
         changed = {
-            name: entry
-            for name, entry in census.types.items()
-            if self._first.get(name) != entry.count
+            name: entry for name, entry in census.types.items() if self._first.get(name) != entry
         }
-        return replace(census, types={**top, **changed, **gone}, complete=False)
+        return replace(census, types={**changed, **gone}, complete=False)
+
+
+def _coverage(accounted: int, metrics: Mapping[str, int | float]) -> float | None:
+    """Return the share of the live anonymous memory that the census accounts for.
+
+    Python maps the arenas of its small objects itself, so the C allocator's bytes in use are not
+    the whole: what is anonymous and in RAM, less what the allocator holds free, is.
+    """
+    anonymous, held = metrics.get("rss_anonymous"), metrics.get("heap_held")
+    if anonymous is None or held is None or anonymous <= held:
+        return None
+    return min(accounted / (anonymous - held), 1.0)
 
 
 def _allocation_counters() -> tuple[int, int]:

@@ -44,8 +44,9 @@ class LargeObject:
 class Census:
     """A count of the live objects of a process at one moment, untracked leaves included.
 
-    ``types`` maps the qualified type name (builtins bare) to its count. When ``complete`` is
-    false, types whose count is what it was in the run's first census may be left out.
+    ``types`` maps the qualified type name (builtins bare) to its count; when ``complete`` is
+    false, a type that is not in it is unknown, not absent. A run file leaves out what is as it was
+    in the run's first census; reading it puts that back.
     ``tensors`` maps a device to its unique storage; ``arrays`` and ``mapped`` (memory-mapped
     files) are numpy's.
     """

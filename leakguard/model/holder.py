@@ -27,6 +27,9 @@ class Holder:
         path: stable name of the container from a root, indices collapsed.
         element: qualified type of most of its entries.
         entries: how many references it holds.
+        before: its entries at the look before; None at the first look.
+        streak: at how many looks in a row it had more entries than at the one before.
+        capacity: the most entries it can hold (a deque's maxlen); None when it is unbounded.
         bytes: own size of the entries, storage included.
         retained_bytes: what dropping the entries would release; None when it was not computed.
             Less is released where something outside of the walk also holds them.
@@ -38,6 +41,9 @@ class Holder:
     path: str
     element: str
     entries: int
+    before: int | None = None
+    streak: int = 0
+    capacity: int | None = None
     bytes: int | None = None
     retained_bytes: int | None = None
     trace: tuple[Hop, ...] = ()

@@ -56,10 +56,8 @@ def _why_not(judged: Judged, rose: float) -> str:
     verdict, rounds = judged.verdict, len(judged.series)
     name, change = judged.series.name, format_change(rose)
     if verdict.shape == "filling" and verdict.plateau is not None:
-        return (
-            f"{name} fills up: {change} in {rounds} generations, less each time, on its way to "
-            f"{format_bytes(verdict.plateau.value)}"
-        )
+        end = format_bytes(verdict.plateau.value)
+        return f"{name} fills up to {end}: {change} in {rounds} generations, less each time"
     words = {
         "warm-up": "rose at the start and has settled",
         "step": "rose in a step and has stayed there since",

@@ -50,7 +50,7 @@ class Graph(_scan.Scan):
         """Return the tree of paths as columns."""
         return PathColumns(*(memoryview(column).cast("q") for column in self.columns()))
 
-    def retained(self, groups: Sequence[Group]) -> list[Retained]:
+    def retained(self, groups: Sequence[Group]) -> list[Retained]:  # type: ignore[override]
         """Return what each (nodes, whole) group of nodes retains."""
         return [Retained(*entry) for entry in super().retained(groups)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -108,7 +109,7 @@ class _Look:
         )
         holders, growing = [], {}
         for (path, growth), nodes, retained in ranked:
-            holder = self._holder(path, nodes, retained)
+            holder = self._holder(path, nodes, retained, growth)
             holders.append(holder)
             if growth is not None:
                 growing[holder.path] = growth
@@ -160,7 +161,9 @@ class _Look:
                 below[self._paths.parent[path]] += below[path]
         return below
 
-    def _holder(self, path: int, nodes: Sequence[int], retained: Retained) -> Holder:
+    def _holder(
+        self, path: int, nodes: Sequence[int], retained: Retained, growth: Growth | None
+    ) -> Holder:
         sample = self._paths.sample[path]
         classes, size = self._graph.entries(nodes)
         element = qualified_name(classes[0][0]) if classes else "object"
@@ -170,12 +173,24 @@ class _Look:
             path=name,
             element=element,
             entries=self._paths.entries[path],
+            before=growth.before if growth else None,
+            streak=growth.streak if growth else 0,
+            capacity=self._capacity(nodes),
             bytes=size,
             retained_bytes=retained.bytes,
             trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
             fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
         )
+
+    def _capacity(self, nodes: Sequence[int]) -> int | None:
+        """Return how many entries these containers can hold; None unless all are bounded."""
+        total = 0
+        for container in map(self._graph.object_at, nodes):
+            if type(container) is not deque or container.maxlen is None:
+                return None
+            total += container.maxlen
+        return total
 
     def _held(self, node: int, retained: Retained) -> Held:
         graph = self._graph
