@@ -20,10 +20,11 @@ from leakguard.capture.heap.tally import ClassCount, Tally
 
 def tally(frameworks: Frameworks, large: int) -> Tally:
     """Count every live object once, by exact class; see ``walk.tally``."""
+    beside = _beside()  # before the list is made, see walk.live_objects
     tracked = gc.get_objects()
     scan = _scan.Scan(_census_description(frameworks))
     try:
-        classes, handed, big = scan.census(tracked, _beside(), not gc.get_freeze_count(), large)
+        classes, handed, big = scan.census(tracked, beside, not gc.get_freeze_count(), large)
     finally:
         tracked.clear()
         scan.close()

@@ -22,6 +22,7 @@ from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import (
+    Root,
     is_ours,
     local_roots,
     module_roots,
@@ -48,12 +49,14 @@ def take_inspection(
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
     with collector_held():
+        local = list(local_roots())  # before the list is made, see walk.live_objects
         tracked = gc.get_objects()
         frameworks = loaded()
         graph = make_graph(GraphAdapters(frameworks).describe, is_ours)
         try:
             with frameworks.quiet():
-                rooted, rooted_bytes = _walk(graph, tracked, targets)
+                rooted, rooted_bytes = _walk(graph, local, tracked, targets)
+                local.clear()
                 tracked.clear()
                 look = _Look(graph, limit)
                 holders, after, growing = look.holders(memory)
@@ -76,10 +79,12 @@ def take_inspection(
             graph.close()
 
 
-def _walk(graph: Graph, tracked: list[object], targets: object) -> tuple[int, int]:
+def _walk(
+    graph: Graph, local: list[Root], tracked: list[object], targets: object
+) -> tuple[int, int]:
     """Walk from all roots; return how many nodes and bytes have one."""
     graph.walk(module_roots())
-    graph.walk(local_roots())
+    graph.walk(local)
     graph.walk(own_module_roots())
     graph.walk_deferred()
     rooted = len(graph), graph.total_bytes()
