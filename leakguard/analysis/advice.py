@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from leakguard.model import Holder
+
 _BY_NAME = (
     (
         ("environment", "env"),
@@ -24,12 +26,18 @@ _ARRAY = (
 _ANY = "find what appends them and never removes; clear it each generation, or bound it"
 
 
-def advice(type_name: str) -> str:
-    """Return the fix that fits objects of a type, in the imperative."""
+def advice(type_name: str, holder: Holder | None = None) -> str:
+    """Return the fix that fits objects of a type and what holds them, in the imperative."""
     short = type_name.rsplit(".", 1)[-1].lower()
-    if type_name.startswith("torch.") or short == "tensor":
-        return _TENSOR
+    where = f" ({holder.path})" if holder else ""
+    if type_name.startswith("torch.") or (holder is not None and holder.graph_nodes):
+        return _TENSOR + where
     for endings, text in _BY_NAME:
         if short.endswith(endings):
-            return text
+            return text + where
+    if holder is not None:
+        return (
+            f"{holder.path} only grows: clear it each generation, or bound it, for example "
+            "with deque(maxlen=...)"
+        )
     return _ARRAY if type_name == "numpy.ndarray" else _ANY

@@ -13,6 +13,9 @@ from leakguard.analysis.timeline import bytes_reader, count_reader
 from leakguard.model import Watched
 from leakguard.model.series import Series
 
+# Handles that torch makes when a tensor's storage is asked for; the storage itself is counted.
+_HANDLES = frozenset({"torch.storage.UntypedStorage"})
+
 _FRAMEWORKS = frozenset({"numpy", "torch", "gymnasium", "pandas", "scipy", "tqdm", "matplotlib"})
 
 
@@ -50,7 +53,8 @@ class GrowingType:
 
 def growing_types(case: Case) -> list[GrowingType]:
     """Return the types that grow, each with its phase and bytes."""
-    found = (_growing(case, name) for name in case.timeline.changing_types())
+    names = (name for name in case.timeline.changing_types() if name not in _HANDLES)
+    found = (_growing(case, name) for name in names)
     return [growing for growing in found if growing is not None]
 
 

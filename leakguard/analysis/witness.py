@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.growing_container import GrowingContainer
 from leakguard.analysis.growing_type import GrowingType
 
 _COUNTERS = {
@@ -24,7 +25,9 @@ def memory_witness(case: Case, phase: str | None, since: int | None) -> str | No
     return None
 
 
-def witnesses(case: Case, growing: GrowingType) -> list[str]:
+def witnesses(
+    case: Case, growing: GrowingType, container: GrowingContainer | None = None
+) -> list[str]:
     """Return what agrees that ``growing`` grows without bound, in words."""
     found = [f"the count grows by {growing.judged.verdict.rate:g} a generation"]
     memory = memory_witness(case, growing.phase, growing.judged.started_at)
@@ -34,4 +37,7 @@ def witnesses(case: Case, growing: GrowingType) -> list[str]:
         low, high = growing.watched.expected
         expected = str(low) if low == high else f"{low} to {high}"
         found.append(f"{expected} expected, {growing.watched.count} alive")
+    if container is not None:
+        entries = f"{container.rate:.3g} entries"
+        found.append(f"{container.holder.path} grows by {entries} a generation and has no bound")
     return found

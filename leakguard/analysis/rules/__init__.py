@@ -20,4 +20,4 @@ from leakguard.model import Cleared, Finding
 Found: TypeAlias = "Finding | Cleared"
 Rule: TypeAlias = Callable[[Case, Sequence[Found]], "list[Finding | Cleared]"]
 
-RULES: tuple[Rule, ...] = (gauges, promises, instances, memory, resources)
+RULES: tuple[Rule, ...] = (gauges, instances, promises, memory, resources)

@@ -1,4 +1,4 @@
-"""Objects of a type that become more every generation."""
+"""Objects of a type that become more every generation, and the container that holds them."""
 
 from __future__ import annotations
 
@@ -7,29 +7,92 @@ from collections.abc import Sequence
 from leakguard.analysis.advice import advice
 from leakguard.analysis.case import Case
 from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.growing_container import GrowingContainer, growing_containers
 from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
+from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import witnesses
 from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.finding import Kind
 
 _KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
+_OWN_SHARE = 0.1  # of the bytes of a phase's growth, for a second container to be its own defect
+_MOST = 0.5  # of the bytes of a phase's growth, for a container of other elements to be the holder
 
 
 def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
-    """Report the growing types of each phase as one defect, named after its most telling type."""
-    groups = by_phase(growing_types(case))
-    return [_finding(case, phase, group) for phase, group in groups.items()]
+    """Report the growing types of each phase, one defect for each container that holds them."""
+    containers = growing_containers(case)
+    outcomes: list[Finding | Cleared] = []
+    for phase, group in by_phase(growing_types(case)).items():
+        outcomes.extend(_phase_outcomes(case, phase, group, containers))
+    return outcomes
 
 
-def _finding(case: Case, phase: str | None, group: list[GrowingType]) -> Finding:
-    lead = group[0]
-    verdict, series = lead.judged.verdict, lead.judged.series
-    evidence = witnesses(case, lead)
+def _phase_outcomes(
+    case: Case,
+    phase: str | None,
+    group: list[GrowingType],
+    containers: list[GrowingContainer],
+) -> list[Finding | Cleared]:
+    names = {growing.name for growing in group}
+    holding = [c for c in containers if c.holder.element in names or c.holder.graph_nodes]
+    filling = [c for c in holding if c.is_filling]
+    growing = [c for c in holding if not c.is_filling] or _holders_of_most(group, containers)
+    cleared: list[Finding | Cleared] = [_filling(container) for container in filling]
+    if growing:
+        return cleared + _by_container(case, phase, group, growing)
+    explained = {container.holder.element for container in filling}
+    rest = [g for g in group if g.name not in explained]
+    if rest and _is_telling(rest[0]):
+        return [*cleared, _finding(case, phase, rest[0], rest, None)]
+    return cleared
+
+
+def _is_telling(lead: GrowingType) -> bool:
+    """A few more builtin objects, held by nothing that grows, are what interpreters do."""
+    return lead.watched is not None or lead.is_users or (lead.bytes_rate or 0) >= MATERIAL_BYTES
+
+
+def _holders_of_most(
+    group: list[GrowingType], containers: list[GrowingContainer]
+) -> list[GrowingContainer]:
+    """Return the container that keeps most of the group alive although its elements are others."""
+    needed = _MOST * _known_bytes(group)
+    return [c for c in containers if not c.is_filling and 0 < needed <= c.retained_rate][:1]
+
+
+def _by_container(
+    case: Case, phase: str | None, group: list[GrowingType], growing: list[GrowingContainer]
+) -> list[Finding | Cleared]:
+    first, *others = growing
+    least = _OWN_SHARE * max(first.retained_rate, _known_bytes(group))
+    own = [c for c in others if c.retained_rate >= least and c.holder.element in _names(group)]
+    taken = {container.holder.element for container in own}
+    rest = [g for g in group if g.name not in taken] or group
+    findings: list[Finding | Cleared] = [_finding(case, phase, rest[0], rest, first)]
+    for container in own:
+        lead = next(g for g in group if g.name == container.holder.element)
+        if lead is not rest[0]:
+            findings.append(_finding(case, phase, lead, [lead], container))
+    return findings
+
+
+def _finding(
+    case: Case,
+    phase: str | None,
+    lead: GrowingType,
+    group: list[GrowingType],
+    container: GrowingContainer | None,
+) -> Finding:
+    verdict = lead.judged.verdict
+    evidence = witnesses(case, lead, container)
     shown = _latest(case, phase)
-    companions = [growing.name for growing in group[1:4]]
+    companions = [growing.name for growing in group if growing is not lead][:3]
+    holder = container.holder if container else None
     return Finding(
-        fingerprint=fingerprint("instances", lead.name, phase),
-        kind=_KINDS.get(lead.name, "instances"),
+        fingerprint=(holder and holder.fingerprint) or fingerprint("instances", lead.name, phase),
+        kind=_kind(lead, container),
         verdict="leak" if len(evidence) >= 2 else "suspect",
         pattern="growing",
         phase=phase,
@@ -39,19 +102,37 @@ def _finding(case: Case, phase: str | None, group: list[GrowingType]) -> Finding
         type=lead.name,
         counts=_counts(case, lead, phase),
         count_per_generation=verdict.rate,
-        bytes_per_generation=_bytes_rate(case, group, phase),
+        bytes_per_generation=_bytes_rate(case, group, phase, container),
         interval=verdict.interval,
+        retained_bytes=holder.retained_bytes if holder else None,
+        held_by=holder.path if holder else None,
+        path=tuple(f"{hop.label}  ({hop.type})" for hop in holder.trace) if holder else (),
         confidence=verdict.confidence,
         reason="; ".join(evidence) + (f"; with it {', '.join(companions)}" if companions else ""),
-        fix=advice(lead.name),
-        ruled_out=(f"{series.name} is not filling up or warming up: {verdict.reason}",),
+        fix=advice(lead.name, holder),
+        ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )
+
+
+def _filling(container: GrowingContainer) -> Cleared:
+    holder = container.holder
+    return Cleared(
+        holder.path,
+        "filling",
+        f"{holder.path} fills towards its bound: {holder.entries:,} of {holder.capacity:,}",
+    )
+
+
+def _kind(lead: GrowingType, container: GrowingContainer | None) -> Kind:
+    if container is not None and container.holder.graph_nodes:
+        return "autograd"
+    if lead.name in _KINDS:
+        return _KINDS[lead.name]
+    return "instances" if lead.is_users or lead.watched else "container"
 
 
 def _counts(case: Case, lead: GrowingType, phase: str | None) -> tuple[int, ...]:
     """Return the count at the baseline and at the end of the phase in each generation."""
-    from leakguard.analysis.timeline import count_reader
-
     series = case.timeline.series(lead.name, count_reader(lead.name), phase)
     if not series.values:
         series = lead.judged.series
@@ -59,11 +140,22 @@ def _counts(case: Case, lead: GrowingType, phase: str | None) -> tuple[int, ...]
     return (*first, *map(int, series.values))
 
 
-def _bytes_rate(case: Case, group: list[GrowingType], phase: str | None) -> float | None:
-    """Return the bytes a generation adds: the census knows them, a text log has RSS only."""
-    known = [growing.bytes_rate for growing in group if growing.bytes_rate is not None]
-    if known and sum(known) > 0:
-        return sum(known)
+def _names(group: list[GrowingType]) -> set[str]:
+    return {growing.name for growing in group}
+
+
+def _known_bytes(group: list[GrowingType]) -> float:
+    return sum(growing.bytes_rate or 0.0 for growing in group)
+
+
+def _bytes_rate(
+    case: Case, group: list[GrowingType], phase: str | None, container: GrowingContainer | None
+) -> float | None:
+    """Return the bytes a generation adds: what the container retains, or the census, or RSS."""
+    if container is not None and container.retained_rate > 0:
+        return container.retained_rate
+    if _known_bytes(group) > 0:
+        return _known_bytes(group)
     share = case.contribution("rss", group[0].judged.started_at).by_phase.get(phase)
     return share if share and share > 0 else None
 

@@ -11,13 +11,18 @@ from leakguard.model import Cleared, Expectation, Finding, Snapshot
 
 
 def promises(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
-    """Report each kind of promise that was broken; a repeated one is a leak."""
+    """Report each kind of promise that was broken; a repeated one is a leak.
+
+    Where a finding names the type and its holder already, the promise adds nothing to it.
+    """
+    named = {(f.type, f.held_by) for f in found if isinstance(f, Finding)}
     broken: dict[tuple[str, str], list[tuple[Snapshot, Expectation]]] = {}
     for snapshot in case.run.snapshots:
         for outcome in snapshot.expectations:
             if outcome.alive:
                 broken.setdefault((outcome.type, outcome.why), []).append((snapshot, outcome))
-    return [_finding(kept) for kept in broken.values()]
+    findings = map(_finding, broken.values())
+    return [f for f in findings if not {(f.type, f.held_by), (f.type, None)} & named]
 
 
 def _finding(kept: list[tuple[Snapshot, Expectation]]) -> Finding:
@@ -36,11 +41,10 @@ def _finding(kept: list[tuple[Snapshot, Expectation]]) -> Finding:
         serial=kept[-1][0].serial,
         started_at=first.generation,
         type=latest.type,
-        counts=tuple(outcome.alive for _, outcome in kept),
         count_per_generation=alive / len(kept),
         held_by=latest.held_by,
         retained_bytes=latest.retained_bytes,
-        path=tuple(hop.label for hop in latest.trace),
+        path=tuple(f"{hop.label}  ({hop.type})" for hop in latest.trace),
         confidence=0.99 if len(kept) > 1 else 0.8,
         fix=advice(latest.type),
     )
