@@ -1,7 +1,7 @@
 """The explanations of a long series, healthy ones and growth, weighed by an information criterion.
 
-Each explanation is a shape under local-level noise, scored by -2 log likelihood plus log(n) for each
-parameter (BIC, Schwarz 1978). Growth is believed when every healthy explanation scores worse.
+Each explanation is a shape under noise that may wander, scored by -2 log likelihood plus log(n) for
+each parameter (BIC, Schwarz 1978). Growth is believed when every healthy explanation scores worse.
 """
 
 from __future__ import annotations

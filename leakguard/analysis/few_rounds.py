@@ -33,11 +33,20 @@ def judge_few(rounds: Rounds, warmup: int) -> SeriesVerdict:
         _falls(rounds)
         or _saws(rounds)
         or _stopped(rounds)
+        or (_staircase(rounds) if rounds.integer else None)
         or _steps(rounds)
         or _grows(rounds, warmup)
         or _slows(rounds, warmup)
         or _undecided(rounds, warmup)
     )
+
+
+def count_pattern(rounds: Rounds) -> SeriesVerdict | None:
+    """Return the verdict on counts that speak for themselves, however many rounds there are.
+
+    They stopped for good, or they grow by the same number at even distances.
+    """
+    return _stopped(rounds) or _staircase(rounds)
 
 
 def _falls(rounds: Rounds) -> SeriesVerdict | None:
@@ -146,6 +155,34 @@ def _longest_pause(still: Sequence[bool]) -> int:
 def _one_dominates(changes: Sequence[float]) -> bool:
     rises = [change for change in changes if change > 0.0]
     return max(rises) >= 0.8 * math.fsum(rises)
+
+
+def _staircase(rounds: Rounds) -> SeriesVerdict | None:
+    """Counts that rise now and then: at even distances that is growth, after three rises."""
+    rises = [i + 1 for i, change in enumerate(rounds.changes) if change]
+    gaps = [b - a for a, b in pairwise(rises)]
+    idle = len(rounds) - 1 - rises[-1]
+    if min(rounds.changes) < 0.0 or len(rises) < 2 or min(gaps) < 2:
+        return None
+    if max(gaps) - min(gaps) > 1 or idle > max(gaps) or rises[0] > max(gaps) + 1:
+        return None
+    sizes = [rounds.changes[i - 1] for i in rises]
+    if max(sizes) > 1.5 * min(sizes):
+        return None
+    every = f"it grew by {number(sizes[-1])} at every {number(median(sorted(gaps)))} rounds"
+    if len(rises) < 3:
+        return rounds.verdict(
+            "growing", "cannot tell", 0.4, f"{every}, twice so far: a third time would tell",
+            more_rounds=max(1, max(gaps) - idle),
+        )  # fmt: skip
+    return rounds.verdict(
+        "growing",
+        "yes",
+        1.0 - 0.75 / len(rises),
+        f"{every}, {len(rises)} times",
+        since=rises[0] - 1,
+        detectable=min(sizes) / max(gaps),
+    )
 
 
 def _steps(rounds: Rounds) -> SeriesVerdict | None:

@@ -1,12 +1,14 @@
-"""Noise that is white noise plus a wandering level, and shapes fitted beneath it.
+"""Noise that wanders, and the shapes that are fitted beneath it.
 
 The local level model (Harvey 1989, chapter 2): a round's value is a shape, plus white noise, plus a
 level that takes random steps. It tells drift from diffusion: a trend must be steadier than what a
-wandering level does by itself, and how much the level wanders is read from the same series.
+wandering level does by itself, and how much the level wanders is read from the same series. Noise
+that wanders but comes back, AR(1), stands beside it.
 
 With an unknown starting level the noise is uncorrelated in the cosine basis (DCT-II): the precision
-of a random walk is the Laplacian of a path, whose eigenvectors are these cosines. So a fit is a
-weighted least-squares sum over coefficients; all that depends on the length alone is cached.
+of a random walk is the Laplacian of a path, whose eigenvectors are these cosines (for AR(1) nearly
+so). So a fit is a weighted least-squares sum over coefficients; all that depends on the length
+alone is cached.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from functools import lru_cache
 from operator import mul
 
 # Variance of the level's step over that of the white noise; the last is a pure random walk.
-WANDERING = (0.0, 0.0004, 0.002, 0.01, 0.05, 0.25, 1.5, math.inf)
+_WANDERING = (0.0, 0.0004, 0.002, 0.01, 0.05, 0.25, 1.5, math.inf)
+# Coefficients of AR(1) noise; 0.9 is served by the wandering levels.
+_RETURNING = (0.35, 0.6)
 # Ramps and saturations live in the low frequencies: what lies above is below 1e-6 of their energy.
 _FREQUENCIES = 64
 _RAMPS = 16
@@ -29,9 +33,10 @@ _WARM_UPS = 6
 LAST_GROWTH = 13
 _LAST_FILL = 14
 
+
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
     """Return the inner product over the coefficients that both have."""
-    return sum(map(mul, one, other))
+    return float(sum(map(mul, one, other)))
 
 
 class Basis:
@@ -82,7 +87,7 @@ Pair = tuple[int, int, float, float, float]
 
 
 class Noise:
-    """The basis under one ratio of wandering to white noise.
+    """The basis under one noise model.
 
     Attributes:
         weights: one over the variance of each coefficient, up to a common factor.
@@ -92,9 +97,8 @@ class Noise:
         warm_leaks: a ramp and a saturation that precedes it.
     """
 
-    def __init__(self, basis: Basis, ratio: float) -> None:
-        self.basis, self.ratio = basis, ratio
-        self.weights = [_weight(ratio, stiffness) for stiffness in basis.stiffness]
+    def __init__(self, basis: Basis, weights: list[float]) -> None:
+        self.basis, self.weights = basis, weights
         self.log_variance = -math.fsum(map(math.log, self.weights))
         curves = basis.curves
         self.weighted = [list(map(mul, self.weights, curve)) for curve in curves]
@@ -136,8 +140,14 @@ def solve(one: int, other: int, first: float, both: float, second: float) -> Pai
     return one, other, second / determinant, -both / determinant, first / determinant
 
 
-def _weight(ratio: float, stiffness: float) -> float:
-    return stiffness if math.isinf(ratio) else 1.0 / (1.0 + ratio / stiffness)
+def _wandering(ratio: float, stiffness: Sequence[float]) -> list[float]:
+    if math.isinf(ratio):
+        return list(stiffness)
+    return [1.0 / (1.0 + ratio / mu) for mu in stiffness]
+
+
+def _returning(coefficient: float, stiffness: Sequence[float]) -> list[float]:
+    return [(1.0 - coefficient) ** 2 + coefficient * mu for mu in stiffness]
 
 
 @lru_cache(maxsize=4)
@@ -147,4 +157,6 @@ def noises(n: int) -> tuple[Basis, tuple[Noise, ...]]:
     Cached: a run judges thousands of series of one length.
     """
     basis = Basis(n)
-    return basis, tuple(Noise(basis, ratio) for ratio in WANDERING)
+    weights = [_wandering(ratio, basis.stiffness) for ratio in _WANDERING]
+    weights += [_returning(coefficient, basis.stiffness) for coefficient in _RETURNING]
+    return basis, tuple(Noise(basis, w) for w in weights)

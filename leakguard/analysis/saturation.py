@@ -36,10 +36,11 @@ def fit_saturation(values: Sequence[float], slowest: float = 1.5) -> Saturation:
     """Return the least-squares curve over time constants up to ``slowest`` times the length."""
     n = len(values)
     taus = [0.5 * (2.0 * slowest * n) ** (i / 23.0) for i in range(24)]
-    return min((_fit(values, tau) for tau in taus), key=lambda fit: fit.error)
+    return min((fit(values, tau) for tau in taus), key=lambda curve: curve.error)
 
 
-def _fit(values: Sequence[float], tau: float) -> Saturation:
+def fit(values: Sequence[float], tau: float) -> Saturation:
+    """Return the least-squares curve with this time constant."""
     n = len(values)
     curve = [1.0 - math.exp(-t / tau) for t in range(n)]
     mean_curve, mean_value = math.fsum(curve) / n, math.fsum(values) / n

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from leakguard.analysis.few_rounds import judge_few
+from leakguard.analysis.few_rounds import count_pattern, judge_few
+from leakguard.analysis.many_rounds import judge_many
 from leakguard.analysis.rounds import Rounds, number
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
 
 __all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "judge_series"]
 
 _FEWEST = 3
+_FEW = 12
 
 
 def judge_series(
@@ -40,10 +42,20 @@ def judge_series(
         return _flat(rounds)
     if len(series) < _FEWEST:
         return _too_few(rounds)
-    verdict = judge_few(rounds, warmup)
+    verdict = _judge(rounds, warmup)
     if capacity is not None and verdict.growing != "no":
         return _towards(capacity, rounds, verdict)
     return verdict
+
+
+def _judge(rounds: Rounds, warmup: int) -> SeriesVerdict:
+    if len(rounds) <= _FEW:
+        return judge_few(rounds, warmup)
+    if rounds.integer:
+        known = count_pattern(rounds)
+        if known:
+            return known
+    return judge_many(rounds)
 
 
 def _checked(values: Sequence[float], noise_floor: float, warmup: int) -> list[float]:
