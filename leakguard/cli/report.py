@@ -13,7 +13,7 @@ from leakguard.errors import LeakguardError
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
 from leakguard.model.run import Run
-from leakguard.render import FORMATS, render_many
+from leakguard.render import FORMATS, document, render_many
 from leakguard.render.outline import worst
 
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
@@ -42,11 +42,11 @@ def report(
     if not reports:
         return 2
     chosen = format_ or format_of(output)
-    document = render_many(
+    drawn = document(
         reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
         fail_on=fail_on or "leak",
     )  # fmt: skip
-    write(document, output)
+    write(drawn, output)
     if chosen == "github":
         append_summary(render_many(reports, "markdown", redact=redact))
     return 2 if unusable else int(fails(reports, fail_on))
@@ -79,8 +79,7 @@ def read_runs(path: Path) -> list[Run]:
 
 def format_of(output: Path | None) -> str:
     """Return the format that a file name asks for."""
-    wanted = _BY_SUFFIX.get(output.suffix.lower(), "terminal") if output else "terminal"
-    return wanted if wanted in FORMATS else "terminal"
+    return _BY_SUFFIX.get(output.suffix.lower(), "terminal") if output else "terminal"
 
 
 def fails(reports: list[Report], fail_on: Verdict | None) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Protocol, cast
+from typing import cast
 
 from leakguard.errors import UsageError
 from leakguard.model.report import Report
 
-__all__ = ["FORMATS", "Layout", "render", "render_many"]
+__all__ = ["FORMATS", "TEXT_FORMATS", "Layout", "document", "render", "render_many"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +30,23 @@ class Layout:
     fail_on: str = "leak"
 
 
-class Renderer(Protocol):
-    """A renderer module: it lays out one or several reports of the same file."""
+Renderer = Callable[[Sequence[Report], Layout], "str | bytes"]
 
-    def render(self, reports: Sequence[Report], layout: Layout) -> str:
-        """Return the whole document."""
-        ...
-
-
-_MODULES = {
-    "terminal": "leakguard.render.terminal",
-    "markdown": "leakguard.render.markdown",
-    "json": "leakguard.render.json_report",
-    "junit": "leakguard.render.junit",
-    "github": "leakguard.render.github",
-    "issue": "leakguard.render.issue",
+_RENDERERS = {
+    "terminal": "terminal:render",
+    "markdown": "markdown:render",
+    "html": "html:render",
+    "json": "json_report:render",
+    "junit": "junit:render",
+    "github": "github:render",
+    "issue": "issue:render",
+    "svg": "picture:svg",
+    "png": "picture:png",
 }
 
-FORMATS = tuple(_MODULES)
+FORMATS = tuple(_RENDERERS)
+BINARY_FORMATS = ("png",)
+TEXT_FORMATS = tuple(name for name in FORMATS if name not in BINARY_FORMATS)
 
 
 def render(report: Report, format: str = "markdown", **options: object) -> str:  # noqa: A002
@@ -67,7 +66,23 @@ def render_many(
     """Return several reports, for example the restarts of one log, as one document.
 
     Raises:
-        UsageError: as `render`, or there is no report.
+        UsageError: as `render`, or there is no report, or the format is no text.
+    """
+    drawn = document(reports, format, **options)
+    if isinstance(drawn, bytes):
+        raise UsageError(f"{format} is no text; call leakguard.render.document for its bytes")
+    return drawn
+
+
+def document(
+    reports: Sequence[Report],
+    format: str,  # noqa: A002
+    **options: object,
+) -> str | bytes:
+    """Return what `render_many` returns, and pictures as bytes.
+
+    Raises:
+        UsageError: as `render_many`; or a package that the format needs is not installed.
     """
     if not reports:
         raise UsageError("there is no report to render")
@@ -76,13 +91,14 @@ def render_many(
         from leakguard.render.redaction import redacted
 
         reports = [redacted(report) for report in reports]
-    return renderer.render(reports, layout)
+    return renderer(reports, layout)
 
 
 def _renderer(name: str) -> Renderer:
-    if name not in _MODULES:
+    if name not in _RENDERERS:
         raise UsageError(f"unknown format {name!r}; choose one of {', '.join(FORMATS)}")
-    return cast(Renderer, import_module(_MODULES[name]))
+    module, function = _RENDERERS[name].split(":")
+    return cast(Renderer, getattr(import_module(f"leakguard.render.{module}"), function))
 
 
 def _layout(options: dict[str, object]) -> Layout:

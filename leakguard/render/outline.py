@@ -82,7 +82,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
         _cleared(report),
         _trend(report, trend_rows),
         _parts("phases", "Growth by phase", " per generation", "Phase", report.phase_growth),
-        _ledger(report),
+        ledger(report),
         _counts(report),
         Section("limits", "What this run could not show", sentences=limits(report)),
         Section("notes", "Notes", sentences=notes(report.run)),
@@ -96,6 +96,12 @@ def subject(item: Cleared) -> str:
     """Return what grew, as a person calls it: a metric by its title, anything else by its name."""
     metric = METRICS.get(item.metric)
     return metric.title if metric else clean(item.metric)
+
+
+def ledger(report: Report) -> Section:
+    """Return where the growth of RSS went, by part."""
+    parts = {_LEDGER.get(key, clean(key)): value for key, value in report.ledger.items()}
+    return _parts("ledger", "Where the growth of RSS went", "", "Part", parts)
 
 
 def limits(report: Report) -> tuple[str, ...]:
@@ -127,11 +133,15 @@ def _trend(report: Report, most: int | None) -> Section:
         head = most // 3
         skipped = len(rows) - most
         rows = [*rows[:head], (f"… {skipped:,} more rows", "", ""), *rows[head + skipped :]]
-    line = trend_sparkline(report)
-    heading = f"RSS over the run: {line}" if line else "RSS over the run"
     growth = _growth_sentence(report)
-    remarks = (growth,) if growth and rows else ()
-    return Section("trend", heading, ("Label", "RAM", "Change"), tuple(rows), sentences=remarks)
+    return Section(
+        "trend",
+        "RSS over the run",
+        ("Label", "RAM", "Change"),
+        tuple(rows),
+        sentences=(growth,) if growth and rows else (),
+        spark=trend_sparkline(report),
+    )
 
 
 def _trend_row(row: TrendRow, largest: int) -> Row:
@@ -149,11 +159,6 @@ def _growth_sentence(report: Report) -> str | None:
         f"{size(before)} at {clean(growth.baseline)}, {size(after)} at {clean(growth.current)}: "
         f"{change_of_size(after - before)}{share}"
     )
-
-
-def _ledger(report: Report) -> Section:
-    parts = {_LEDGER.get(key, clean(key)): value for key, value in report.ledger.items()}
-    return _parts("ledger", "Where the growth of RSS went", "", "Part", parts)
 
 
 def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]) -> Section:

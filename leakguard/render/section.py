@@ -17,6 +17,7 @@ class Section:
         rows: cells as text, one tuple a row, as long as ``columns``.
         shares: for each row its part of the whole, 0 to 1; empty where there is none to draw.
         sentences: the list, or the remarks under a table.
+        spark: the table's numbers in a line of characters, with the first and the last in words.
         texts: indices of the columns that hold text although they are not the first.
     """
 
@@ -26,4 +27,5 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
     shares: tuple[float, ...] = ()
     sentences: tuple[str, ...] = ()
+    spark: str = ""
     texts: frozenset[int] = frozenset()

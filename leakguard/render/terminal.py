@@ -69,7 +69,7 @@ def _write_facts(finding: Finding, page: _Page) -> None:
 
 
 def _write_section(section: Section, page: _Page) -> None:
-    page.heading(section.title)
+    page.heading(f"{section.title}: {section.spark}" if section.spark else section.title)
     if section.texts:
         for label, *rest in section.rows:
             page.prose(_sentence(label, rest), indent=2, hang=4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from leakguard.model import (
     Census,
     Cleared,
@@ -177,6 +179,10 @@ def short() -> Report:
                   limits=("any growth: 3 more generations would tell",))  # fmt: skip
 
 
-def long(generations: int) -> Report:
+def long(generations: int, spike: int | None = None) -> Report:
     run = _run([(4_000 + g) * MB for g in range(generations)], (2,) * generations, INFO)
+    if spike is not None:
+        shots = list(run.snapshots)
+        shots[spike] = replace(shots[spike], metrics={**shots[spike].metrics, "rss": 999 * GB})
+        run = replace(run, snapshots=tuple(shots))
     return Report(run, "stable", "nothing grows without bound", trend=_trend(run))

@@ -9,13 +9,23 @@ import pytest
 import report_stories as stories
 
 from leakguard.errors import UsageError
-from leakguard.render import FORMATS, render, render_many
+from leakguard.render import FORMATS, TEXT_FORMATS, document, render, render_many
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("story", [stories.leaking, stories.healthy, stories.short])
 def test_every_format_renders_every_report(name, story):
-    assert render(story(), name)
+    if name in {"svg", "png"}:
+        pytest.importorskip("vl_convert")
+    assert document([story()], name)
+
+
+def test_picture_is_no_text():
+    pytest.importorskip("vl_convert")
+    assert document([stories.healthy()], "png")[:4] == b"\x89PNG"
+    with pytest.raises(UsageError, match="no text"):
+        render(stories.healthy(), "png")
+    assert "png" not in TEXT_FORMATS
 
 
 def test_unknown_format_names_the_choices():
