@@ -47,6 +47,7 @@ def snapshot_block(snapshot: Snapshot, large_object: int = 50 * MB) -> str:
         _object_counts(snapshot),
         _peak(snapshot.metrics),
         _resources(snapshot.metrics),
+        _allocator(snapshot.metrics),
         _gauges(snapshot.gauges),
         _large_objects(snapshot, large_object),
     )
@@ -168,6 +169,11 @@ def _resources(metrics: Mapping[str, int | float]) -> Iterator[str]:
             yield _row(f"{mark} {METRICS[name].title}:", f"{metrics[name]:.0f}", _COUNT_END - 1)
 
 
+def _allocator(metrics: Mapping[str, int | float]) -> Iterator[str]:
+    titles = {"heap_in_use": "In use", "heap_held": "Held free"}
+    yield from _section("🧱 Allocator:", _size_rows(metrics, titles))
+
+
 def _gauges(gauges: Mapping[str, Gauge]) -> Iterator[str]:
     if gauges:
         yield "📏 Gauges:"
@@ -199,7 +205,12 @@ def _large_row(item: LargeObject) -> str:
 
 def _trend_row(row: TrendRow, decimals: int) -> str:
     ram = _row(_one_line(row.label), f"{row.rss / GB:.{decimals}f}", _TREND_END)
-    return f"{ram} {_change(row.change):>11}" if row.change is not None else f"{ram}     baseline"
+    if row.change is None:
+        return f"{ram}     baseline"
+    # In GB like the column beside it, unless that would print a change as 0.00.
+    in_gb = decimals == 2 and abs(row.change) >= 0.01 * GB
+    change = f"{row.change / GB:+.2f} GB" if in_gb else _change(row.change)
+    return f"{ram} {change:>11}"
 
 
 def _ram_usage(growth: Growth) -> Iterator[str]:

@@ -34,7 +34,12 @@ _WHAT = re.compile(
 _GAUGE = re.compile(rf"(-?{NUMBER}(?:e[+-]?\d+)?)(?:\s*/\s*(-?{NUMBER}(?:e[+-]?\d+)?))?")
 _THRESHOLD = re.compile(r"\(>=\s*([\d.,]+\s*\w+)\)")
 _SIZES = {"rss": "rss", "vms": "vms", "peak": "peak",
-          "gpu allocated": "gpu_allocated", "gpu reserved": "gpu_reserved"}  # fmt: skip
+          "gpu allocated": "gpu_allocated", "gpu reserved": "gpu_reserved",
+          "allocator in use": "heap_in_use", "allocator held free": "heap_held"}  # fmt: skip
+# Rows that need the title of their section to be told from others.
+_SHORT = {("gpu memory", "allocated"): "gpu allocated", ("gpu memory", "reserved"): "gpu reserved",
+          ("allocator", "in use"): "allocator in use",
+          ("allocator", "held free"): "allocator held free"}  # fmt: skip
 _COUNTS = {"threads": "threads", "open files": "open_files"}
 _MOST_EXTRA, _LONGEST_EXTRA = 100, 300
 
@@ -87,8 +92,7 @@ class _Reader:
         if self._section == "object counts" and row[1]:
             return False
         name = _name(row[0])
-        if self._section == "gpu memory" and name in ("allocated", "reserved"):
-            name = f"gpu {name}"
+        name = _SHORT.get((self._section, name), name)
         if name in _SIZES:
             return self._take_size(_SIZES[name], row, whole)
         if name in _COUNTS:

@@ -164,10 +164,10 @@ def test_units_and_separators(read):
 
 
 def test_unknown_sections_and_rows_are_kept(read):
-    added = "🧠 Allocator:\n   In use:       7.10 GB\n   Arenas:  many\n" + "=" * 70
+    added = "🧠 Arenas:\n   In use:       7.10 GB\n   Arenas:  many\n" + "=" * 70
     log = snapshot_block(moment(1, 8_520_000_000, 2)).removesuffix("=" * 70) + added
     (snapshot,) = read(log).snapshots
-    assert snapshot.extra == {"Allocator": ("In use:       7.10 GB", "Arenas:  many")}
+    assert snapshot.extra == {"Arenas": ("In use:       7.10 GB", "Arenas:  many")}
     assert snapshot.watched["TradingEnvironment"].count == 2
 
 

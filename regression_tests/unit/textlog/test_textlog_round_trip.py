@@ -40,6 +40,7 @@ def garbled(text: str, page: str) -> str:
     return text.encode().decode(page, "replace")
 
 
+METRICS = ["vms", "gpu_allocated", "gpu_reserved", "peak", "heap_in_use", "heap_held"]
 sizes = st.one_of(
     st.integers(0, 10**15), st.integers(0, 2000), st.sampled_from([KB, MB, GB, 999_999, 10**9 - 1])
 )
@@ -81,7 +82,7 @@ snapshots = st.builds(
     ),
     labels,
     sizes,
-    st.dictionaries(st.sampled_from(["vms", "gpu_allocated", "gpu_reserved", "peak"]), sizes),
+    st.dictionaries(st.sampled_from(METRICS), sizes),
     st.dictionaries(st.sampled_from(["threads", "open_files"]), st.integers(0, 10**6)),
     st.dictionaries(qualified, watched, max_size=5),
     st.dictionaries(st.sampled_from(list(CENSUS_NAMES)), st.integers(0, 10**8)),
