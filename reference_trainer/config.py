@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ class Config:
     # Run
     seed: int = 0
     generations: int = 25
+    max_env_steps: int | None = None
     out: Path = Path("runs/erl")
     workers: int = 0
     engine: str = "local"
@@ -78,8 +79,8 @@ class Config:
 
     # Evaluation
     episodes_per_agent: int = 1
-    exploration_episodes: int = 0
     explore_in_fitness: bool = True
+    random_steps: int = 0
 
     # Evolution (Khadka & Tumer 2018)
     evolution: bool = True
@@ -110,15 +111,6 @@ class Config:
     # Leaks, off by default
     leaks: tuple[str, ...] = ()
     leak_size: int | None = None
-
-    # Names that are read off a checkpoint but never decide a number
-    volatile: tuple[str, ...] = field(
-        default=(
-            "out", "data_dir", "workers", "engine", "generations", "upload", "tensorboard",
-            "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints", "checkpoint_every",
-        ),
-        repr=False,
-    )  # fmt: skip
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` on the first value that cannot work."""
@@ -162,13 +154,19 @@ class Config:
     def algorithm_settings(self) -> dict[str, Any]:
         """The fields that decide the numbers of a run, as JSON values."""
         values = dataclasses.asdict(self)
-        for name in (*self.volatile, "volatile"):
+        for name in VOLATILE:
             values.pop(name)
         values["data"] = None if self.data is None else Path(self.data).name
         values["hidden"] = list(self.hidden)
         return values
 
 
+#: Fields that never decide a number of the run, so a resumed run may change them.
+VOLATILE = (
+    "out", "data_dir", "workers", "engine", "generations", "max_env_steps", "upload",
+    "tensorboard", "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
+    "checkpoint_every",
+)  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
     "observation": ("row", "features", "window"),
     "network": ("mlp", "per_asset"),

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 Layers = Sequence[tuple[Tensor, Tensor]]
-LAST_LAYER_SCALE = 0.1
+LAST_LAYER_SCALE = 1.0
 
 
 @dataclass(frozen=True)

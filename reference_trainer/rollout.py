@@ -31,15 +31,23 @@ def play_episode(
     explore: np.random.Generator | None = None,
     buffer: ReplayBuffer | None = None,
     member: int = 0,
+    random: bool = False,
 ) -> EpisodeStats:
-    """Play one episode; with `explore` the actions carry noise, with `buffer` they are kept."""
+    """Play one episode; with `explore` the actions carry noise, with `buffer` they are kept.
+
+    `random` draws uniform actions from `explore` instead of asking the agent.
+    """
     observation, info = env.reset(seed=seed, options=options)
     agent.noise.reset()
     if buffer is not None:
         buffer.begin(observation, info, member)
     total, steps, over = 0.0, 0, False
+    size = agent.stack.architecture.action_size
     while not over:
-        action = agent.act(flat(observation), explore)
+        if random and explore is not None:
+            action = explore.uniform(-1.0, 1.0, size).astype(np.float32)
+        else:
+            action = agent.act(flat(observation), explore)
         observation, reward, terminated, truncated, info = env.step(to_range(env, action))
         total += float(reward)
         steps += 1

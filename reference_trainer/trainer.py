@@ -57,6 +57,7 @@ class ERLTrainer:
         self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
         self.generation = 0
         self.env_steps = 0
+        self.transitions = 0
         self.record: dict[str, Any] = {}
         self.best_is_new = False
         self._seconds: deque[float] = deque(maxlen=HISTORY)
@@ -69,11 +70,6 @@ class ERLTrainer:
     def episodes(self) -> int:
         """Episodes of one generation."""
         return self.config.population_size * self.config.episodes_per_agent
-
-    @property
-    def evaluation_steps(self) -> int:
-        """Environment steps that filled the buffer so far."""
-        return self.env_steps
 
     def train(self) -> None:
         """Run the generations that are left, watched by leakguard."""
@@ -105,12 +101,13 @@ class ERLTrainer:
     @phase("evaluate_population")
     def evaluate_population(self) -> None:
         """Every agent plays the same episodes; transitions go to the buffer."""
-        plans = self._episode_plans()
+        plans, before = self._episode_plans(), self.transitions
         for member, agent in enumerate(self.bar(self.population.agents, "Evaluating agents")):
             episodes = [self._play(member, agent, number, plan) for number, plan in plans]
             agent.fitness = float(np.mean([stats.reward for stats in episodes]))
+        self.record["new_steps"] = self.transitions - before
         self._note_fitness(self.population.fitnesses())
-        self._keep_the_best(self.population.fitnesses())
+        self._challenge_the_best([plan for _, plan in plans])
         self.leaks.after_evaluation()
 
     @phase("train_population")
@@ -163,6 +160,8 @@ class ERLTrainer:
     def end_generation(self) -> None:
         """Close the record of the generation."""
         self.record["env_steps"] = self.env_steps
+        self.record["transitions"] = self.transitions
+        self.record["best_fitness"] = self.population.best.fitness
         self.record["buffer"] = len(self.buffer)
         self.history.append(self.record)
         self.config.out.mkdir(parents=True, exist_ok=True)
@@ -205,6 +204,7 @@ class ERLTrainer:
         state = self.checkpoints.load(path, self.population, self.buffer, self._check_settings)
         self.generation = int(state["generation"])
         self.env_steps = int(state["env_steps"])
+        self.transitions = int(state["transitions"])
         self.history.extend(state["history"])
         self._rewrite_metrics()
         return self.generation
@@ -223,7 +223,9 @@ class ERLTrainer:
 
     def _play(self, member: int, agent: DDPGAgent, number: int, plan: EpisodePlan) -> EpisodeStats:
         env = self.leaks.environment(self.task)
-        explore = self._random(EVALUATION, member, number) if self._explores else None
+        random = self.env_steps < self.config.random_steps
+        noisy = random or self.config.explore_in_fitness
+        explore = self._random(EVALUATION, member, number) if noisy else None
         stats = play_episode(
             env,
             agent,
@@ -232,14 +234,12 @@ class ERLTrainer:
             explore=explore,
             buffer=self.buffer,
             member=member,
+            random=random,
         )
+        self.transitions += stats.steps
         self.env_steps += stats.steps
         self.leaks.after_episode(env, stats)
         return stats
-
-    @property
-    def _explores(self) -> bool:
-        return self.config.explore_in_fitness
 
     def _episode_plans(self) -> list[tuple[int, EpisodePlan]]:
         """The same start states for all agents: fitness differences, not luck."""
@@ -257,7 +257,11 @@ class ERLTrainer:
             self.record[f"{name}_loss"] = float(loss.detach().mean())
 
     def _gradient_steps(self) -> int:
-        return self.config.gradient_steps
+        """A fixed number, or a share of the steps that this generation played."""
+        ratio = self.config.updates_per_step
+        if ratio is None:
+            return self.config.gradient_steps
+        return max(1, round(ratio * self.record["new_steps"]))
 
     def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
         """The batches over which one gradient step accumulates."""
@@ -292,13 +296,30 @@ class ERLTrainer:
             f"Fitness: mean {values.mean():.3f}, max {values.max():.3f}, min {values.min():.3f}"
         )
 
-    def _keep_the_best(self, fitnesses: list[float]) -> None:
-        """Copy the champion before training changes it."""
-        champion = int(np.argmax(fitnesses))
-        best = self.population.best.fitness
-        if best is None or fitnesses[champion] > best:
+    def _challenge_the_best(self, plans: list[EpisodePlan]) -> None:
+        """The champion and the best so far play the same episodes without noise.
+
+        A fitness of one generation says nothing about another's: the start days differ. The
+        winner is copied now, before training changes the champion.
+        """
+        champion = int(np.argmax(self.population.fitnesses()))
+        challenger, best = self.population.agents[champion], self.population.best
+        score = self._score(challenger, plans)
+        if best.fitness is not None:
+            best.fitness = self._score(best, plans)
+        if best.fitness is None or score > best.fitness:
             self.population.keep_as_best(champion)
+            best.fitness = score
             self.best_is_new = True
+
+    def _score(self, agent: DDPGAgent, plans: list[EpisodePlan]) -> float:
+        """Mean reward without noise; the steps count, the transitions are not kept."""
+        played = [
+            play_episode(self.task.eval_env, agent, seed=plan.seed, options=plan.options)
+            for plan in plans
+        ]
+        self.env_steps += sum(stats.steps for stats in played)
+        return float(np.mean([stats.reward for stats in played]))
 
     def _note_fate(self, fate: Fate) -> None:
         self.record["elites"] = fate.elites
@@ -309,13 +330,17 @@ class ERLTrainer:
         """A stream of its own for each purpose and generation, whatever ran before."""
         return np.random.default_rng([self.config.seed, purpose, self.generation, *more])
 
-    def _generations_left(self) -> range:
-        return range(self.generation + 1, self.config.generations + 1)
+    def _generations_left(self) -> Iterator[int]:
+        """The numbers of the generations to run, until steps or patience end."""
+        limit = self.config.max_env_steps or float("inf")
+        while self.generation < self.config.generations and self.env_steps < limit:
+            yield self.generation + 1
 
     def _state(self) -> dict[str, Any]:
         return {
             "settings": self.config.algorithm_settings(),
             "env_steps": self.env_steps,
+            "transitions": self.transitions,
             "history": list(self.history),
         }
 

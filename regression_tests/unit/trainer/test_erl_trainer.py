@@ -36,8 +36,10 @@ def test_live_objects_never_change_in_a_healthy_run(trainer: Trainer, run: Run) 
 
 def test_transitions_equal_the_lengths_of_the_episodes(trainer: Trainer, run: Run) -> None:
     made = run(trainer(buffer_capacity=1000), 3)
-    assert made.env_steps == 3 * 6 * 11
-    assert len(made.buffer) == made.env_steps
+    assert made.transitions == 3 * 6 * 11
+    assert len(made.buffer) == made.transitions
+    # The champion of each generation and the best before it play once more, without noise.
+    assert made.env_steps == made.transitions + (1 + 2 + 2) * 11
 
 
 def test_agents_of_a_generation_start_on_the_same_day(trainer: Trainer) -> None:
@@ -50,9 +52,10 @@ def test_agents_of_a_generation_start_on_the_same_day(trainer: Trainer) -> None:
     made.evaluate_population()
     made.generation = 2
     made.evaluate_population()
-    assert len(starts) == 12
-    assert all(start == starts[0] for start in starts[:6])
-    assert starts[6] != starts[0]
+    assert len(starts) == (6 + 1) + (6 + 2)
+    assert all(start == starts[0] for start in starts[:7])
+    assert all(start == starts[7] for start in starts[7:])
+    assert starts[7] != starts[0]
 
 
 def test_training_waits_for_the_buffer_and_says_so(trainer: Trainer, run: Run) -> None:
@@ -70,9 +73,25 @@ def test_best_agent_is_the_champion_before_it_was_trained(trainer: Trainer) -> N
     champion = int(np.argmax(fitness))
     values = made.population.stack.actor.values
     assert torch.equal(values[made.population.best_row], values[champion])
-    assert made.population.best.fitness == max(fitness)
     made.population.trained.actor.values.add_(1.0)
     assert not torch.equal(values[made.population.best_row], values[champion])
+
+
+def test_best_agent_keeps_its_title_against_a_worse_champion(trainer: Trainer) -> None:
+    made = trainer(explore_in_fitness=False)
+    made.begin_generation(1)
+    made.evaluate_population()
+    best = made.population.stack.actor.values[made.population.best_row].clone()
+    for agent in made.population.agents:
+        agent.stack.actor.frozen[-1][1].fill_(-50.0)  # nobody buys anything
+    made.best_is_new = False
+    challenger, title = (made._score(a, made.task.validation_plans())
+                         for a in (made.population.agents[0], made.population.best))  # fmt: skip
+    made._challenge_the_best(made.task.validation_plans())
+    assert challenger == 0.0
+    assert made.best_is_new == (title < 0)
+    kept = torch.equal(made.population.stack.actor.values[made.population.best_row], best)
+    assert kept == (title >= 0)
 
 
 def test_best_agent_is_validated_only_when_it_is_new(trainer: Trainer) -> None:
@@ -175,5 +194,5 @@ def test_every_option_trains(trainer: Trainer, run: Run, settings: dict[str, obj
 
 def test_a_gymnasium_task_trains_on_the_same_code(trainer: Trainer, run: Run) -> None:
     made = run(trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3), 1)
-    assert made.env_steps == 3 * 200
+    assert made.transitions == 3 * 200
     assert made.history[-1]["updates"] == 3
