@@ -22,6 +22,9 @@ Kind = Literal[
 
 # What is left over is never taken for smaller than this share of a series' energy.
 _LEAST_NOISE = 1e-6
+# Neighbouring time constants of the grid differ by up to this factor; a fine one is this near.
+_GRID = 1.7
+_FINE = 1.01
 _SATURATED = sum(tau <= 0.5 for tau in TAUS)
 _SLOW = sum(tau <= 1.0 for tau in TAUS)
 _SATURATIONS: tuple[tuple[Kind, int, int], ...] = (
@@ -68,9 +71,12 @@ class Explanations:
         self.coefficients = basis.transform(values)
         self._freedom = basis.n - 1 - used
         self._price = math.log(basis.n)
+        self._models = models
+        self._weighted: list[tuple[list[float], float]] = []
         for noise in models:
             weighted = list(map(mul, noise.weights, self.coefficients))
             energy = dot(weighted, self.coefficients)
+            self._weighted.append((weighted, energy))
             along = [dot(weighted, curve) for curve in basis.curves]
             self._offer("wandering", noise, energy, 0.0, 0)
             self._weigh_growth(noise, energy, along)
@@ -94,6 +100,52 @@ class Explanations:
         score = self._freedom * math.log(variance) + noise.log_variance + parameters * self._price
         if kind not in self.best or score < self.best[kind].score:
             self.best[kind] = Fit(score, noise, variance, start, end, tau)
+
+    def refine(self) -> None:
+        """Fit the healthy curves between the grid's time constants and rounds as well.
+
+        On a series with little noise the nearest grid point leaves enough over to look like growth.
+        """
+        for kind, _, _ in _SATURATIONS:
+            tau, spread = self.best[kind].tau, _GRID
+            while tau is not None and spread > _FINE:
+                spread = math.sqrt(spread)
+                for near in (tau / spread, tau * spread):
+                    self._offer_curve(kind, self.basis.saturation(near), 2, tau=near)
+                tau = self.best[kind].tau
+        reach = self.basis.n // 32
+        while reach:
+            fill = self.best["fill"]
+            start, end = fill.start or 0, fill.end or 0
+            for a, b in ((start - reach, end), (start + reach, end)):
+                self._offer_fill(a, b)
+            fill = self.best["fill"]
+            start, end = fill.start or 0, fill.end or 0
+            for a, b in ((start, end - reach), (start, end + reach)):
+                self._offer_fill(a, b)
+            if self.best["fill"] is fill:
+                reach //= 2
+
+    def _offer_fill(self, start: int, end: int) -> None:
+        if 0 <= start < end - 1 and end <= self.basis.starts[-1]:
+            rising = zip(self.basis.ramp(start), self.basis.ramp(end), strict=True)
+            curve = [a - b for a, b in rising]
+            self._offer_curve("fill", curve, 3 if start else 2, start=start, end=end)
+
+    def _offer_curve(
+        self,
+        kind: Kind,
+        curve: Sequence[float],
+        parameters: int,
+        start: int | None = None,
+        end: int | None = None,
+        tau: float | None = None,
+    ) -> None:
+        for noise, (weighted, energy) in zip(self._models, self._weighted, strict=True):
+            along = dot(weighted, curve)
+            own = sum(map(mul, map(mul, noise.weights, curve), curve))
+            explained = along * along / own
+            self._offer(kind, noise, energy, explained, parameters, start, end, tau)
 
     def _weigh_growth(self, noise: Noise, energy: float, along: Sequence[float]) -> None:
         """A line from the first round or a later one, alone or after a warm-up."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import mul
 
 from leakguard.analysis import student
 from leakguard.analysis.rounds import RISK, Rounds, number
@@ -21,8 +22,15 @@ from leakguard.analysis.theil_sen import kendall_score, median, pairwise_slopes
 _RISK_OF_TWO = 0.02
 # Variance of a count's change that is always allowed for: +1, +1, +1, +1 is not proof, five are.
 _COUNT_VARIANCE = 0.2
+# A size has stopped when it moves by less than this share of the pace before.
 _STOPPED = 0.05
+_CALMER = 0.3
+# Three changes that shrink by this share a round may be a buffer that fills.
 _SLOWING = 0.03
+# More changes are called slowing when a fitted parabola ends below this share of its first change,
+# and chance bends a line as much in less than one case in five.
+_STEADY = 0.8
+_MAYBE_SLOWING = 0.2
 _NEARLY_DONE = 0.3
 _HORIZON = 60
 
@@ -112,18 +120,12 @@ def _rising(floors: Sequence[float], noise_floor: float) -> bool:
 
 def _stopped(rounds: Rounds) -> SeriesVerdict | None:
     """A series that grew and then stood still for longer than it ever paused before."""
-    largest = max(rounds.changes)
-    idle = 0.0 if rounds.integer else max(rounds.noise_floor, _STOPPED * largest)
-    still = [abs(change) <= idle for change in rounds.changes]
-    rest, pause = _rest(still), _longest_pause(still)
-    moved = [i for i, quiet in enumerate(still) if not quiet]
-    if rest < 2 or rest <= pause or not moved:
+    rest = _rest_of_counts(rounds) if rounds.integer else _rest_of_sizes(rounds)
+    last = len(rounds.changes) - rest
+    if rest < 2 or last < 1 or _significant(rounds.changes[-rest:], rounds):
         return None
-    if not rounds.integer and _significant(rounds.changes[-rest:], rounds):
-        return None
-    enough = rest >= 3 or len(moved) == 1
     shape = "step" if _one_dominates(rounds.changes) else "filling"
-    last = moved[-1] + 1
+    enough = rest >= 3 or shape == "step"
     return rounds.verdict(
         "step" if shape == "step" else "filling",
         "no" if enough else "cannot tell",
@@ -136,20 +138,31 @@ def _stopped(rounds: Rounds) -> SeriesVerdict | None:
     )
 
 
-def _rest(still: Sequence[bool]) -> int:
-    """Return how many rounds at the end were still."""
-    return next((i for i, quiet in enumerate(reversed(still)) if not quiet), len(still))
+def _rest_of_counts(rounds: Rounds) -> int:
+    """Return how many rounds a count has stood still, 0 when it paused as long before."""
+    moved = [i for i, change in enumerate(rounds.changes) if change]
+    if not moved:
+        return 0
+    pauses = [b - a - 1 for a, b in pairwise((-1, *moved))]
+    rest = len(rounds.changes) - 1 - moved[-1]
+    return rest if rest > max(pauses) else 0
 
 
-def _longest_pause(still: Sequence[bool]) -> int:
-    """Return the longest run of still rounds before a change."""
-    longest = run = 0
-    for quiet in still:
-        if quiet:
-            run += 1
-        else:
-            longest, run = max(longest, run), 0
-    return longest
+def _rest_of_sizes(rounds: Rounds) -> int:
+    """Return how many rounds a size has moved by a twentieth of what it moved before, at most."""
+    changes = rounds.changes
+    for rest in range(len(changes) - 1, 1, -1):
+        before, after = changes[:-rest], changes[-rest:]
+        pace = math.fsum(before) / len(before)
+        idle = max(rounds.noise_floor / rest, _STOPPED * pace)
+        quiet = max(map(abs, after)) <= max(rounds.noise_floor, _STOPPED * pace)
+        if pace <= 0.0 or abs(math.fsum(after)) / rest > idle:
+            continue
+        if quiet or (rest > 2 and max(map(abs, after)) < _CALMER * min(pace, max(before))):
+            values = rounds.values[-rest - 1 :]
+            if quiet or 4 * kendall_score(values) <= rest * (rest + 1):
+                return rest
+    return 0
 
 
 def _one_dominates(changes: Sequence[float]) -> bool:
@@ -273,10 +286,31 @@ def _slowing(changes: Sequence[float], rounds: Rounds) -> bool:
     mean = math.fsum(changes) / m
     if rounds.integer and len(set(changes)) == 1:
         return False
-    shrinking = -median(pairwise_slopes(changes)) / mean
-    if m >= 5 and -kendall_score(changes) < 0.4 * m * (m - 1) / 2.0:
-        return False
-    return shrinking > _SLOWING / (1.0 if m > 2 else 3.0)
+    if m < 4:
+        return -median(pairwise_slopes(changes)) / mean > (_SLOWING if m > 2 else _SLOWING / 3.0)
+    first, last, chance = _curvature(rounds.values[len(rounds) - m - 1 :])
+    return last < _STEADY * first and chance < _MAYBE_SLOWING
+
+
+def _curvature(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the first and the last change of a fitted parabola, and how probable it is by chance.
+
+    The chance is that of a parabola that bends down as much or more on noise around a line.
+    """
+    n = len(values)
+    middle = 0.5 * (n - 1)
+    line = [t - middle for t in range(n)]
+    level = math.fsum(x * x for x in line) / n
+    bow = [x * x - level for x in line]
+    rate = math.fsum(map(mul, line, values)) / (level * n)
+    bows = math.fsum(map(mul, bow, bow))
+    bend = math.fsum(map(mul, bow, values)) / bows
+    mean = math.fsum(values) / n
+    left = [v - mean - rate * x - bend * b for v, x, b in zip(values, line, bow, strict=True)]
+    error = math.sqrt(math.fsum(map(mul, left, left)) / (n - 3) / bows)
+    tested = -bend / error if error > 0.0 else math.copysign(math.inf, -bend)
+    edge = 2.0 * bend * (middle - 0.5)
+    return rate - edge, rate + edge, student.tail(tested, n - 3) if bend else 0.5
 
 
 def _slows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
@@ -287,7 +321,9 @@ def _slows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
         return None
     recent = max(changes[-2:]) if len(changes) > 3 else changes[-1]
     share = recent / largest
-    enough = len(changes) >= 4 and share <= 0.5 and changes[-1] <= _NEARLY_DONE * largest
+    later = changes[warmup:]
+    enough = len(later) >= 3 and math.fsum(later) > 0.0 and _slowing(later, rounds)
+    enough = enough and share <= 0.5 and changes[-1] <= _NEARLY_DONE * largest
     return rounds.verdict(
         "filling",
         "no" if enough else "cannot tell",

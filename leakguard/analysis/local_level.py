@@ -57,7 +57,7 @@ class Basis:
         self.starts = [round(i * n / _RAMPS) for i in range(_LAST_FILL + 1)]
         self.taus = [n * tau for tau in TAUS]
         self.curves = [self.ramp(start) for start in self.starts]
-        self.curves += [self._smooth([-math.exp(-t / tau) for t in range(n)]) for tau in self.taus]
+        self.curves += [self.saturation(tau) for tau in self.taus]
         self._steps: dict[int, list[float]] = {}
 
     def transform(self, values: Sequence[float]) -> list[float]:
@@ -67,6 +67,10 @@ class Basis:
     def ramp(self, start: int) -> list[float]:
         """Return the coefficients of a line that rises by one a round after ``start``."""
         return self._smooth([float(max(0, t - start)) for t in range(self.n)])
+
+    def saturation(self, tau: float) -> list[float]:
+        """Return the coefficients of a curve that rises by one with this time constant."""
+        return self._smooth([-math.exp(-t / tau) for t in range(self.n)])
 
     def step(self, start: int) -> list[float]:
         """Return the coefficients of a series that is one from round ``start`` on, zero before."""

@@ -30,6 +30,8 @@ _MARGIN: dict[Kind, float] = {
     "slow saturation": 2.0,
     "endless saturation": -2.0,
 }
+# Likelihoods of few rounds scatter more: this much over the number of rounds is asked on top.
+_FEW_ROUNDS = 60.0
 _PLAIN: dict[Kind, str] = {
     "wandering": "a level that wanders",
     "step": "a single step",
@@ -106,10 +108,17 @@ class Case:
         self.values = self.teeth.levelled if self.teeth else calm
         steps = change_point.candidates(self.values)
         self.explanations = Explanations(self.values, steps, used=1 if self.teeth else 0)
+        self.growth = self.explanations.best.get("growth")
+        self._compare()
+        if not self.doubts:
+            self.explanations.refine()
+            self._compare()
+
+    def _compare(self) -> None:
         best = self.explanations.best
-        self.growth = best.get("growth")
         limit = math.inf if self.growth is None else self.growth.score
-        self.lead = {kind: best[kind].score - limit for kind in _MARGIN if kind in best}
+        few = _FEW_ROUNDS / len(self.values)
+        self.lead = {kind: best[kind].score - limit - few for kind in _MARGIN if kind in best}
         self.doubts = [kind for kind, lead in self.lead.items() if lead <= _MARGIN[kind]]
 
     def round_of(self, block: int) -> int:

@@ -10,7 +10,7 @@ from leakguard.analysis import noise, theil_sen
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
 
 # A quantile of the risk of calling a drifting but unbiased series a leak.
-RISK = 0.005
+RISK = 0.004
 
 
 @dataclass(slots=True)

@@ -20,8 +20,8 @@ def mann_kendall(values: np.ndarray) -> bool:
 def window_floor(values: np.ndarray) -> bool:
     """Return True when the floors of four windows keep rising through the second half.
 
-    Each must rise by more than a quarter of the noise, the last by at least half of the first. Fewer
-    than eight rounds have no four windows.
+    Each must rise by more than a quarter of the noise, the last by at least half of the first.
+    Fewer than eight rounds have no four windows.
     """
     if len(values) < 8:
         return False

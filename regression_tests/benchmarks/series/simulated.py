@@ -109,6 +109,15 @@ def buffer_fill(height: float, start: float = 0.0, full: float = 0.6) -> Make:
     return _signal(shape)
 
 
+def any_fill(height: float) -> Make:
+    def shape(rng: Generator, t: np.ndarray) -> np.ndarray:
+        start = rng.uniform(0.0, 0.4)
+        full = rng.uniform(start + 0.1, 0.8)
+        return height * np.clip((t / len(t) - start) / (full - start), 0.0, 1.0)
+
+    return _signal(shape)
+
+
 def _teeth(rng: Generator, t: np.ndarray, period: float, height: float) -> np.ndarray:
     return height * (((t + rng.integers(0, int(period))) % period) / period)
 
@@ -176,6 +185,17 @@ ROWS = (
     Row("sawtooth", "none", sawtooth(10)),
     Row("uneven sawtooth", "none", uneven_sawtooth(10)),
     Row("bursts", "none", bursts(10)),
+    Row("sawtooth of long teeth", "none", sawtooth(10, period=45)),
+    Row("high warm-up, tau 15", "none", warm_up(15, 300)),
+    Row("high warm-up, tau 40", "none", warm_up(40, 300)),
+    Row("high slow saturation, tau 0.5 to 1 run", "none", slow_saturation(300)),
+    Row("high buffer fill to 60 %", "none", buffer_fill(300)),
+    Row("high buffer fill, start and end anywhere", "none", any_fill(300)),
+    Row("three high steps", "none", steps(3, 80)),
+    Row("five high steps", "none", steps(5, 80)),
+    Row("high sawtooth", "none", sawtooth(100)),
+    Row("high uneven sawtooth", "none", uneven_sawtooth(100)),
+    Row("high bursts", "none", bursts(100)),
     Row("linear, 0.2 a round", "leak", linear(0.2)),
     Row("linear, 0.05 a round", "leak", linear(0.05), asked=False),
     Row("linear, 0.1 a round", "leak", linear(0.1), asked=False),
@@ -185,6 +205,10 @@ ROWS = (
     Row("0.2 a round under an uneven sawtooth", "leak", uneven_sawtooth(10, rate=0.2)),
     Row("a step of 3 every 10th round", "leak", every(10, 3.0)),
     Row("a step of 10 every 10th round", "leak", every(10, 10.0)),
+    Row("linear, 2 a round", "leak", linear(2.0)),
+    Row("high warm-up, then 0.5 a round", "leak", warm_up(15, 300, 0.5)),
+    Row("starts mid-run, 2 a round", "leak", starts_mid_run(2.0)),
+    Row("0.5 a round under a high sawtooth", "leak", sawtooth(100, rate=0.5)),
     Row("accelerating", "leak", accelerating(0.3)),
     Row("linear, 0.2 a round, in AR(1) 0.5", "leak", autoregressive(0.5, 0.2), asked=False),
 )
