@@ -13,6 +13,10 @@ import click
 from reference_trainer.config import PAPER, Config
 from reference_trainer.errors import ConfigError, TrainerError
 from reference_trainer.leaks import LEAKS
+from reference_trainer.upload import bucket_from_environment
+
+#: What a shell reports for a process that SIGTERM ended.
+TERMINATED = 128 + 15
 
 
 @click.command(
@@ -35,6 +39,10 @@ from reference_trainer.leaks import LEAKS
 @click.option("--leak-size", default=None, metavar="SIZE",
               help='Bytes a generation that a leak keeps, e.g. "20 MB".')  # fmt: skip
 @click.option("--paper-size", is_flag=True, help="The sizes of the original trainer.")
+@click.option("--force", is_flag=True, help="Run even if memory looks too small.")
+@click.option("--upload", default=None, metavar="URL",
+              help="Send checkpoints to gs://, s3:// or file://; CLOUD_PROVIDER and CLOUD_BUCKET "
+              "set it too.")  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), default=None,
               help="Long Parquet file; a synthetic market without it.")  # fmt: skip
 @click.option("--data-dir", type=click.Path(path_type=Path), default=Config.data_dir,
@@ -70,6 +78,7 @@ def build_config(
     """The configuration of a command line; raises `ConfigError` on a value that cannot work."""
     if paper_size:
         fields = {**PAPER, **fields}
+    fields["upload"] = fields["upload"] or bucket_from_environment()
     config = Config(
         **fields,
         leaks=_leak_names(leaks),
@@ -140,6 +149,9 @@ def _train(config: Config, resume: bool) -> None:
             raise ConfigError(f"nothing to resume: no checkpoint in {config.out / 'checkpoints'}")
         click.echo(f"Resuming after generation {done}")
     trainer.train()
+    if trainer.stopped:
+        click.echo(f"Stopped after generation {trainer.generation}; --resume goes on")
+        sys.exit(TERMINATED)
 
 
 def _set_aside(out: Path) -> None:

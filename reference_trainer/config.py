@@ -107,6 +107,8 @@ class Config:
     upload: str | None = None
     tensorboard: bool = False
     progress: bool = True
+    print_bill: bool = False
+    force: bool = False
 
     # Leaks, off by default
     leaks: tuple[str, ...] = ()
@@ -165,7 +167,7 @@ class Config:
 VOLATILE = (
     "out", "data_dir", "workers", "engine", "generations", "max_env_steps", "upload",
     "tensorboard", "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
-    "checkpoint_every",
+    "checkpoint_every", "print_bill", "force",
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
     "observation": ("row", "features", "window"),
@@ -203,6 +205,7 @@ MINIMUM: dict[str, float] = {
 }
 
 PAPER: dict[str, Any] = {
+    "print_bill": True,
     "days": 3781,
     "stocks": 669,
     "context_days": 504,

@@ -90,7 +90,7 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self.mask = np.ones(data_array.shape[:2], dtype=bool) if mask is None else mask
         self.view = view or MarketView(data_array, normalization_stats)
         self.rules = rules or TradingRules()
-        self._open, self._close = open_column, close_column
+        self.open_column, self.close_column = open_column, close_column
         self.stocks = int(data_array.shape[1])
         self._aim(start_idx, end_idx, trading_end_idx)
         size = self.view.size + self.stocks + 2
@@ -120,9 +120,9 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         wanted = self._target_weights(appetite)
         before = self.equity
         self.day += 1
-        self._move_prices(self.data_array[self.day - 1, :, self._close], self._today(self._open))
+        self._move_prices(self._yesterday(self.close_column), self._today(self.open_column))
         self._fill(wanted)
-        self._move_prices(self._today(self._open), self._today(self._close))
+        self._move_prices(self._today(self.open_column), self._today(self.close_column))
         if self.day == self.end_idx and self.end_idx > self.trading_end_idx:
             self._close_book()
         reward = self._book_keep(before, appetite)
@@ -194,6 +194,9 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def _today(self, column: int) -> np.ndarray:
         return self.data_array[self.day, :, column]
+
+    def _yesterday(self, column: int) -> np.ndarray:
+        return self.data_array[self.day - 1, :, column]
 
     def _target_weights(self, appetite: np.ndarray) -> np.ndarray:
         intensity = (appetite + 1) / 2

@@ -95,3 +95,12 @@ def memory_bill(
         "Adam moments": 2 * networks * (agents + 1),
         "total": MATRICES * networks * (agents + 1),
     }
+
+
+def bill_text(bill: dict[str, int], available: int) -> str:
+    """The memory bill as a block of lines."""
+    lines = ["Memory bill of the population:"]
+    for name, value in bill.items():
+        shown = f"{value:>14,}" if name.startswith("parameters") else f"{value / 1e9:>11.2f} GB"
+        lines.append(f"   {name:<24}{shown}")
+    return "\n".join([*lines, f"   {'available':<24}{available / 1e9:>11.2f} GB"])

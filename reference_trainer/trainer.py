@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
+import psutil
 import torch
 from tqdm import tqdm
 
 from leakguard import LeakGuard, phase
+from reference_trainer.baselines import Performance, baselines, performance, table
 from reference_trainer.checkpoint import CheckpointStore
 from reference_trainer.config import Config
 from reference_trainer.ddpg import DDPGAgent, Losses
-from reference_trainer.environment import TradingEnvironment
-from reference_trainer.errors import CheckpointError
+from reference_trainer.environment import EpisodeSummary, TradingEnvironment
+from reference_trainer.errors import CheckpointError, ConfigError
 from reference_trainer.evolution import EvolutionRules, Fate, evolve
 from reference_trainer.leaks import LeakSet
 from reference_trainer.plots import Plotter
-from reference_trainer.population import Population
+from reference_trainer.population import Population, bill_text, memory_bill
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
 from reference_trainer.rollout import EpisodeStats, play_episode
 from reference_trainer.task import EpisodePlan, make_task
+from reference_trainer.upload import Uploader
 
 T = TypeVar("T")
 EVALUATION, TRAINING, EVOLUTION = range(3)
@@ -44,6 +50,7 @@ class ERLTrainer:
         self.log = log or sys.stdout
         torch.set_num_threads(1)
         self.task = make_task(config)
+        self._check_memory()
         self.population = Population(config, self.task.architecture)
         rows = int(config.buffer_capacity * ROWS_PER_TRANSITION) + 2
         self.buffer = ReplayBuffer(
@@ -53,15 +60,23 @@ class ERLTrainer:
             gamma=config.gamma,
             n_step=config.n_step,
         )
-        self.checkpoints = CheckpointStore(config.out / "checkpoints", config.keep_checkpoints)
+        self.uploader = Uploader(config.upload, self.say) if config.upload else None
+        self.checkpoints = CheckpointStore(
+            config.out / "checkpoints",
+            config.keep_checkpoints,
+            self.uploader.is_leased if self.uploader else lambda path: False,
+        )
         self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
         self.generation = 0
         self.env_steps = 0
         self.transitions = 0
+        self.stopped = False
         self.record: dict[str, Any] = {}
         self.best_is_new = False
         self._seconds: deque[float] = deque(maxlen=HISTORY)
         self.plotter = Plotter()
+        self.baselines: dict[str, Performance] = {}
+        self.compared: dict[str, Performance] = {}
         self.guard = self._guard()
         self.leaks = LeakSet(config.leaks, config.leak_size)
         self.leaks.attach(self)
@@ -74,10 +89,12 @@ class ERLTrainer:
     def train(self) -> None:
         """Run the generations that are left, watched by leakguard."""
         self.warm_up()
-        with self.guard as guard:
+        with self._stopping_on_sigterm(), self.guard as guard:
             guard.snapshot("Trainer initialized", baseline=True)
             for generation in guard.generations(self._generations_left()):
                 self.run_generation(generation)
+        if self.uploader:
+            self.uploader.close()
 
     def run_generation(self, generation: int) -> None:
         """One generation of ERL (Khadka & Tumer 2018, algorithm 1)."""
@@ -156,6 +173,7 @@ class ERLTrainer:
         self.record["validation"] = float(np.mean([stats.reward for stats in played]))
         self.best_is_new = False
         self.say(f"Best agent: validation reward {self.record['validation']:.3f}")
+        self._compare([stats.summary for stats in played if stats.summary])
 
     def end_generation(self) -> None:
         """Close the record of the generation."""
@@ -171,15 +189,22 @@ class ERLTrainer:
     @phase("checkpoint")
     def save_checkpoint(self) -> None:
         """Write a complete checkpoint, or leave the last one as it is."""
-        if self.generation % self.config.checkpoint_every and not self._is_last:
+        due = self.generation % self.config.checkpoint_every == 0
+        if not (due or self._is_last or self.stopped):
             return
         path = self.checkpoints.save(self.generation, self.population, self.buffer, self._state())
+        if self.uploader:
+            self.uploader.enqueue(path)
         self.leaks.during_checkpoint(path)
 
     def plot_progress(self) -> None:
         """Draw the fitness so far, every few generations and at the end."""
         if self.generation % self.config.plot_every == 0 or self._is_last:
-            self.plotter.fitness(self.history, self.config.out / "plots" / "fitness.png")
+            plots = self.config.out / "plots"
+            self.plotter.fitness(self.history, plots / "fitness.png")
+            if self.compared:
+                curves = {name: result.curve for name, result in self.compared.items()}
+                self.plotter.equity(curves, plots / "equity.png")
             self.leaks.after_plot()
 
     def print_status(self) -> None:
@@ -194,6 +219,8 @@ class ERLTrainer:
             f"   Generation time:      {self._seconds[-1]:.1f} s\n"
             f"   Average generation:   {np.mean(self._seconds):.1f} s"
         )
+        if self.uploader:
+            self.say(f"   {self.uploader.status()}")
         self.leaks.end_of_generation()
 
     def resume(self) -> int:
@@ -219,7 +246,7 @@ class ERLTrainer:
 
     @property
     def _is_last(self) -> bool:
-        return self.generation == self.config.generations
+        return self.generation >= self.config.generations
 
     def _play(self, member: int, agent: DDPGAgent, number: int, plan: EpisodePlan) -> EpisodeStats:
         env = self.leaks.environment(self.task)
@@ -321,6 +348,19 @@ class ERLTrainer:
         self.env_steps += sum(stats.steps for stats in played)
         return float(np.mean([stats.reward for stats in played]))
 
+    def _compare(self, summaries: list[EpisodeSummary]) -> None:
+        """The best agent beside the strategies that anybody can follow, on the same windows."""
+        env = self.task.val_env.unwrapped
+        if not isinstance(env, TradingEnvironment):
+            return
+        results = {"best agent": performance(summaries, env.equity_curve)}
+        if not self.baselines:
+            windows = [plan.options or {} for plan in self.task.validation_plans()]
+            self.baselines = baselines(env, windows[::-1], self.config.seed)
+        self.compared = {**results, **self.baselines}
+        self.record["validation_return"] = results["best agent"].total_return
+        self.say(table(self.compared))
+
     def _note_fate(self, fate: Fate) -> None:
         self.record["elites"] = fate.elites
         self.record["mutated"] = len(fate.mutated)
@@ -333,7 +373,7 @@ class ERLTrainer:
     def _generations_left(self) -> Iterator[int]:
         """The numbers of the generations to run, until steps or patience end."""
         limit = self.config.max_env_steps or float("inf")
-        while self.generation < self.config.generations and self.env_steps < limit:
+        while not (self.stopped or self._is_last) and self.env_steps < limit:
             yield self.generation + 1
 
     def _state(self) -> dict[str, Any]:
@@ -358,6 +398,40 @@ class ERLTrainer:
         """Drop the lines of a generation that was cut short."""
         lines = "".join(json.dumps(record) + "\n" for record in self.history)
         (self.config.out / "metrics.jsonl").write_text(lines)
+
+    @contextmanager
+    def _stopping_on_sigterm(self) -> Iterator[None]:
+        """SIGTERM lets the generation finish, which ends with a checkpoint."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGTERM, lambda number, frame: self.stop())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def stop(self) -> None:
+        """End the run after this generation, with a checkpoint."""
+        self.stopped = True
+
+    def _check_memory(self) -> None:
+        """Refuse a run that cannot fit, before anything large is allocated."""
+        architecture = self.task.architecture
+        bill = memory_bill(
+            architecture.actor_sizes,
+            architecture.critic_sizes,
+            self.config.population_size,
+            twin=self.config.algorithm == "td3",
+        )
+        available = psutil.virtual_memory().available
+        if self.config.print_bill:
+            self.say(bill_text(bill, available))
+        if bill["total"] > available and not self.config.force:
+            raise ConfigError(
+                f"the population needs {bill['total'] / 1e9:.1f} GB, {available / 1e9:.1f} GB are "
+                "available: use smaller hidden layers or fewer agents, or --force"
+            )
 
     def warm_up(self) -> None:
         """Touch what a generation touches, and leave nothing changed.
