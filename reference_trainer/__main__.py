@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from reference_trainer.command import OneLineErrors
 from reference_trainer.config import PAPER, Config
-from reference_trainer.errors import ConfigError, TrainerError
+from reference_trainer.errors import ConfigError
 from reference_trainer.leaks import LEAKS
 from reference_trainer.upload import bucket_from_environment
 
@@ -20,6 +21,7 @@ TERMINATED = 128 + 15
 
 
 @click.command(
+    cls=OneLineErrors,
     context_settings={"show_default": True, "max_content_width": 100},
     epilog="\b\nLeaks:\n"
     + "\n".join(f"  {name:<20} {leak.__doc__}" for name, leak in LEAKS.items()),
@@ -58,11 +60,7 @@ TERMINATED = 128 + 15
 @click.option("--progress/--no-progress", default=None, help="Progress bars on stderr.")
 def main(resume: bool, **options: Any) -> None:
     """Train a population of agents by evolutionary reinforcement learning."""
-    try:
-        config = build_config(**options)
-        _train(config, resume)
-    except TrainerError as problem:
-        raise click.UsageError(str(problem)) from None
+    _train(build_config(**options), resume)
 
 
 def build_config(

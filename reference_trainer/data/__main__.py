@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from reference_trainer.command import OneLineGroup
 from reference_trainer.data.panel import Panel
 from reference_trainer.data.parquet import import_parquet
 from reference_trainer.data.synthetic import write_synthetic_market
-from reference_trainer.errors import TrainerError
 
 
-@click.group()
+@click.group(cls=OneLineGroup)
 def main() -> None:
     """Make, import and look at market data."""
 
@@ -38,7 +38,7 @@ def synth(path: Path, days: int, stocks: int, seed: int, signal_strength: float)
 @click.option("--cache", default=Path("data/cache"), type=click.Path(path_type=Path))
 def import_(path: Path, cache: Path) -> None:
     """Turn a long Parquet file into a dense memory-mapped panel (once per content)."""
-    panel = _usable(lambda: import_parquet(path, cache))
+    panel = import_parquet(path, cache)
     click.echo(f"{panel.folder}: {panel.data_array.shape}, {panel.data_array.nbytes / 1e6:.1f} MB")
 
 
@@ -47,19 +47,12 @@ def import_(path: Path, cache: Path) -> None:
 @click.option("--cache", default=Path("data/cache"), type=click.Path(path_type=Path))
 def inspect(path: Path, cache: Path) -> None:
     """Say what a Parquet file or an imported panel holds."""
-    panel = _usable(lambda: Panel.open(path) if path.is_dir() else import_parquet(path, cache))
+    panel = Panel.open(path) if path.is_dir() else import_parquet(path, cache)
     click.echo(f"days      {panel.days} ({panel.dates[0]} to {panel.dates[-1]})")
     click.echo(f"stocks    {panel.stocks} ({panel.symbols[0]} to {panel.symbols[-1]})")
     click.echo(f"features  {', '.join(panel.features)}")
     click.echo(f"size      {panel.data_array.nbytes / 1e6:.1f} MB float32, memory-mapped")
     click.echo(f"observed  {float(panel.mask.mean()):.1%} of all cells")
-
-
-def _usable(load):  # type: ignore[no-untyped-def]
-    try:
-        return load()
-    except TrainerError as problem:
-        raise click.UsageError(str(problem)) from None
 
 
 if __name__ == "__main__":

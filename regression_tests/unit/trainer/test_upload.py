@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from reference_trainer.errors import ConfigError
+from reference_trainer.trainer import ERLTrainer
+from reference_trainer.upload import Uploader, bucket_from_environment
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    folder = tmp_path / "gen_000001"
+    for name in ("a.json", "manifest.json", "buffer/rows_0_5.safetensors", "population/b.bin"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+class Bucket:
+    """A stand-in for a file system: it remembers, waits and fails as it is told to."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures, self.names = failures, []
+        self.open = threading.Event()
+        self.open.set()
+
+    def makedirs(self, path: str, exist_ok: bool) -> None: ...
+
+    def put_file(self, source: str, target: str) -> None:
+        assert self.open.wait(10)
+        if self.failures:
+            self.failures -= 1
+            raise OSError("connection reset")
+        self.names.append(target.removeprefix("/bucket/"))
+
+
+def uploader(bucket: Bucket, said: list[str] | None = None, **options: Any) -> Uploader:
+    made = Uploader(
+        "memory://bucket", (said if said is not None else []).append,
+        sleep=lambda seconds: None, **options,
+    )  # fmt: skip
+    made.fs = bucket
+    return made
+
+
+def test_every_file_arrives_and_the_manifest_comes_last(checkpoint: Path) -> None:
+    bucket = Bucket()
+    sender = uploader(bucket)
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert bucket.names == [
+        "gen_000001/a.json",
+        "buffer/rows_0_5.safetensors",
+        "gen_000001/population/b.bin",
+        "gen_000001/manifest.json",
+    ]
+
+
+def test_a_batch_is_announced_once(checkpoint: Path) -> None:
+    said: list[str] = []
+    sender = uploader(Bucket(), said)
+    sender.enqueue(checkpoint)
+    sender.close()
+    frame = "=" * 60
+    assert said == [
+        f"{frame}\nQueueing checkpoints for background upload...\n{frame}",
+        "⏳ 4 files queued for checkpoints",
+    ]
+
+
+def test_a_segment_is_sent_once(checkpoint: Path) -> None:
+    bucket = Bucket()
+    sender = uploader(bucket)
+    sender.enqueue(checkpoint)
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert bucket.names.count("buffer/rows_0_5.safetensors") == 1
+    assert bucket.names.count("gen_000001/a.json") == 2
+
+
+def test_failures_are_tried_again(checkpoint: Path) -> None:
+    bucket = Bucket(failures=4)
+    sender = uploader(bucket, attempts=5)
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert len(bucket.names) == 4
+    assert not sender.failed
+
+
+def test_a_file_that_never_arrives_is_named_and_the_rest_goes_on(checkpoint: Path) -> None:
+    bucket, said = Bucket(failures=2), []
+    sender = uploader(bucket, said, attempts=2)
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert len(bucket.names) == 3
+    assert "gen_000001/a.json: connection reset" in sender.failed[0]
+    assert "1 files failed" in said[-1]
+
+
+def test_a_full_queue_makes_the_trainer_wait(checkpoint: Path) -> None:
+    bucket = Bucket()
+    bucket.open.clear()
+    sender = uploader(bucket, capacity=1)
+    waiting = threading.Thread(target=sender.enqueue, args=(checkpoint,))
+    waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive()
+    assert sender.pending == 4
+    bucket.open.set()
+    waiting.join(10)
+    assert not waiting.is_alive()
+    sender.close()
+
+
+def test_a_folder_is_leased_until_its_last_file_is_sent(checkpoint: Path) -> None:
+    bucket = Bucket()
+    bucket.open.clear()
+    sender = uploader(bucket)
+    sender.enqueue(checkpoint)
+    assert sender.is_leased(checkpoint)
+    assert "4 pending" in sender.status()
+    bucket.open.set()
+    assert sender.drain(10) == 0
+    assert not sender.is_leased(checkpoint)
+    sender.close()
+
+
+def test_closing_gives_up_after_its_timeout_and_says_so(checkpoint: Path) -> None:
+    bucket, said = Bucket(), []
+    bucket.open.clear()
+    sender = uploader(bucket, said)
+    sender.enqueue(checkpoint)
+    sender.close(timeout=0.05)
+    assert said[-1] == "Upload status: 4 pending, given up after 0 s"
+    bucket.open.set()
+
+
+def test_uploaded_checkpoint_is_the_one_on_disk(
+    trainer: Callable[..., ERLTrainer],
+    run: Callable[[ERLTrainer, int], ERLTrainer],
+    tmp_path: Path,
+) -> None:
+    made = run(trainer(upload=f"file://{tmp_path}/bucket"), 2)
+    assert made.uploader is not None
+    made.uploader.close()
+    latest = made.checkpoints.latest()
+    assert latest is not None
+    for path in (p for p in latest.rglob("*") if p.is_file()):
+        name = str(path.relative_to(latest))
+        place = name if name.startswith("buffer/") else f"{latest.name}/{name}"
+        assert (tmp_path / "bucket" / place).read_bytes() == path.read_bytes()
+
+
+def test_unknown_protocol_is_refused_before_the_run() -> None:
+    with pytest.raises(ConfigError, match="cannot upload to nowhere://x"):
+        Uploader("nowhere://x", print)
+
+
+@pytest.mark.parametrize(
+    ("provider", "bucket", "url"),
+    [("gcs", "b", "gs://b"), ("s3", "b", "s3://b"), (None, "b", "gs://b"), ("gcs", None, None),
+     (None, "file:///x", "file:///x")],
+)  # fmt: skip
+def test_bucket_comes_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, provider: str | None, bucket: str | None, url: str | None
+) -> None:
+    for name, value in (("CLOUD_PROVIDER", provider), ("CLOUD_BUCKET", bucket)):
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    assert bucket_from_environment() == url
+
+
+def test_memory_bucket_of_fsspec_receives_the_files(checkpoint: Path) -> None:
+    sender = Uploader("memory://inbox", lambda text: None)
+    sender.enqueue(checkpoint)
+    sender.close()
+    found = fsspec.filesystem("memory").find("/inbox")
+    assert "/inbox/gen_000001/manifest.json" in found
