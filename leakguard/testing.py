@@ -95,6 +95,6 @@ class RunStory:
                 metrics=state.metrics,
                 gauges=state.gauges,
                 watched=watched,
-                census=Census(types) if types else None,
+                census=Census(types, bytes=sum(state.bytes.values())) if types else None,
             )
         )

@@ -28,8 +28,8 @@ class GrowingContainer:
 
     @property
     def is_filling(self) -> bool:
-        """True for a bounded container that is not past its bound."""
-        return self.holder.capacity is not None
+        """True for a bounded container; one whose entries keep autograd graphs is not excused."""
+        return self.holder.capacity is not None and not self.holder.graph_nodes
 
     @property
     def rate(self) -> float:

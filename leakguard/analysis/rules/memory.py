@@ -1,4 +1,4 @@
-"""Memory that grows and that no counted object explains."""
+"""Memory that grows and that no finding explains."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.limits import MATERIAL_BYTES
-from leakguard.model import Cleared, Finding
+from leakguard.model import Cleared, Finding, Snapshot
+from leakguard.model.finding import Kind
 from leakguard.model.units import format_bytes, format_change
 
-_EXPLAINED = 0.5  # of the growth in bytes, by findings that came before
+_MOST = 0.5  # of the growth in bytes, for something to be its explanation
+_NOTABLE = 65_536  # bytes a generation; less moves in any process
+
+_NO_SECOND = "; no second measurement confirms it"
 
 
 def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
@@ -20,18 +24,37 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
         return []
     if not judged.grows:
         return _cleared(judged)
-    if _explained(judged, found):
+    if judged.verdict.rate < _NOTABLE or _explained(judged, found):
         return []
-    filling = [c.metric for c in found if isinstance(c, Cleared) and c.pattern == "filling"]
-    if filling:
-        return [_while_filling(judged, filling)]
-    return [_finding(case, judged)]
+    in_objects = _objects_rate(case) >= _MOST * judged.verdict.rate
+    gauges = _filling_gauges(case, found)
+    if gauges and (in_objects or judged.series.name != "heap_in_use"):
+        return [_while_filling(judged, gauges)]
+    return [_finding(case, judged, in_objects)]
 
 
 def _explained(judged: Judged, found: Sequence[Finding | Cleared]) -> bool:
     findings = [f for f in found if isinstance(f, Finding)]
     explained = sum(f.bytes_per_generation or 0.0 for f in findings)
-    return explained >= _EXPLAINED * judged.verdict.rate
+    return explained >= _MOST * judged.verdict.rate
+
+
+def _objects_rate(case: Case) -> float:
+    """Return the bytes that counted objects of all types gain each generation."""
+
+    def read(snapshot: Snapshot) -> float | None:
+        return None if snapshot.census is None else snapshot.census.bytes
+
+    series = case.timeline.best_series("objects", read, "bytes")
+    if len(series) < 2:
+        return 0.0
+    return (series.values[-1] - series.values[0]) / (series.generations[-1] - series.generations[0])
+
+
+def _filling_gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[str]:
+    names = {name for snapshot in case.run.snapshots for name in snapshot.gauges}
+    cleared = (c for c in found if isinstance(c, Cleared) and c.pattern == "filling")
+    return [c.metric for c in cleared if c.metric in names]
 
 
 def _while_filling(judged: Judged, gauges: list[str]) -> Cleared:
@@ -67,22 +90,21 @@ def _why_not(judged: Judged, rose: float) -> str:
     return f"{name} {words.get(verdict.shape, 'rose and levelled off')}: {change} at the most"
 
 
-def _finding(case: Case, judged: Judged) -> Finding:
-    verdict, series = judged.verdict, judged.series
-    since = judged.started_at
+def _finding(case: Case, judged: Judged, in_objects: bool) -> Finding:
+    verdict, series, since = judged.verdict, judged.series, judged.started_at
     phase = case.contribution(series.name, since).main_phase()
     snapshots = case.timeline.at(phase)
     shown = snapshots[max(snapshots)] if snapshots else None
-    rss = case.metric("rss")
-    confirmed = series.name == "heap_in_use" and rss is not None and rss.verdict.growing != "no"
+    second = _second_witness(case, series.name, in_objects)
+    low, high = verdict.interval
     return Finding(
         fingerprint=fingerprint("memory", series.name, phase),
-        kind="native" if case.counts_objects else "memory",
-        verdict="leak" if confirmed else "suspect",
+        kind=_kind(case, in_objects),
+        verdict="leak" if second else "suspect",
         pattern="growing",
+        type=_largest_type(case) if in_objects else None,
         reason=f"{series.name} grows by {format_change(verdict.rate)} a generation "
-        f"({format_bytes(verdict.interval[0])} to {format_bytes(verdict.interval[1])})"
-        + (", and so does RSS" if confirmed else "; no second measurement confirms it"),
+        f"({format_bytes(low)} to {format_bytes(high)})" + (second or _NO_SECOND),
         phase=phase,
         label=shown.label if shown else None,
         serial=shown.serial if shown else None,
@@ -90,7 +112,39 @@ def _finding(case: Case, judged: Judged) -> Finding:
         bytes_per_generation=verdict.rate,
         interval=verdict.interval,
         confidence=verdict.confidence,
-        fix="record the run with LeakGuard(out=...) to see which objects grow"
-        if not case.counts_objects
-        else "no Python object explains it: look at native code and at handles never closed",
+        fix=_fix(case, in_objects),
     )
+
+
+def _second_witness(case: Case, metric: str, in_objects: bool) -> str | None:
+    if in_objects:
+        return ", and so do the bytes of counted objects"
+    rss = case.metric("rss")
+    if metric == "heap_in_use" and rss is not None and rss.verdict.growing != "no":
+        return ", and so does RSS"
+    return None
+
+
+def _kind(case: Case, in_objects: bool) -> Kind:
+    return "memory" if in_objects or not case.counts_objects else "native"
+
+
+def _largest_type(case: Case) -> str | None:
+    """Return the type whose bytes grew most, in a few objects that become larger."""
+    ends = [s.census for s in case.run.generation_ends() if s.census is not None]
+    if len(ends) < 2:
+        return None
+    grown = {
+        name: (entry.bytes or 0) - (before.bytes or 0)
+        for name, entry in ends[-1].types.items()
+        if (before := ends[0].types.get(name)) is not None
+    }
+    return max(grown, key=lambda name: grown[name]) if grown else None
+
+
+def _fix(case: Case, in_objects: bool) -> str:
+    if not case.counts_objects:
+        return "record the run with LeakGuard(out=...) to see which objects grow"
+    if in_objects:
+        return f"find the {_largest_type(case) or 'object'} that is extended every generation, and bound it"
+    return "no Python object explains it: look at native code and at handles never closed"

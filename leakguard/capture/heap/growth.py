@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from leakguard.capture.heap.path_tree import PathColumns
 
 _MOST = 255
+_ENOUGH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +41,27 @@ class PathMemory:
     _objects: array[int] = field(default_factory=lambda: array("q"))
     _streaks: bytearray = field(default_factory=bytearray)
 
-    def after(self, paths: PathColumns) -> tuple[PathMemory, list[Growth]]:
-        """Compare with a later look; return the memory of it and what grew at every look so far.
+    def after(
+        self, paths: PathColumns, containers: Sequence[int]
+    ) -> tuple[PathMemory, list[Growth]]:
+        """Compare with a later look; return the memory of it and what grew two looks in a row.
+
+        After the first comparison once is enough. Growth may begin at any time of a run, and on
+        some Pythons the path of an attribute changes once, when its object gets a ``__dict__``.
 
         A container that has more entries only because there are more containers at its path does
         not grow itself: whatever holds the containers does.
         """
         now = PathMemory(self.looks + 1)
         grown = []
-        order = sorted(_containers(paths), key=paths.key.__getitem__)
+        order = sorted(containers, key=paths.key.__getitem__)
         for path in order:
             change = self._change(path, paths)
             now._keys.append(paths.key[path])
             now._entries.append(paths.entries[path])
             now._objects.append(paths.objects[path])
             now._streaks.append(min(change.streak, _MOST))
-            if change.streak and change.streak >= self.looks:
+            if change.streak and change.streak >= min(self.looks, _ENOUGH):
                 grown.append(change)
         return now, grown
 
@@ -67,7 +73,3 @@ class PathMemory:
         before, holders = self._entries[at], self._objects[at]
         grew = entries > before and entries * holders > before * objects
         return Growth(path, entries, before, self._streaks[at] + 1 if grew else 0)
-
-
-def _containers(paths: PathColumns) -> Iterator[int]:
-    return (path for path, entries in enumerate(paths.entries) if entries)

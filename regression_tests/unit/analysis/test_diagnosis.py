@@ -149,13 +149,40 @@ def test_gauge_below_its_capacity_clears_the_memory_it_takes():
         story.generation(
             evaluate=State(
                 {"rss": size, "heap_in_use": size},
-                {"list": 10},
+                {"numpy.ndarray": 10},
+                {"numpy.ndarray": int(size)},
                 gauges={"replay_buffer": Gauge(2_000 * n, 50_000)},
             )
         )
     report = diagnose(story.run())
     assert report.findings == ()
     assert {c.metric for c in report.cleared} == {"replay_buffer", "heap_in_use"}
+
+
+def test_native_growth_is_not_excused_by_a_buffer_that_fills():
+    story = RunStory()
+    for n in range(1, 9):
+        size = (1 + 0.2 * n) * GB
+        story.generation(
+            evaluate=State(
+                {"rss": size, "heap_in_use": size},
+                {"numpy.ndarray": 10},
+                {"numpy.ndarray": 10_000},
+                gauges={"replay_buffer": Gauge(2_000 * n, 50_000)},
+            )
+        )
+    (finding,) = diagnose(story.run()).findings
+    assert (finding.kind, finding.verdict) == ("native", "leak")
+
+
+def test_array_that_is_extended_in_place_is_named_by_its_bytes():
+    story = RunStory()
+    for n in range(1, 9):
+        size = (1 + 0.2 * n) * GB
+        counts, sizes = {"numpy.ndarray": 10, "list": 5}, {"numpy.ndarray": int(size), "list": 99}
+        story.generation(evaluate=State({"rss": size, "heap_in_use": size}, counts, sizes))
+    (finding,) = diagnose(story.run()).findings
+    assert (finding.type, finding.verdict) == ("numpy.ndarray", "leak")
 
 
 def test_gauge_without_a_capacity_that_grows_is_a_queue_to_suspect():
