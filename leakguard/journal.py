@@ -70,18 +70,18 @@ class Journal:
             print(f"leakguard: the run is no longer written: {error}", file=sys.stderr)
 
     def _log(self, snapshot: Snapshot, sink: Callable[[str], object]) -> None:
-        from leakguard.render import log_block
+        from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
-        sink(log_block.snapshot_block(snapshot))
+        sink(snapshot_block(snapshot))
         if snapshot.moment != "generation":
             return
         from leakguard.analysis import growth, trend
 
         recent = Run(self._info, tuple(jsonl.decode_snapshots(self._history.recent(64))))
-        sink(log_block.trend_block(trend(recent, generations=_TREND_GENERATIONS)))
+        sink(trend_block(trend(recent, generations=_TREND_GENERATIONS)))
         change = growth(recent)
         if change is not None:
-            sink(log_block.growth_block(change))
+            sink(growth_block(change))
 
 
 def _report_text(run: Run) -> str:

@@ -146,5 +146,6 @@ def _fix(case: Case, in_objects: bool) -> str:
     if not case.counts_objects:
         return "record the run with LeakGuard(out=...) to see which objects grow"
     if in_objects:
-        return f"find the {_largest_type(case) or 'object'} that is extended every generation, and bound it"
+        extended = _largest_type(case) or "object"
+        return f"find the {extended} that is extended every generation, and bound it"
     return "no Python object explains it: look at native code and at handles never closed"
