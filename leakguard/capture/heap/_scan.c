@@ -53,6 +53,38 @@ mix(uint64_t x)
     return x;
 }
 
+/* Neighbours in memory stay neighbours in the table of nodes: objects that were made together are
+   looked up together, and the cache is what a walk waits for. Where they crowd, a search hops to
+   another place after a few steps. */
+static inline uint64_t
+place(const void *item)
+{
+    return (uint64_t)(uintptr_t)item >> 4;
+}
+
+#define STEPS 16
+
+static inline Py_ssize_t
+after(Py_ssize_t at, const void *item, unsigned *step, Py_ssize_t mask)
+{
+    if (++*step % STEPS) {
+        return (at + 1) & mask;
+    }
+    return (Py_ssize_t)mix((uint64_t)(uintptr_t)item + *step) & mask;
+}
+
+/* A slot of the table of nodes: most of a search is decided without looking at the object. */
+typedef struct {
+    uint32_t tag;
+    int32_t node;
+} Slot;
+
+static inline uint32_t
+tag_of(const void *item)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
+}
+
 /* ---- classes ----------------------------------------------------------------------------- */
 
 typedef struct {
@@ -79,7 +111,7 @@ typedef struct {
 
     PyObject **objects;
     Py_ssize_t count, cap_objects;
-    int32_t *table;
+    Slot *table;
     Py_ssize_t mask;
 
     /* per node */
@@ -243,26 +275,33 @@ size_of(const Class *cls, PyObject *item, Py_ssize_t referents, int only_dict)
 
 /* ---- nodes ------------------------------------------------------------------------------- */
 
+static void
+put(Scan *scan, PyObject *item, int32_t node)
+{
+    Py_ssize_t at = (Py_ssize_t)place(item) & scan->mask;
+    unsigned step = 0;
+    while (scan->table[at].node >= 0) {
+        at = after(at, item, &step, scan->mask);
+    }
+    scan->table[at] = (Slot){tag_of(item), node};
+}
+
 static int
 grow_table(Scan *scan)
 {
     Py_ssize_t size = scan->mask ? (scan->mask + 1) * 2 : 1 << 16;
-    int32_t *table = PyMem_RawMalloc((size_t)size * sizeof(int32_t));
+    Slot *table = PyMem_RawMalloc((size_t)size * sizeof(Slot));
     if (table == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    memset(table, 0xff, (size_t)size * sizeof(int32_t));
-    for (Py_ssize_t i = 0; i < scan->count; i++) {
-        Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)scan->objects[i]) & (size - 1);
-        while (table[at] >= 0) {
-            at = (at + 1) & (size - 1);
-        }
-        table[at] = (int32_t)i;
-    }
+    memset(table, 0xff, (size_t)size * sizeof(Slot));
     PyMem_RawFree(scan->table);
     scan->table = table;
     scan->mask = size - 1;
+    for (Py_ssize_t i = 0; i < scan->count; i++) {
+        put(scan, scan->objects[i], (int32_t)i);
+    }
     return 0;
 }
 
@@ -272,21 +311,39 @@ find(const Scan *scan, PyObject *item)
     if (scan->mask == 0) {
         return NO_NODE;
     }
-    Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)item) & scan->mask;
-    while (scan->table[at] >= 0) {
-        if (scan->objects[scan->table[at]] == item) {
-            return scan->table[at];
+    uint32_t tag = tag_of(item);
+    unsigned step = 0;
+    Py_ssize_t at = (Py_ssize_t)place(item) & scan->mask;
+    while (scan->table[at].node >= 0) {
+        if (scan->table[at].tag == tag && scan->objects[scan->table[at].node] == item) {
+            return scan->table[at].node;
         }
-        at = (at + 1) & scan->mask;
+        at = after(at, item, &step, scan->mask);
     }
     return NO_NODE;
+}
+
+#if defined(__GNUC__) || defined(__clang__)
+#define FETCH(address) __builtin_prefetch(address)
+#else
+#define FETCH(address) ((void)(address))
+#endif
+#define AHEAD 8
+
+/* Begin to load the slot of an object that is looked up soon. */
+static inline void
+expect(const Scan *scan, PyObject *const *items, Py_ssize_t at, Py_ssize_t count)
+{
+    if (at + AHEAD < count && scan->mask) {
+        FETCH(&scan->table[(Py_ssize_t)place(items[at + AHEAD]) & scan->mask]);
+    }
 }
 
 /* Add an object that is not known yet; its slot in the table is searched anew. */
 static int32_t
 add_object(Scan *scan, PyObject *item)
 {
-    if (scan->count * 5 >= scan->mask * 3 && grow_table(scan) < 0) {
+    if (scan->count * 2 >= scan->mask && grow_table(scan) < 0) {
         return -2;
     }
     if (scan->count >= INT32_MAX - 1) {
@@ -297,11 +354,7 @@ add_object(Scan *scan, PyObject *item)
                 sizeof(PyObject *))) {
         return -2;
     }
-    Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)item) & scan->mask;
-    while (scan->table[at] >= 0) {
-        at = (at + 1) & scan->mask;
-    }
-    scan->table[at] = (int32_t)scan->count;
+    put(scan, item, (int32_t)scan->count);
     scan->objects[scan->count] = Py_NewRef(item);
     return (int32_t)scan->count++;
 }
@@ -759,6 +812,7 @@ link_attributes(Link *link, const Class *cls)
     }
     for (Py_ssize_t i = 0; i < scan->n_found; i++) {
         PyObject *item = scan->found[i];
+        expect(scan, scan->found, i, scan->n_found);
         if (item == namespace) {
             namespace = NULL;
             if (link_to(link, item, P_NAMESPACE, 0) < 0) {
@@ -779,6 +833,7 @@ link_found(Link *link, PyObject *cls, int as_elements)
     Scan *scan = link->scan;
     for (Py_ssize_t i = 0; i < scan->n_found; i++) {
         PyObject *item = scan->found[i];
+        expect(scan, scan->found, i, scan->n_found);
         if (as_elements && item == cls) {
             continue;
         }
@@ -800,6 +855,7 @@ link_contents(Link *link, PyObject *item, const Class *cls)
         return PyDict_CheckExact(item) ? 0 : link_found(link, NULL, 0);
     case LIST:
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(item); i++) {
+            expect(link->scan, ((PyListObject *)item)->ob_item, i, PyList_GET_SIZE(item));
             if (link_element(PyList_GET_ITEM(item, i), link) < 0) {
                 return -1;
             }
@@ -872,6 +928,9 @@ static int
 expand_all(Scan *scan)
 {
     while (scan->next < scan->count) {
+        if (scan->next + AHEAD < scan->count) {
+            FETCH(scan->objects[scan->next + AHEAD]);
+        }
         if (expand(scan, (int32_t)scan->next++) < 0) {
             return -1;
         }
@@ -1317,14 +1376,16 @@ done:
 
 PyDoc_STRVAR(columns_doc,
 "columns()\n--\n\n"
-"Return the tree of paths as bytes of int64: key, kind, parent, sample, objects, entries, bytes.");
+"Return the tree of paths as bytes of int64, in the order of ``PathColumns``.");
+
+enum { KEY_OF, KIND, ABOVE, SAMPLE, OBJECTS, ENTRIES, BYTES, BELOW, COLUMNS };
 
 static PyObject *
 scan_columns(Scan *scan, PyObject *unused)
 {
-    PyObject *columns = PyTuple_New(7);
-    int64_t *out[7];
-    for (int c = 0; columns != NULL && c < 7; c++) {
+    PyObject *columns = PyTuple_New(COLUMNS);
+    int64_t *out[COLUMNS];
+    for (int c = 0; columns != NULL && c < COLUMNS; c++) {
         PyObject *column = PyBytes_FromStringAndSize(NULL, scan->n_paths * 8);
         if (column == NULL) {
             Py_CLEAR(columns);
@@ -1338,19 +1399,52 @@ scan_columns(Scan *scan, PyObject *unused)
     }
     for (Py_ssize_t i = 0; i < scan->n_paths; i++) {
         const Path *path = &scan->paths[i];
-        out[0][i] = (int64_t)path->key;
-        out[1][i] = path->kind;
-        out[2][i] = path->parent;
-        out[3][i] = path->sample;
-        out[4][i] = 0;
-        out[5][i] = path->entries;
-        out[6][i] = 0;
+        out[KEY_OF][i] = (int64_t)path->key;
+        out[KIND][i] = path->kind;
+        out[ABOVE][i] = path->parent;
+        out[SAMPLE][i] = path->sample;
+        out[ENTRIES][i] = path->entries;
+        out[OBJECTS][i] = out[BYTES][i] = 0;
     }
     for (Py_ssize_t i = 0; i < scan->count; i++) {
-        out[4][scan->path_of[i]]++;
-        out[6][scan->path_of[i]] += scan->sizes[i];
+        out[OBJECTS][scan->path_of[i]]++;
+        out[BYTES][scan->path_of[i]] += scan->sizes[i];
+    }
+    memcpy(out[BELOW], out[BYTES], (size_t)scan->n_paths * sizeof(int64_t));
+    for (Py_ssize_t i = scan->n_paths - 1; i >= 0; i--) {
+        if (scan->paths[i].parent >= 0) {
+            out[BELOW][scan->paths[i].parent] += out[BELOW][i];
+        }
     }
     return columns;
+}
+
+PyDoc_STRVAR(containers_doc,
+"containers()\n--\n\n"
+"Return the paths whose objects hold elements: what may grow.");
+
+static PyObject *
+scan_containers(Scan *scan, PyObject *unused)
+{
+    int64_t *objects = PyMem_RawCalloc((size_t)scan->n_paths + 1, sizeof(int64_t));
+    PyObject *found = objects == NULL ? PyErr_NoMemory() : PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < scan->count; i++) {
+        objects[scan->path_of[i]]++;
+    }
+    for (Py_ssize_t i = 0; found != NULL && i < scan->n_paths; i++) {
+        const Path *path = &scan->paths[i];
+        int kind = path->sample >= 0 ? scan->kinds[path->sample] : PLAIN;
+        int is_record = kind == TUPLE || path->kind == P_NAMESPACE;
+        if (path->entries > 0 && (!is_record || path->entries > MAX_RECORD * objects[i])) {
+            PyObject *number = PyLong_FromSsize_t(i);
+            if (number == NULL || PyList_Append(found, number) < 0) {
+                Py_CLEAR(found);
+            }
+            Py_XDECREF(number);
+        }
+    }
+    PyMem_RawFree(objects);
+    return found;
 }
 
 /* ---- retained bytes: see retention.py for the method ------------------------------------- */
@@ -1645,7 +1739,8 @@ scan_close(Scan *scan, PyObject *unused)
     void *blocks[] = {scan->table,  scan->class_table, scan->parents, scan->path_of, scan->degrees,
                       scan->sizes,  scan->starts,      scan->kinds,   scan->edges,   scan->deferred,
                       scan->paths,  scan->path_table,  scan->found};
-    scan->table = scan->class_table = scan->parents = scan->path_of = NULL;
+    scan->table = NULL;
+    scan->class_table = scan->parents = scan->path_of = NULL;
     scan->edges = scan->deferred = NULL;
     scan->degrees = NULL;
     scan->sizes = scan->starts = NULL;
@@ -1729,6 +1824,7 @@ static PyMethodDef scan_methods[] = {
     {"heavy", (PyCFunction)scan_heavy, METH_O, heavy_doc},
     {"entries", (PyCFunction)scan_entries, METH_O, entries_doc},
     {"columns", (PyCFunction)scan_columns, METH_NOARGS, columns_doc},
+    {"containers", (PyCFunction)scan_containers, METH_NOARGS, containers_doc},
     {"retained", (PyCFunction)scan_retained, METH_O, retained_doc},
     {"close", (PyCFunction)scan_close, METH_NOARGS, close_doc},
     {NULL, NULL, 0, NULL},

@@ -185,6 +185,21 @@ class Graph:
         """Return the tree of paths as columns."""
         return self._paths.columns(self._path_of, self._sizes)
 
+    def containers(self) -> list[int]:
+        """Return the paths whose objects hold elements: what may grow.
+
+        Tuples and namespaces are records, unless they are longer than one.
+        """
+        paths = self.path_columns()
+        return [
+            path
+            for path, entries in enumerate(paths.entries)
+            if entries > (MAX_RECORD * paths.objects[path] if self._is_record(path) else 0)
+        ]
+
+    def _is_record(self, path: int) -> bool:
+        return self._paths.is_namespace(path) or self._kinds[self._paths.sample(path)] == TUPLE
+
     def retained(self, groups: Sequence[tuple[Sequence[int], bool]]) -> list[Retained]:
         """Return what each group of nodes retains.
 

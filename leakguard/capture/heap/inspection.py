@@ -99,12 +99,13 @@ class _Look:
         self._graph = graph
         self._limit = limit
         self._paths = graph.path_columns()
+        self._containers = graph.containers()
 
     def holders(
         self, memory: PathMemory
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
-        after, grown = memory.after(self._paths)
+        after, grown = memory.after(self._paths, self._containers)
         chosen = self._chosen(grown)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
@@ -134,7 +135,7 @@ class _Look:
         graph = self._graph
         heavy = graph.heavy(threshold)
         owners = [graph.chain_to(node)[-2] for node in heavy if graph.kind_of(node) == MEMORY]
-        instances = [n for n in heavy if is_program_instance(graph.object_at(n))]
+        instances = [n for n in heavy if _is_program(graph.object_at(n))]
         chosen = list(dict.fromkeys([*instances[-self._limit :], *owners[: self._limit]]))
         measured = graph.retained([([node], True) for node in chosen])
         found = [
@@ -145,26 +146,19 @@ class _Look:
         return tuple(sorted(found, key=lambda entry: -(entry.retained_bytes or 0)))
 
     def _chosen(self, grown: Sequence[Growth]) -> list[tuple[int, Growth | None]]:
-        below = self._bytes_below()
+        below = self._paths.below
         ranked = sorted(grown, key=lambda growth: -below[growth.path])[: self._limit]
         chosen: dict[int, Growth | None] = {growth.path: growth for growth in ranked}
-        paths = self._paths
         big = [
             path
-            for path, entries in enumerate(paths.entries)
-            if entries and paths.kind[path] != NAMESPACE and below[path] >= _WORTH_NAMING
+            for path in self._containers
+            if below[path] >= _WORTH_NAMING
+            and self._paths.kind[path] != NAMESPACE
+            and not self._is_adrift(self._paths.sample[path])
         ]
         for path in sorted(big, key=lambda path: -below[path])[: self._limit]:
             chosen.setdefault(path, None)
         return list(chosen.items())
-
-    def _bytes_below(self) -> list[int]:
-        """Return, for each path, the bytes of it and of the paths that it is the way to."""
-        below = list(self._paths.bytes)
-        for path in range(len(below) - 1, -1, -1):
-            if self._paths.parent[path] != NO_NODE:
-                below[self._paths.parent[path]] += below[path]
-        return below
 
     def _holder(
         self, path: int, nodes: Sequence[int], retained: Retained, growth: Growth | None
@@ -199,14 +193,15 @@ class _Look:
 
     def _held(self, node: int, retained: Retained) -> Held:
         graph = self._graph
-        chain = graph.chain_to(node)
-        adrift = graph.root_name(chain[0]) == ADRIFT
         return Held(
             type=qualified_name(type(graph.object_at(node))),
-            held_by=None if adrift else stable_name(graph, node),
+            held_by=None if self._is_adrift(node) else stable_name(graph, node),
             trace=_suspect_last(trace_to(graph, node)),
             retained_bytes=retained.bytes,
         )
+
+    def _is_adrift(self, node: int) -> bool:
+        return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
 
     def _large(self, node: int, retained: Retained, frameworks: Frameworks) -> LargeObject:
         item = self._graph.object_at(node)
@@ -220,6 +215,10 @@ class _Look:
             held_by=stable_name(self._graph, node),
             retained_bytes=retained.bytes,
         )
+
+
+def _is_program(item: Any) -> bool:
+    return is_program_instance(item) and not is_ours(type(item))
 
 
 def fingerprint(path: str, element: str) -> str:

@@ -22,7 +22,8 @@ class PathColumns(NamedTuple):
 
     ``key`` is the same for the same path in every look of one process, ``kind`` the kind of edge
     that leads to it. ``sample`` is a node at the path, ``objects`` how many there are, ``entries``
-    how many elements its containers have, and ``bytes`` the size of the objects themselves.
+    how many elements its containers have, ``bytes`` the size of the objects themselves, and
+    ``below`` that with everything that the path is the first way to.
     """
 
     key: Sequence[int]
@@ -32,6 +33,7 @@ class PathColumns(NamedTuple):
     objects: Sequence[int]
     entries: Sequence[int]
     bytes: Sequence[int]
+    below: Sequence[int]
 
 
 class PathTree:
@@ -65,6 +67,10 @@ class PathTree:
         if self._samples[path] == NO_NODE:
             self._samples[path] = node
 
+    def sample(self, path: int) -> int:
+        """Return the first node that was found at a path."""
+        return self._samples[path]
+
     def is_namespace(self, path: int) -> bool:
         """Tell whether the path is that of a namespace: module, class or instance dict."""
         return self._labels[path][0] == NAMESPACE
@@ -76,8 +82,19 @@ class PathTree:
         for path, size in zip(path_of, sizes, strict=True):
             objects[path] += 1
             totals[path] += size
+        below = array("q", totals)
+        for path in range(len(below) - 1, -1, -1):
+            if self._parents[path] != NO_NODE:
+                below[self._parents[path]] += below[path]
         return PathColumns(
-            self._keys, self._kinds, self._parents, self._samples, objects, self.entries, totals
+            self._keys,
+            self._kinds,
+            self._parents,
+            self._samples,
+            objects,
+            self.entries,
+            totals,
+            below,
         )
 
     def _same_again(self, path: int, label: Label, cls: type, objects: Sequence[Any]) -> int:
