@@ -11,7 +11,7 @@ from leakguard.store.textlog.prefix import Prefix
 
 Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
 
-_FRAME_WIDTH = 20
+_FRAME = "=" * 20
 _HEADING = re.compile(
     r"(?P<lead>.*?)MEMORY (?:(?P<snapshot>SNAPSHOT):\s*(?P<label>.*)"
     r"|(?P<table>TREND|GROWTH)(?: [A-Z][A-Z ]*)?)"
@@ -26,9 +26,7 @@ _TRAILING_PICTOGRAPH = re.compile(rf"{PICTOGRAPH}$")
 _PICTOGRAPH = re.compile(PICTOGRAPH)
 _LEAK = re.compile(r"LEAK (?:DETECTED|SUSPECTED):?\s*$")
 # Everything a block is made of; other lines between its own are noise.
-_CONTENT = re.compile(
-    r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s.*|   \s*\S.*"
-)
+_CONTENT = re.compile(r"   |.*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
 _STARTS: dict[Kind, re.Pattern[str]] = {
     "SNAPSHOT": re.compile(
         rf"{PICTOGRAPH}(?:Process Memory|GPU Memory|Object Counts):|\s*(?:RSS|VMS) \("
@@ -61,7 +59,8 @@ class Block:
 
     def add(self, payload: str, whole: bool) -> None:
         """Keep a line that can belong to a block."""
-        self.started = self.started or _STARTS[self.kind].match(payload) is not None
+        if not self.started:
+            self.started = _STARTS[self.kind].match(payload) is not None
         if _CONTENT.match(payload) and len(self.lines) < _MOST_LINES[self.kind]:
             self.lines.append((payload, whole))
             self.noise = 0
@@ -91,14 +90,12 @@ class Blocks:
 
     def feed(self, line: str, whole: bool) -> None:
         """Take one line without its line end."""
-        if not line:
-            return
         self._quote -= 1
         if "MEMORY " in line and (match := _HEADING.fullmatch(line)) is not None:
             self._heading(match)
-        elif line.endswith("=" * _FRAME_WIDTH):
+        elif line.endswith(_FRAME):
             self._frame(line.rstrip("="))
-        elif self._open:
+        elif self._open and line:
             self._body(line, whole)
         elif _LEAK.search(line):
             self._quote = _QUOTE_LINES
@@ -153,6 +150,8 @@ class Blocks:
 
     def _owner(self, line: str) -> tuple[Block | None, int]:
         """The open block whose prefix fits the line best, and where the payload begins."""
+        if len(self._open) == 1 and not self._open[0].prefix.text:
+            return self._open[0], 0
         best, start = None, -1
         for block in self._open:
             end = block.prefix.end(line)

@@ -17,9 +17,9 @@ _JSON_TEXT = ("log", "message", "msg", "event", "text")
 _JSON_RANK = ("rank", "local_rank")
 
 
-def texts(raw: bytes) -> list[str]:
+def texts(raw: bytes | bytearray) -> list[str]:
     """Return the line as text; a JSON record of a container runtime may hold several."""
-    if raw.lstrip()[:1] == b"{":
+    if raw.startswith(b"{"):
         found = _from_json(raw)
         if found is not None:
             return [_tidy(line) for line in re.split("[\r\n]", found)]
@@ -37,7 +37,7 @@ def _tidy(text: str) -> str:
     return _PLACE_AT_END.sub("", text) if ".py:" in text else text
 
 
-def _from_json(raw: bytes) -> str | None:
+def _from_json(raw: bytes | bytearray) -> str | None:
     try:
         record = json.loads(raw)
     except (ValueError, RecursionError):

@@ -31,6 +31,9 @@ def parse_bytes(text: str, whole: bool = True) -> int | None:
 
 def parse_count(text: str) -> int | None:
     """Return the whole number that ``"15,678"`` stands for."""
+    text = text.strip()
+    if text.isascii() and text.isdecimal() and len(text) < 19:
+        return int(text)
     value = parse_number(text)
     return int(value) if value is not None and "." not in text else None
 

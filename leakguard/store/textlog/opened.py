@@ -67,25 +67,31 @@ class _Unpacked:
         self._file = file
         self._got_some = False
 
-    def read(self, size: int, /) -> bytes:
+    def readinto(self, buffer: memoryview, /) -> int:
         try:
-            data = self._file.read(size)
+            count = self._file.readinto(buffer) or 0
         except (EOFError, OSError, zlib.error):
             if not self._got_some:
                 raise
-            return b""
+            return 0
         self._got_some = True
-        return data
+        return count
 
 
 class _Transcoded:
     def __init__(self, file: Readable, encoding: str) -> None:
         self._file = file
         self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        self._rest = b""
 
-    def read(self, size: int, /) -> bytes:
-        while True:
-            data = self._file.read(size)
-            text = self._decoder.decode(data, final=not data)
-            if text or not data:
-                return text.encode("utf-8", "replace")
+    def readinto(self, buffer: memoryview, /) -> int:
+        wide = bytearray(len(buffer) // 2)
+        while not self._rest:
+            count = self._file.readinto(memoryview(wide)) or 0
+            text = self._decoder.decode(bytes(wide[:count]), final=not count)
+            self._rest = text.encode("utf-8", "replace")
+            if not count:
+                break
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)

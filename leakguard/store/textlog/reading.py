@@ -9,6 +9,7 @@ from pathlib import Path
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.textlog import one_line
+from leakguard.store.textlog.anchor import Anchor
 from leakguard.store.textlog.block import Block, Blocks
 from leakguard.store.textlog.line import texts
 from leakguard.store.textlog.one_line import OneLiners
@@ -19,7 +20,7 @@ from leakguard.store.textlog.source import Source
 
 _ANCHOR = b"MEMORY"
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
-_LEAD = re.compile(rb"={20}|LEAK (?:DETECTED|SUSPECTED)")
+_LEADS = (b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED")
 _BEGINS = re.compile(rb"={20}|MEMORY|LEAK ")
 
 
@@ -39,7 +40,7 @@ class Reading:
         self._said = OneLiners()
         with open_log(path) as file:
             anchors = (_ANCHOR, *one_line.ANCHORS) if single_lines else (_ANCHOR,)
-            source = Source(file, anchors, _LEAD)
+            source = Source(file, [Anchor(text) for text in anchors], _LEADS)
             for raw, whole in source.lines(lambda: self._blocks.busy):
                 self._feed(raw, whole)
             self._size = source.size
@@ -65,7 +66,7 @@ class Reading:
             raise UnreadableRun(self._nothing())
         return runs
 
-    def _feed(self, raw: bytes, whole: bool) -> None:
+    def _feed(self, raw: bytearray, whole: bool) -> None:
         says = self._single_lines and one_line.HINT.search(raw) is not None
         if not (self._blocks.busy or says or _BEGINS.search(raw)):
             return

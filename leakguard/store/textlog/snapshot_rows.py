@@ -67,6 +67,8 @@ class _Reader:
 
     def take(self, payload: str, whole: bool) -> None:
         indent = payload[:1].isspace()
+        if indent and whole and self._section == "object counts" and self._take_object(payload):
+            return
         row = _ROW.fullmatch(payload)
         if row is None or not (indent or not self._indented or self._is_headed(payload)):
             self._take_title(payload, whole)
@@ -116,7 +118,7 @@ class _Reader:
         if self._indented and not payload[:1].isspace():
             return
         section = self._section
-        if section == "object counts" and row is not None and self._take_object(payload):
+        if section == "object counts" and self._take_object(payload):
             return
         if section == "large objects" and self._take_large(payload):
             return
@@ -131,14 +133,15 @@ class _Reader:
 
     def _take_object(self, payload: str) -> bool:
         row, _, remark = payload.partition("<-")
-        match = _ROW.fullmatch(row)
-        count = None if match is None else parse_count(match[3])
-        if match is None or count is None:
+        name, _, number = row.rpartition(":")
+        count = parse_count(number) if number[:1].isspace() else None
+        name = name.strip()
+        if count is None:
             return False
-        if match[2] in CENSUS_TYPES:
-            self.draft.types.setdefault(CENSUS_TYPES[match[2]], count)
-        elif _CLASS.fullmatch(match[2]):
-            self.draft.watched.setdefault(match[2], Watched(count, _expected(remark)))
+        if name in CENSUS_TYPES:
+            self.draft.types.setdefault(CENSUS_TYPES[name], count)
+        elif _CLASS.fullmatch(name):
+            self.draft.watched.setdefault(name, Watched(count, _expected(remark)))
         else:
             return False
         return True
@@ -188,7 +191,7 @@ def _signed(text: str) -> float | int | None:
 
 
 def _expected(remark: str) -> tuple[int, int] | None:
-    match = _EXPECTED.search(remark.lower())
+    match = _EXPECTED.search(remark.lower()) if remark else None
     if match is None:
         return None
     low = int(match[1][:18])

@@ -163,6 +163,12 @@ def test_units_and_separators(read):
     assert values == [4_230_000_000, 8_520_000_000, round(14.286 * 2**30), 22_670_000_000]
 
 
+def test_lines_that_lost_their_indentation(read):
+    whole = snapshot_block(FULL)
+    log = "\n".join(line.strip() for line in whole.splitlines())
+    assert read(log + "\n").snapshots == read(whole + "\n").snapshots
+
+
 def test_unknown_sections_and_rows_are_kept(read):
     added = "🧠 Arenas:\n   In use:       7.10 GB\n   Arenas:  many\n" + "=" * 70
     log = snapshot_block(moment(1, 8_520_000_000, 2)).removesuffix("=" * 70) + added
