@@ -10,11 +10,13 @@ import sys
 
 import click
 
+from leakguard.cli.check import check
+from leakguard.cli.diff import diff
 from leakguard.cli.output import close_quietly, complain
 from leakguard.cli.report import report
 from leakguard.errors import LeakguardError
 
-COMMANDS: tuple[click.Command, ...] = (report,)
+COMMANDS: tuple[click.Command, ...] = (report, check, diff)
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 

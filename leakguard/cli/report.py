@@ -67,6 +67,17 @@ def read_reports(paths: tuple[Path, ...]) -> tuple[list[Report], int]:
     return reports, unusable
 
 
+def read_report(path: Path) -> Report:
+    """Return the report of the last run in a file or folder.
+
+    Raises:
+        UnreadableRun: there is none.
+    """
+    from leakguard.analysis import diagnose
+
+    return diagnose(read_runs(path)[-1])
+
+
 def read_runs(path: Path) -> list[Run]:
     """Return the runs in a file or folder; a run without a name is called after its path."""
     from leakguard.store import load_runs

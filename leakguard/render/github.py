@@ -28,16 +28,19 @@ def _annotations(report: Report, fail_on: str) -> Iterator[str]:
         yield _finding(finding, fail_on)
     if not report.findings:
         heading = f"leakguard: {outline.title(report)}"
-        yield _command("notice", {"title": heading}, outline.verdict_line(report))
+        yield annotation("notice", {"title": heading}, outline.verdict_line(report))
 
 
 def _finding(finding: Finding, fail_on: str) -> str:
     failed = SEVERITY[finding.verdict] >= SEVERITY["suspect" if fail_on == "suspect" else "leak"]
-    properties = {"title": f"{facts.heading(finding)}: {facts.title(finding)}"}
+    properties = {**place(finding), "title": f"{facts.heading(finding)}: {facts.title(finding)}"}
+    return annotation("error" if failed else "warning", properties, _message(finding))
+
+
+def place(finding: Finding) -> dict[str, str]:
+    """Return the file and line an annotation belongs to, nothing when they are unknown."""
     site = _SITE.fullmatch(clean(finding.created_at or ""))
-    if site is not None:
-        properties = {"file": site["file"], "line": site["line"], **properties}
-    return _command("error" if failed else "warning", properties, _message(finding))
+    return {} if site is None else {"file": site["file"], "line": site["line"]}
 
 
 def _message(finding: Finding) -> str:
@@ -48,7 +51,8 @@ def _message(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _command(level: str, properties: dict[str, str], message: str) -> str:
+def annotation(level: str, properties: dict[str, str], message: str) -> str:
+    """Return one workflow command; nothing in its values can end it or start another."""
     listed = ",".join(f"{key}={_escape(value, ',:')}" for key, value in properties.items())
     return f"::{level} {listed}::{_escape(message)}"
 

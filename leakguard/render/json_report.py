@@ -33,6 +33,11 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     document = report_value(worst(reports))
     if len(reports) > 1:
         document["runs"] = [report_value(report) for report in reports]
+    return finite_json(document)
+
+
+def finite_json(document: Json) -> str:
+    """Return a document as every JSON reader takes it, non-finite numbers as null."""
     text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
     return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
@@ -44,7 +49,7 @@ def report_value(report: Report) -> Json:
         "verdict": report.verdict,
         "headline": report.headline,
         "run": _run(report.run),
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_value(finding) for finding in report.findings],
         "cleared": [_cleared(item) for item in report.cleared],
         "ledger": dict(report.ledger),
         "coverage": report.coverage,
@@ -78,7 +83,8 @@ def _run(run: Run) -> Json:
     }
 
 
-def _finding(finding: Finding) -> Json:
+def finding_value(finding: Finding) -> Json:
+    """Return a finding as plain values, keys in their documented order."""
     return {
         "fingerprint": finding.fingerprint,
         "kind": finding.kind,

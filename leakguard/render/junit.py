@@ -26,32 +26,37 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     root = ET.Element("testsuites", name="leakguard")
     for report in reports:
         _add_suite(root, report, layout.fail_on)
-    _count(root)
+    return document(root)
+
+
+def document(root: ET.Element) -> str:
+    """Return the suites as a file, with their cases counted."""
+    for suite in (root, *root.iter("testsuite")):
+        _count(suite)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 def _add_suite(root: ET.Element, report: Report, fail_on: str) -> None:
-    suite = ET.SubElement(root, "testsuite", name=_legal(outline.title(report)))
+    suite = ET.SubElement(root, "testsuite", name=legal(outline.title(report)))
     properties = ET.SubElement(suite, "properties")
     ET.SubElement(properties, "property", name="verdict", value=report.verdict)
     for label, value in run_facts(report.run):
-        ET.SubElement(properties, "property", name=label.lower(), value=_legal(value))
+        ET.SubElement(properties, "property", name=label.lower(), value=legal(value))
     for finding in report.findings:
         _add_finding(suite, report, finding, fail_on)
     for item in report.cleared:
-        case = _case(suite, report, f"{outline.subject(item)} is no leak")
-        ET.SubElement(case, "system-out").text = _legal(f"{item.pattern}: {clean(item.reason)}")
+        case = add_case(suite, f"{outline.subject(item)} is no leak")
+        ET.SubElement(case, "system-out").text = legal(f"{item.pattern}: {clean(item.reason)}")
     _add_verdict(suite, report)
-    _count(suite)
 
 
 def _add_finding(suite: ET.Element, report: Report, finding: Finding, fail_on: str) -> None:
-    case = _case(suite, report, facts.title(finding), finding.phase)
-    text = _legal(clean_lines(leak_block(finding, outline.evidence(report, finding))))
+    case = add_case(suite, facts.title(finding), finding.phase)
+    text = legal(clean_lines(leak_block(finding, outline.evidence(report, finding))))
     if SEVERITY[finding.verdict] >= SEVERITY[_threshold(fail_on)]:
         failure = ET.SubElement(case, "failure", type=finding.verdict)
-        failure.set("message", _legal(f"{facts.heading(finding)}: {facts.title(finding)}"))
+        failure.set("message", legal(f"{facts.heading(finding)}: {facts.title(finding)}"))
         failure.text = text
     else:
         ET.SubElement(case, "system-out").text = text
@@ -60,17 +65,18 @@ def _add_finding(suite: ET.Element, report: Report, finding: Finding, fail_on: s
 def _add_verdict(suite: ET.Element, report: Report) -> None:
     if report.findings:
         return
-    case = _case(suite, report, "memory does not grow without bound")
+    case = add_case(suite, "memory does not grow without bound")
     if report.verdict == "inconclusive":
-        ET.SubElement(case, "skipped", message=_legal(outline.verdict_line(report)))
+        ET.SubElement(case, "skipped", message=legal(outline.verdict_line(report)))
     else:
-        ET.SubElement(case, "system-out").text = _legal(outline.verdict_line(report))
+        ET.SubElement(case, "system-out").text = legal(outline.verdict_line(report))
 
 
-def _case(suite: ET.Element, report: Report, name: str, phase: str | None = None) -> ET.Element:
+def add_case(suite: ET.Element, name: str, phase: str | None = None) -> ET.Element:
+    """Add a test case to a suite, in the class of its phase."""
     place = clean(phase) if phase else "run"
-    return ET.SubElement(suite, "testcase", classname=_legal(f"leakguard.{place}"),
-                         name=_legal(name), time="0")  # fmt: skip
+    return ET.SubElement(suite, "testcase", classname=legal(f"leakguard.{place}"),
+                         name=legal(name), time="0")  # fmt: skip
 
 
 def _count(element: ET.Element) -> None:
@@ -84,5 +90,6 @@ def _threshold(fail_on: str) -> Verdict:
     return "suspect" if fail_on == "suspect" else "leak"
 
 
-def _legal(text: str) -> str:
+def legal(text: str) -> str:
+    """Return ``text`` without what XML cannot hold."""
     return _ILLEGAL.sub("", text)

@@ -1,0 +1,131 @@
+"""Holds a run against a budget. Live bytes and counts decide, RSS only where nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leakguard.analysis.measure import Rate, highest_rss, live_growth, metric_growth
+from leakguard.model.budget import Budget, Check, Outcome
+from leakguard.model.finding import SEVERITY, Finding, Verdict
+from leakguard.model.metric import METRICS
+from leakguard.model.report import Report
+from leakguard.model.run import Run
+from leakguard.model.units import format_bytes, format_change
+
+
+def check(report: Report, budget: Budget) -> tuple[Check, ...]:
+    """Return a check for each limit of the budget, the diagnosis first."""
+    return tuple(_checks(report, budget))
+
+
+def _checks(report: Report, budget: Budget) -> Iterator[Check]:
+    if budget.verdict != "never":
+        yield _verdict(report, budget)
+    if budget.growth is not None:
+        yield _growth(report, budget.growth, live_growth(report.run, budget.warmup))
+    if budget.peak is not None:
+        yield _peak(report, budget.peak, None)
+    for name, expected in budget.constant.items():
+        yield _constant(report, name, expected)
+    for metric, most in budget.resources.items():
+        yield _resource(report, most, metric_growth(report.run, metric, budget.warmup))
+    for phase, limits in budget.phases.items():
+        if limits.growth is not None:
+            yield _phase_growth(report, phase, limits.growth)
+        if limits.peak is not None:
+            yield _peak(report, limits.peak, phase)
+
+
+def _verdict(report: Report, budget: Budget) -> Check:
+    level: Verdict = "suspect" if budget.verdict == "suspect" else "leak"
+    broken = SEVERITY[report.verdict] >= SEVERITY[level]
+    limit = "no leak" if level == "leak" else "no leak and no suspect"
+    culprit = report.findings[0] if broken and report.findings else None
+    return Check("diagnosis", limit, f"{report.verdict}: {report.headline.rstrip('.')}",
+                 "broken" if broken else "kept", culprit=culprit)  # fmt: skip
+
+
+def _growth(report: Report, most: int, growth: Rate) -> Check:
+    limit = f"at most {format_bytes(most)}"
+    if growth.value is None:
+        return Check("growth per generation", limit, growth.reason, "unknown", allowed=most)
+    fact = f"{format_change(growth.value)} ({METRICS[growth.metric].title})"
+    return Check("growth per generation", limit, fact, _outcome(growth.value, most),
+                 growth.value, most, culprit=_largest(report, growth.value > most))  # fmt: skip
+
+
+def _phase_growth(report: Report, phase: str, most: int) -> Check:
+    limit, subject = f"at most {format_bytes(most)}", "growth per generation"
+    added = report.phase_growth.get(phase)
+    if added is None:
+        known = ", ".join(report.run.phases) or "none"
+        fact = f"no growth is known for this phase; phases of the run: {known}"
+        return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
+    culprit = _largest(report, added > most, phase)
+    return Check(
+        subject, limit, format_change(added), _outcome(added, most), added, most, phase, culprit
+    )
+
+
+def _peak(report: Report, most: int, phase: str | None) -> Check:
+    limit = f"at most {format_bytes(most)}"
+    highest = highest_rss(report.run, phase)
+    if highest is None:
+        fact = "the run does not record RSS" if phase is None else "the run has no such phase"
+        return Check("peak RSS", limit, fact, "unknown", allowed=most, phase=phase)
+    culprit = _largest(report, highest > most, phase)
+    return Check("peak RSS", limit, format_bytes(highest), _outcome(highest, most), highest, most,
+                 phase, culprit)  # fmt: skip
+
+
+def _constant(report: Report, name: str, expected: tuple[int, int]) -> Check:
+    low, high = expected
+    limit = f"always {low}" if low == high else f"always {low} to {high}"
+    known = _qualified(report.run, name)
+    seen = [
+        (count, snapshot.label)
+        for snapshot in report.run.generation_ends()
+        if known and (count := snapshot.count(known)) is not None
+    ]
+    if not seen:
+        return Check(f"live {name}", limit, "the run does not count this type", "unknown")
+    count, label = max(seen, key=lambda item: max(low - item[0], item[0] - high))
+    kept = low <= count <= high
+    fact = f"{count} at {label}"
+    culprit = next((f for f in report.findings if f.type == known and not kept), None)
+    return Check(f"live {name}", limit, fact, "kept" if kept else "broken", count, high,
+                 culprit=culprit)  # fmt: skip
+
+
+def _resource(report: Report, most: float, growth: Rate) -> Check:
+    title = METRICS[growth.metric].title.lower()
+    limit, subject = f"at most {most:g}", f"{title} added per generation"
+    if growth.value is None:
+        return Check(subject, limit, growth.reason, "unknown", allowed=most)
+    kinds = {"threads": "threads", "open_files": "files", "children": "children"}
+    culprit = next((f for f in report.findings if f.kind == kinds.get(growth.metric)), None)
+    broken = growth.value > most
+    return Check(subject, limit, f"{growth.value:+.3g}", _outcome(growth.value, most), growth.value,
+                 most, culprit=culprit if broken else None)  # fmt: skip
+
+
+def _qualified(run: Run, name: str) -> str | None:
+    """Return the type that a bare or qualified name means in this run."""
+    for snapshot in reversed(run.snapshots):
+        types: list[str] = [*snapshot.watched]
+        types += snapshot.census.types if snapshot.census else ()
+        for known in types:
+            if known == name or known.rsplit(".", 1)[-1] == name:
+                return known
+    return None
+
+
+def _outcome(measured: float, most: float) -> Outcome:
+    return "kept" if measured <= most else "broken"
+
+
+def _largest(report: Report, broken: bool, phase: str | None = None) -> Finding | None:
+    """Return the finding to blame: findings come largest first."""
+    if not broken:
+        return None
+    return next((f for f in report.findings if phase is None or f.phase == phase), None)

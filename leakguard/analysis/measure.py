@@ -1,0 +1,42 @@
+"""Single numbers of a whole run, for budgets and comparisons."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from leakguard.analysis.theil_sen import rate
+from leakguard.model.metric import METRICS
+from leakguard.model.run import Run
+
+
+class Rate(NamedTuple):
+    """Growth per generation of a metric; ``value`` is None for ``reason``."""
+
+    metric: str
+    value: float | None
+    reason: str = ""
+
+
+def live_growth(run: Run, warmup: int = 1) -> Rate:
+    """Return the bytes a generation adds: of live memory, of RSS where live memory is unknown."""
+    in_use = metric_growth(run, "heap_in_use", warmup)
+    return in_use if in_use.value is not None else metric_growth(run, "rss", warmup)
+
+
+def metric_growth(run: Run, metric: str, warmup: int = 1) -> Rate:
+    """Return the Theil-Sen slope of a metric over the generations after the warm-up."""
+    ends = run.generation_ends()[warmup:]
+    values = [float(s.metrics[metric]) for s in ends if metric in s.metrics]
+    if len(ends) < 2:
+        left = f"{len(ends)} generation{'' if len(ends) == 1 else 's'}"
+        return Rate(metric, None, f"{left} after {warmup} of warm-up; 2 are needed")
+    if len(values) < len(ends):
+        return Rate(metric, None, f"the run does not record {METRICS[metric].title}")
+    return Rate(metric, rate(values)[0])
+
+
+def highest_rss(run: Run, phase: str | None = None) -> int | None:
+    """Return the highest RSS that was reached, within phases too where peaks were recorded."""
+    shots = run.snapshots if phase is None else tuple(run.of_phase(phase))
+    sizes = [s.metrics[name] for s in shots for name in ("rss", "peak") if name in s.metrics]
+    return int(max(sizes)) if sizes else None

@@ -1,0 +1,61 @@
+"""Where a budget stands: a TOML file of its own, or ``[tool.leakguard.budget]`` of a project."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from leakguard.analysis.budget_settings import budget_of
+from leakguard.errors import UsageError
+from leakguard.model.budget import Budget
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_PROJECT = Path("pyproject.toml")
+
+
+def read_budget(path: Path | None) -> Budget:
+    """Return the budget in ``path``, or the project's in the working folder, or only "no leak".
+
+    Raises:
+        UsageError: the file cannot be read, or says something that is no budget.
+    """
+    if path is None:
+        settings = _project_settings(_load(_PROJECT)) if _PROJECT.is_file() else None
+        return Budget() if settings is None else _budget(_PROJECT, settings)
+    content = _load(path)
+    settings = _project_settings(content)
+    if settings is None:
+        settings = content.get("budget", content)
+    return _budget(path, settings)
+
+
+def _budget(path: Path, settings: Any) -> Budget:
+    if not isinstance(settings, Mapping):
+        raise UsageError(f"{path}: budget is no table")
+    try:
+        return budget_of(settings)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _project_settings(content: Mapping[str, Any]) -> Any:
+    """Return the budget table of a project file, None when there is none."""
+    value: Any = content
+    for key in ("tool", "leakguard", "budget"):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError(f"cannot read the budget {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the budget {path} is not TOML: {error}") from error

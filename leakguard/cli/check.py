@@ -1,0 +1,64 @@
+"""``leakguard check``: hold a run against a budget and against the last good run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from leakguard.cli.budget_file import read_budget
+from leakguard.cli.output import append_summary, columns, wants_color, write
+from leakguard.cli.report import read_report
+from leakguard.errors import UsageError
+from leakguard.model.budget import Check
+from leakguard.render import Layout
+
+_FORMATS = ("terminal", "markdown", "json", "junit", "github")
+
+
+@click.command("check")
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--budget", metavar="FILE", type=click.Path(path_type=Path),
+              help="Limits in TOML. Default: [tool.leakguard.budget] of ./pyproject.toml, "
+              "else only that there is no leak.")  # fmt: skip
+@click.option("--baseline", metavar="RUN", type=click.Path(path_type=Path),
+              help="The last good run; getting worse than it fails.")  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(_FORMATS), default="terminal",
+              show_default=True)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
+              help="Write to FILE instead of standard output.")  # fmt: skip
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+              show_default=True)  # fmt: skip
+def check(
+    run: Path, budget: Path | None, baseline: Path | None, format_: str, output: Path | None,
+    color: str,
+) -> int:  # fmt: skip
+    """Check RUN against a memory budget; exit with 1 when a limit is broken.
+
+    A limit on something that RUN does not record is no success: it ends with status 2.
+    """
+    from leakguard.analysis import budget as budgets
+    from leakguard.analysis import comparison
+    from leakguard.render.checks import render_checks
+
+    limits = read_budget(budget)
+    report = read_report(run)
+    checks = budgets.check(report, limits)
+    if baseline is not None:
+        checks += comparison.regressions(comparison.compare(read_report(baseline), report), limits)
+    layout = Layout(width=columns(), color=wants_color(color, output))
+    write(render_checks(report, checks, format_, layout), output)
+    if format_ == "github":
+        append_summary(render_checks(report, checks, "markdown", layout))
+    return _status(checks)
+
+
+def _status(checks: tuple[Check, ...]) -> int:
+    if any(check.outcome == "broken" for check in checks):
+        return 1
+    unknown = [check for check in checks if check.outcome == "unknown"]
+    if unknown:
+        first = unknown[0]
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        raise UsageError(f"{first.subject} could not be checked: {first.fact}{more}")
+    return 0

@@ -1,0 +1,38 @@
+"""``leakguard diff``: what changed from one run to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from leakguard.cli.output import columns, wants_color, write
+from leakguard.cli.report import read_report
+from leakguard.model.finding import SEVERITY, Verdict
+from leakguard.render import Layout
+
+
+@click.command("diff")
+@click.argument("before", metavar="A", type=click.Path(path_type=Path))
+@click.argument("after", metavar="B", type=click.Path(path_type=Path))
+@click.option("--format", "format_", type=click.Choice(("terminal", "markdown", "json")),
+              default="terminal", show_default=True)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
+              help="Write to FILE instead of standard output.")  # fmt: skip
+@click.option("--fail-on", type=click.Choice(("leak", "suspect")),
+              help="Exit with status 1 on a new finding from this verdict on.")  # fmt: skip
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+              show_default=True)  # fmt: skip
+def diff(
+    before: Path, after: Path, format_: str, output: Path | None, fail_on: Verdict | None,
+    color: str,
+) -> int:  # fmt: skip
+    """Say what changed from run A to run B: findings, growth, peaks, counts."""
+    from leakguard.analysis.comparison import compare
+    from leakguard.render.comparison import render_comparison
+
+    comparison = compare(read_report(before), read_report(after))
+    layout = Layout(width=columns(), color=wants_color(color, output))
+    write(render_comparison(comparison, format_, layout), output)
+    worst = max((SEVERITY[finding.verdict] for finding in comparison.new), default=-1)
+    return int(fail_on is not None and worst >= SEVERITY[fail_on])

@@ -1,0 +1,42 @@
+"""Two runs side by side: what is new, what is gone, and how the numbers moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leakguard.model.finding import Finding
+from leakguard.model.metric import Unit
+from leakguard.model.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The same number in two runs; None where a run does not tell."""
+
+    name: str
+    unit: Unit
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed from one run to another.
+
+    Attributes:
+        new: findings of ``after`` whose fingerprint ``before`` does not have.
+        gone: findings of ``before`` that ``after`` does not have.
+        stayed: findings of both, as (before, after).
+        measures: growth, peak and the like of the whole run.
+        phases: bytes added per generation by phase.
+        counts: live objects at the end, by type.
+    """
+
+    before: Report
+    after: Report
+    new: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+    stayed: tuple[tuple[Finding, Finding], ...]
+    measures: tuple[Measure, ...]
+    phases: tuple[Measure, ...]
+    counts: tuple[Measure, ...]

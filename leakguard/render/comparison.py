@@ -1,0 +1,153 @@
+"""Two runs side by side, as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from leakguard.errors import UsageError
+from leakguard.model.comparison import Comparison, Measure
+from leakguard.model.finding import SEVERITY, Finding
+from leakguard.model.units import format_bytes, format_change
+from leakguard.render import Layout, facts, outline
+from leakguard.render.json_report import finding_value, finite_json
+from leakguard.render.log_block import leak_block
+from leakguard.render.page import Page
+from leakguard.render.section import Section
+from leakguard.render.text import clean, clean_lines, number, short_type
+
+_COLUMNS = ("", "Before", "After", "Change")
+
+
+def render_comparison(comparison: Comparison, format: str, layout: Layout) -> str:  # noqa: A002
+    """Return the comparison laid out in ``format``.
+
+    Raises:
+        UsageError: the format is unknown; the message names the choices.
+    """
+    if format not in COMPARISON_FORMATS:
+        raise UsageError(
+            f"unknown format {format!r}; choose one of {', '.join(COMPARISON_FORMATS)}"
+        )
+    return COMPARISON_FORMATS[format](comparison, layout)
+
+
+def headline(comparison: Comparison) -> str:
+    """Return in one sentence what changed: ``WORSE: 1 new finding; leak, was stable``."""
+    before, after = comparison.before.verdict, comparison.after.verdict
+    worse = SEVERITY[after] - SEVERITY[before] or len(comparison.new) - len(comparison.gone)
+    word = "WORSE" if worse > 0 else "BETTER" if worse < 0 else "SAME"
+    verdict = after if before == after else f"{after}, was {before}"
+    counts = [
+        f"{len(found)} {what}"
+        for found, what in (
+            (comparison.new, "new"),
+            (comparison.gone, "gone"),
+            (comparison.stayed, "in both"),
+        )
+        if found
+    ]
+    findings = f"; findings: {', '.join(counts)}" if counts else "; no findings"
+    return f"{word}: {verdict}{findings}"
+
+
+def sections(comparison: Comparison) -> Iterator[Section]:
+    """Yield the tables of what moved; empty ones are left out."""
+    for key, title, measures in (
+        ("measures", "The whole run", comparison.measures),
+        ("phases", "Growth per generation by phase", comparison.phases),
+        ("counts", "Live objects at the end", comparison.counts),
+    ):
+        if measures:
+            yield Section(key, title, _COLUMNS, tuple(_row(m) for m in measures))
+    if comparison.gone:
+        titles = tuple(facts.title(finding) for finding in comparison.gone)
+        yield Section("gone", "Gone since the run before", sentences=titles)
+    if comparison.stayed:
+        yield Section("stayed", "In both runs", sentences=tuple(map(_moved, comparison.stayed)))
+
+
+def _row(measure: Measure) -> tuple[str, str, str, str]:
+    in_bytes = measure.unit == "bytes"
+    text: Callable[[float], str] = format_bytes if in_bytes else number
+    before, after = measure.before, measure.after
+    change = ""
+    if before is not None and after is not None:
+        moved = after - before
+        change = format_change(moved) if in_bytes else f"{'+' if moved >= 0 else ''}{number(moved)}"
+    name = measure.name if in_bytes else short_type(measure.name)
+    return clean(name), _known(before, text), _known(after, text), change
+
+
+def _known(value: float | None, text: Callable[[float], str]) -> str:
+    return "unknown" if value is None else text(value)
+
+
+def _moved(pair: tuple[Finding, Finding]) -> str:
+    before, after = pair
+    return f"{facts.title(after)} (it was {facts.rate(before)})"
+
+
+def _terminal(comparison: Comparison, layout: Layout) -> str:
+    page = Page(layout.width, layout.color)
+    page.line(f"leakguard diff: {_names(comparison)}", "dim")
+    page.prose(headline(comparison), "bold")
+    for block in _blocks(comparison.new):
+        page.line()
+        page.line("New in the second run", "bold")
+        page.block(block)
+    for section in sections(comparison):
+        page.section(section)
+    return page.text()
+
+
+def _markdown(comparison: Comparison, layout: Layout) -> str:
+    from leakguard.render.template import environment
+
+    template = environment().get_template("comparison.md.j2")
+    return template.render(
+        headline=headline(comparison),
+        names=_names(comparison),
+        blocks=list(_blocks(comparison.new)),
+        sections=list(sections(comparison)),
+    )
+
+
+def _json(comparison: Comparison, layout: Layout) -> str:
+    return finite_json({
+        "schema": "leakguard.diff/1",
+        "before": {"name": comparison.before.run.info.name, "verdict": comparison.before.verdict},
+        "after": {"name": comparison.after.run.info.name, "verdict": comparison.after.verdict},
+        "new": [finding_value(finding) for finding in comparison.new],
+        "gone": [finding_value(finding) for finding in comparison.gone],
+        "stayed": [
+            {"before": finding_value(old), "after": finding_value(now)}
+            for old, now in comparison.stayed
+        ],
+        "measures": [_measure(m) for m in comparison.measures],
+        "phases": [_measure(m) for m in comparison.phases],
+        "counts": [_measure(m) for m in comparison.counts],
+    })  # fmt: skip
+
+
+def _measure(measure: Measure) -> dict[str, object]:
+    return {
+        "name": measure.name,
+        "unit": measure.unit,
+        "before": measure.before,
+        "after": measure.after,
+    }
+
+
+def _names(comparison: Comparison) -> str:
+    return f"{outline.title(comparison.before)} → {outline.title(comparison.after)}"
+
+
+def _blocks(findings: Sequence[Finding]) -> Iterator[str]:
+    return (clean_lines(leak_block(finding)) for finding in findings)
+
+
+COMPARISON_FORMATS: dict[str, Callable[[Comparison, Layout], str]] = {
+    "terminal": _terminal,
+    "markdown": _markdown,
+    "json": _json,
+}

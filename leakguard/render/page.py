@@ -1,0 +1,92 @@
+"""A page of plain text with optional colour, as wide as the reader's terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from textwrap import TextWrapper
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from leakguard.render.section import Section
+from leakguard.render.text import clean_lines
+
+_BAR = 20
+
+
+class Page:
+    """A rich console that writes into memory; every text is plain, never markup."""
+
+    def __init__(self, width: int, color: bool) -> None:
+        self._file = io.StringIO()
+        self._width = max(width, 40)
+        self._console = Console(
+            file=self._file, width=self._width, force_terminal=color, no_color=not color,
+            color_system="standard" if color else None, markup=False, emoji=False,
+            highlight=False, legacy_windows=False, _environ={},
+        )  # fmt: skip
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write one line that is never broken."""
+        self._console.print(Text(text, style), soft_wrap=True)
+
+    def prose(self, text: str, style: str = "", indent: int = 0, hang: int = 0) -> None:
+        """Write a sentence, broken between words; a word longer than the line stays whole."""
+        wrapper = TextWrapper(
+            self._width, initial_indent=" " * indent, subsequent_indent=" " * max(hang, indent),
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        for line in wrapper.wrap(text):
+            self.line(line, style)
+
+    def block(self, text: str) -> None:
+        """Write a framed log block as it is."""
+        self.line(clean_lines(text.rstrip("\n")))
+
+    def heading(self, text: str) -> None:
+        """Write what stands above a section, after an empty line."""
+        self.line()
+        self.line(text, "bold")
+
+    def section(self, section: Section) -> None:
+        """Write a section: its title, its table or sentences, its remarks."""
+        self.heading(f"{section.title}: {section.spark}" if section.spark else section.title)
+        if section.texts:
+            for label, *rest in section.rows:
+                self.prose(_sentence(label, rest), indent=2, hang=4)
+        elif section.rows:
+            self.table(section)
+        for sentence in section.sentences:
+            self.prose(sentence if section.rows else f"- {sentence}", indent=2, hang=4)
+
+    def table(self, section: Section) -> None:
+        """Write a table: a name that may wrap, numbers to its right, and a bar for a share."""
+        first, *numbers = section.columns
+        columns = [Column(first, overflow="fold")]
+        columns += [Column(name, justify="right", no_wrap=True) for name in numbers]
+        columns += [Column("", no_wrap=True)] if section.shares else []
+        table = Table(*columns, box=None, padding=(0, 1, 0, 2), header_style="dim")
+        bars: list[tuple[str, ...]] = [(_bar(share),) for share in section.shares]
+        for row, bar in zip(section.rows, bars or [()] * len(section.rows), strict=True):
+            table.add_row(*row, *bar)
+        self._console.print(table)
+
+    def rule(self) -> None:
+        """Write a line between two reports."""
+        self.line()
+        self.line("─" * self._width, "dim")
+
+    def text(self) -> str:
+        """Return everything written so far, without spaces at the ends of lines."""
+        return "\n".join(line.rstrip() for line in self._file.getvalue().split("\n"))
+
+
+def _sentence(label: str, rest: Sequence[str]) -> str:
+    *details, text = rest
+    return f"{', '.join([label, *details])}: {text}"
+
+
+def _bar(share: float) -> str:
+    return "█" * max(round(share * _BAR), 1 if share else 0)
