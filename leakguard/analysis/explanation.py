@@ -102,29 +102,47 @@ class Explanations:
             self.best[kind] = Fit(score, noise, variance, start, end, tau)
 
     def refine(self) -> None:
-        """Fit the healthy curves between the grid's time constants and rounds as well.
+        """Fit curves between the grid's time constants and rounds as well.
 
         On a series with little noise the nearest grid point leaves enough over to look like growth.
         """
         for kind, _, _ in _SATURATIONS:
-            tau, spread = self.best[kind].tau, _GRID
-            while tau is not None and spread > _FINE:
-                spread = math.sqrt(spread)
-                for near in (tau / spread, tau * spread):
-                    self._offer_curve(kind, self.basis.saturation(near), 2, tau=near)
-                tau = self.best[kind].tau
+            self._refine_tau(kind)
+        self._refine_tau("growth")
         reach = self.basis.n // 32
         while reach:
             fill = self.best["fill"]
             start, end = fill.start or 0, fill.end or 0
-            for a, b in ((start - reach, end), (start + reach, end)):
-                self._offer_fill(a, b)
-            fill = self.best["fill"]
-            start, end = fill.start or 0, fill.end or 0
-            for a, b in ((start, end - reach), (start, end + reach)):
-                self._offer_fill(a, b)
+            self._offer_fill(start - reach, end)
+            self._offer_fill(start + reach, end)
+            start = self.best["fill"].start or 0
+            self._offer_fill(start, end - reach)
+            self._offer_fill(start, end + reach)
             if self.best["fill"] is fill:
                 reach //= 2
+
+    def _refine_tau(self, kind: Kind) -> None:
+        spread = _GRID
+        while (fit := self.best.get(kind)) and fit.tau is not None and spread > _FINE:
+            spread = math.sqrt(spread)
+            for tau in (fit.tau / spread, fit.tau * spread):
+                if kind == "growth":
+                    self._offer_warm_leak(fit.start or 0, tau)
+                else:
+                    self._offer_curve(kind, self.basis.saturation(tau), 2, tau=tau)
+
+    def _offer_warm_leak(self, start: int, tau: float) -> None:
+        ramp, curve = self.basis.ramp(start), self.basis.saturation(tau)
+        for noise, (weighted, energy) in zip(self._models, self._weighted, strict=True):
+            heavy = list(map(mul, noise.weights, curve))
+            pair = solve(0, 0, dot(map(mul, noise.weights, ramp), ramp), dot(heavy, ramp),
+                         dot(heavy, curve))  # fmt: skip
+            if pair is None:
+                continue
+            found = _best_growth((pair,), (dot(weighted, ramp),), (dot(weighted, curve),))
+            if found:
+                explained, parameters = found[0], 4 if start else 3
+                self._offer("growth", noise, energy, explained, parameters, start, tau=tau)
 
     def _offer_fill(self, start: int, end: int) -> None:
         if 0 <= start < end - 1 and end <= self.basis.starts[-1]:

@@ -31,6 +31,8 @@ _SLOWING = 0.03
 # and chance bends a line as much in less than one case in five.
 _STEADY = 0.8
 _MAYBE_SLOWING = 0.2
+# Changes that are left out as warm-up differ from the others by this factor.
+_UNLIKE = 1.6
 _NEARLY_DONE = 0.3
 _HORIZON = 60
 
@@ -226,8 +228,10 @@ def _grows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
     """Growth that the changes prove, the first ``warmup`` of them left out where needed."""
     for since in range(warmup + 1):
         changes = rounds.changes[since:]
-        if len(changes) < (2 if since == 0 else 3) and not (rounds.integer and len(changes) == 2):
+        if len(changes) < (2 if since == 0 or rounds.integer else 3):
             break
+        if not _set_apart(rounds.changes[:since], changes):
+            continue
         risk = _chance(changes, rounds)
         if risk > _risk(len(changes)) / (1 + since) or _slowing(changes, rounds):
             continue
@@ -246,6 +250,12 @@ def _grows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
             ruled_out=("filling or warm-up: the changes do not shrink",),
         )
     return None
+
+
+def _set_apart(first: Sequence[float], later: Sequence[float]) -> bool:
+    """Return True when each of the first changes is unlike the later ones: a warm-up."""
+    mean = math.fsum(later) / len(later)
+    return not any(mean / _UNLIKE < change < mean * _UNLIKE for change in first)
 
 
 def _risk(changes: int) -> float:

@@ -32,6 +32,11 @@ _MARGIN: dict[Kind, float] = {
 }
 # Likelihoods of few rounds scatter more: this much over the number of rounds is asked on top.
 _FEW_ROUNDS = 60.0
+_NOISES: tuple[Kind, ...] = ("wandering", "step", "two steps", "saturation", "step and saturation")
+# Growth that scores worse than a healthy explanation by this much needs no finer fit.
+_BEATEN = -6.0
+# A buffer is known to be full after this many rounds.
+_FULL = 5
 _PLAIN: dict[Kind, str] = {
     "wandering": "a level that wanders",
     "step": "a single step",
@@ -110,15 +115,20 @@ class Case:
         self.explanations = Explanations(self.values, steps, used=1 if self.teeth else 0)
         self.growth = self.explanations.best.get("growth")
         self._compare()
-        if not self.doubts:
+        if all(self.lead[doubt] > _BEATEN for doubt in self.doubts):
             self.explanations.refine()
+            self.growth = self.explanations.best.get("growth")
             self._compare()
 
     def _compare(self) -> None:
         best = self.explanations.best
         limit = math.inf if self.growth is None else self.growth.score
         few = _FEW_ROUNDS / len(self.values)
-        self.lead = {kind: best[kind].score - limit - few for kind in _MARGIN if kind in best}
+        self.lead = {
+            kind: best[kind].score - limit - (few if kind in _NOISES else 0.0)
+            for kind in _MARGIN
+            if kind in best
+        }
         self.doubts = [kind for kind, lead in self.lead.items() if lead <= _MARGIN[kind]]
 
     def round_of(self, block: int) -> int:
@@ -209,7 +219,9 @@ def _healthy(case: Case) -> SeriesVerdict:
     kind = min(case.doubts, key=lambda doubt: case.lead[doubt])
     fit = case.explanations.best[kind]
     lead = case.lead[kind]
-    growing: Growing = "no" if lead < 0.0 and kind not in _UNFINISHED else "cannot tell"
+    just_full = kind == "fill" and len(case.values) - (fit.end or 0) < _FULL
+    over = lead < 0.0 and kind not in _UNFINISHED and not just_full
+    growing: Growing = "no" if over else "cannot tell"
     plateau = _plateau(case, kind, fit)
     shape = _shape(case, kind, fit)
     likely = 1.0 / (1.0 + math.exp(min(50.0, max(-50.0, -0.5 * lead))))

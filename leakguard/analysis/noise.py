@@ -35,16 +35,16 @@ def round_noise(values: Sequence[float]) -> float:
 
 
 def without_spikes(values: Sequence[float]) -> list[float]:
-    """Return the values with lone outliers replaced by the median of their five neighbours.
+    """Return the values with lone outliers replaced by the mean of their neighbours.
 
-    A Hampel filter that leaves the first and the last two rounds alone: there a jump cannot be
-    told from a spike.
+    A spike stands out from both neighbours, and these agree: the tip of a sawtooth is no spike. The
+    first and the last round are left alone: there a jump cannot be told from a spike.
     """
     spread = max(round_noise(values), 1e-12 * (max(values) - min(values)))
     cleaned = list(values)
-    for i in range(2, len(values) - 2):
-        window = sorted(values[i - 2 : i + 3])
-        beside = min(abs(values[i] - values[i - 1]), abs(values[i] - values[i + 1]))
-        if beside > 5.0 * spread and abs(values[i] - window[2]) > 5.0 * spread:
-            cleaned[i] = window[2]
+    for i in range(1, len(values) - 1):
+        before, after = values[i] - values[i - 1], values[i] - values[i + 1]
+        least = min(abs(before), abs(after))
+        if before * after > 0.0 and least > 5.0 * spread and abs(before - after) < 0.5 * least:
+            cleaned[i] = 0.5 * (values[i - 1] + values[i + 1])
     return cleaned

@@ -19,8 +19,8 @@ from leakguard.analysis.noise import differences, mad
 _JUMP = 4.0
 _FEWEST_DROPS = 2
 # Fewer steps than this are events, not a staircase.
-_FEWEST_STEPS = 5
-_UNEVEN = 0.3
+_FEWEST_STEPS = 6
+_UNEVEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
