@@ -151,11 +151,15 @@ def _known_bytes(group: list[GrowingType]) -> float:
 def _bytes_rate(
     case: Case, group: list[GrowingType], phase: str | None, container: GrowingContainer | None
 ) -> float | None:
-    """Return the bytes a generation adds: what the container retains, or the census, or RSS."""
-    if container is not None and container.retained_rate > 0:
-        return container.retained_rate
-    if _known_bytes(group) > 0:
-        return _known_bytes(group)
+    """Return the bytes a generation adds.
+
+    The census counts the objects themselves, the container what they keep alive: the larger of
+    the two is nearer to the whole. A text log has RSS only.
+    """
+    retained = container.retained_rate if container is not None else 0.0
+    known = max(retained, _known_bytes(group))
+    if known > 0:
+        return known
     share = case.contribution("rss", group[0].judged.started_at).by_phase.get(phase)
     return share if share and share > 0 else None
 

@@ -1,0 +1,81 @@
+"""Every planted leak is named with phase, type, holder and start; the healthy twin is silent."""
+
+from __future__ import annotations
+
+import pytest
+
+ENVIRONMENT = "reference_trainer.environment.TradingEnvironment"
+AGENT = "reference_trainer.ddpg.DDPGAgent"
+TRAINER = "reference_trainer.trainer.ERLTrainer"
+
+
+def test_healthy_training_is_stable_and_says_what_filled(trained):
+    report = trained().report
+    assert report.verdict == "stable", report.headline
+    assert report.findings == ()
+    assert {c.pattern for c in report.cleared} == {"filling"}
+    assert "replay_buffer" in {c.metric for c in report.cleared}
+
+
+@pytest.mark.parametrize(
+    ("leak", "phase", "type_name", "held_by", "counts"),
+    [
+        (
+            "env-per-episode",
+            "evaluate_population",
+            ENVIRONMENT,
+            f"{TRAINER}.episode_envs[*]",
+            (2, 18, 34, 50, 66, 82),
+        ),
+        (
+            "old-population",
+            "evolve_population",
+            AGENT,
+            f"{TRAINER}.old_populations[*]",
+            (17, 33, 49, 65, 81, 97),
+        ),
+    ],
+)
+def test_objects_that_pile_up_are_named_whole(trained, leak, phase, type_name, held_by, counts):
+    report = trained(leak).report
+    (finding,) = report.findings
+    assert (report.verdict, finding.verdict) == ("leak", "leak")
+    assert (finding.phase, finding.type, finding.started_at) == (phase, type_name, 1)
+    assert finding.counts == counts
+    assert finding.count_per_generation == 16
+    assert finding.held_by == held_by
+    assert finding.retained_bytes > 0
+
+
+def test_losses_that_keep_their_graph_are_an_autograd_leak(trained):
+    (finding,) = trained("loss-graph").report.findings
+    assert (finding.verdict, finding.kind) == ("leak", "autograd")
+    assert (finding.phase, finding.type) == ("train_population", "torch.Tensor")
+    assert "losses[*]" in finding.held_by
+    assert "item()" in finding.fix
+
+
+def test_episode_history_is_held_by_the_environment(trained):
+    (finding,) = trained("episode-history").report.findings
+    assert (finding.verdict, finding.phase) == ("leak", "evaluate_population")
+    assert "episode_" in finding.held_by
+    assert finding.started_at == 1
+
+
+@pytest.mark.parametrize(
+    "leak", ["env-per-episode", "old-population", "loss-graph", "episode-history"]
+)
+def test_printed_log_alone_names_the_phase_or_says_what_it_lacks(trained, tmp_path, leak):
+    from leakguard import diagnose, load
+
+    log = tmp_path / "training.log"
+    log.write_text(trained(leak).log)
+    report = diagnose(load(log))
+    types = {"env-per-episode": "TradingEnvironment", "old-population": "DDPGAgent"}
+    if leak in types:
+        assert report.verdict == "leak"
+        assert report.findings[0].type == types[leak]
+        assert report.findings[0].phase == trained(leak).report.findings[0].phase
+    else:
+        assert report.verdict in ("leak", "suspect", "inconclusive", "stable")
+        assert report.limits
