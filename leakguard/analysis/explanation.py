@@ -13,13 +13,24 @@ from itertools import combinations
 from operator import mul
 from typing import Literal
 
-from leakguard.analysis.local_level import LAST_GROWTH, TAUS, Noise, Pair, dot, noises, solve
+from leakguard.analysis.local_level import (
+    LAST_GROWTH,
+    TAUS,
+    WARM_UPS,
+    Noise,
+    Pair,
+    dot,
+    noises,
+    solve,
+)
 
 Kind = Literal[
     "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
     "slow saturation", "endless saturation", "growth",
 ]  # fmt: skip
 
+# Parameters cost more in few rounds, as in the corrected criteria (Hurvich & Tsai 1989).
+_FEW = 8.0
 # What is left over is never taken for smaller than this share of a series' energy.
 _LEAST_NOISE = 1e-6
 # Neighbouring time constants of the grid differ by up to this factor; a fine one is this near.
@@ -70,7 +81,7 @@ class Explanations:
         self.best: dict[Kind, Fit] = {}
         self.coefficients = basis.transform(values)
         self._freedom = basis.n - 1 - used
-        self._price = math.log(basis.n)
+        self._price = math.log(basis.n) * (1.0 + _FEW / basis.n)
         self._models = models
         self._weighted: list[tuple[list[float], float]] = []
         for noise in models:
@@ -129,14 +140,24 @@ class Explanations:
                 if kind == "growth":
                     self._offer_warm_leak(fit.start or 0, tau)
                 else:
-                    self._offer_curve(kind, self.basis.saturation(tau), 2, tau=tau)
+                    self._offer_saturation(kind, tau)
+
+    def _likely(self, kind: Kind) -> list[tuple[Noise, list[float], float]]:
+        """Return the noise models to try again: that of the best fit, and that of growth."""
+        wanted = {id(self.best[k].noise) for k in (kind, "growth") if k in self.best}
+        return [
+            (noise, weighted, energy)
+            for noise, (weighted, energy) in zip(self._models, self._weighted, strict=True)
+            if id(noise) in wanted
+        ]
 
     def _offer_warm_leak(self, start: int, tau: float) -> None:
+        if tau > self.basis.taus[WARM_UPS - 1]:
+            return
         ramp, curve = self.basis.ramp(start), self.basis.saturation(tau)
-        for noise, (weighted, energy) in zip(self._models, self._weighted, strict=True):
-            heavy = list(map(mul, noise.weights, curve))
-            pair = solve(0, 0, dot(map(mul, noise.weights, ramp), ramp), dot(heavy, ramp),
-                         dot(heavy, curve))  # fmt: skip
+        for noise, weighted, energy in self._likely("growth"):
+            heavy, steep = (list(map(mul, noise.weights, shape)) for shape in (curve, ramp))
+            pair = solve(0, 0, dot(steep, ramp), dot(heavy, ramp), dot(heavy, curve))
             if pair is None:
                 continue
             found = _best_growth((pair,), (dot(weighted, ramp),), (dot(weighted, curve),))
@@ -148,22 +169,15 @@ class Explanations:
         if 0 <= start < end - 1 and end <= self.basis.starts[-1]:
             rising = zip(self.basis.ramp(start), self.basis.ramp(end), strict=True)
             curve = [a - b for a, b in rising]
-            self._offer_curve("fill", curve, 3 if start else 2, start=start, end=end)
+            parameters = 3 if start else 2
+            for noise, weighted, energy in self._likely("fill"):
+                explained = _worth(noise, weighted, curve)
+                self._offer("fill", noise, energy, explained, parameters, start, end)
 
-    def _offer_curve(
-        self,
-        kind: Kind,
-        curve: Sequence[float],
-        parameters: int,
-        start: int | None = None,
-        end: int | None = None,
-        tau: float | None = None,
-    ) -> None:
-        for noise, (weighted, energy) in zip(self._models, self._weighted, strict=True):
-            along = dot(weighted, curve)
-            own = sum(map(mul, map(mul, noise.weights, curve), curve))
-            explained = along * along / own
-            self._offer(kind, noise, energy, explained, parameters, start, end, tau)
+    def _offer_saturation(self, kind: Kind, tau: float) -> None:
+        curve = self.basis.saturation(tau)
+        for noise, weighted, energy in self._likely(kind):
+            self._offer(kind, noise, energy, _worth(noise, weighted, curve), 2, tau=tau)
 
     def _weigh_growth(self, noise: Noise, energy: float, along: Sequence[float]) -> None:
         """A line from the first round or a later one, alone or after a warm-up."""
@@ -208,7 +222,7 @@ class Explanations:
             self._offer("step", noise, energy, height * height / own, 2, step)
             pairs = [
                 solved
-                for i in (*range(LAST_GROWTH - 2), *range(ramps, ramps + _SLOW))
+                for i in (*range(LAST_GROWTH - 2), *range(ramps, ramps + _SATURATED))
                 if (solved := solve(i, i, noise.energy[i], across[i], own))
             ]
             stepped = [height] * len(along)
@@ -235,6 +249,12 @@ def _explained(
     i, j, first, both, second = pair
     p, q = firsts[i], seconds[j]
     return p * (p * first + q * both) + q * (p * both + q * second), i, j
+
+
+def _worth(noise: Noise, weighted: Sequence[float], curve: Sequence[float]) -> float:
+    """Return the energy that one curve explains."""
+    along = dot(weighted, curve)
+    return along * along / dot(map(mul, noise.weights, curve), curve)
 
 
 def _best_growth(

@@ -28,7 +28,7 @@ _RAMPS = 16
 # Time constants of saturations, in lengths of the series.
 TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0, 1.5, 2.5)
 # A warm-up may precede a leak when it is over well before the end.
-_WARM_UPS = 6
+WARM_UPS = 5
 # Growth must show in the last quarter at least, a fill must have been full for an eighth.
 LAST_GROWTH = 13
 _LAST_FILL = 14
@@ -50,40 +50,71 @@ class Basis:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        scale = math.sqrt(2.0 / n)
-        cosines = [scale * math.cos(math.pi * i / (2 * n)) for i in range(4 * n)]
-        self._rows = [[cosines[k * (2 * t + 1) % (4 * n)] for t in range(n)] for k in range(1, n)]
-        self.stiffness = [4.0 * math.sin(0.5 * math.pi * k / n) ** 2 for k in range(1, n)]
+        self._scale = scale = math.sqrt(2.0 / n)
+        cosines = [math.cos(math.pi * i / (2 * n)) for i in range(4 * n)]
+        self._rows = [
+            [scale * cosines[k * (2 * t + 1) % (4 * n)] for t in range(n)] for k in range(1, n)
+        ]
+        self._cosines = cosines
+        self._half_sines = [math.sin(0.5 * math.pi * k / n) for k in range(1, n)]
+        self._half_cosines = [math.cos(0.5 * math.pi * k / n) for k in range(1, n)]
+        self.stiffness = [4.0 * sine * sine for sine in self._half_sines]
+        self._ramps: dict[int, list[float]] = {}
+        self._steps: dict[int, list[float]] = {}
         self.starts = [round(i * n / _RAMPS) for i in range(_LAST_FILL + 1)]
         self.taus = [n * tau for tau in TAUS]
         self.curves = [self.ramp(start) for start in self.starts]
         self.curves += [self.saturation(tau) for tau in self.taus]
-        self._steps: dict[int, list[float]] = {}
 
     def transform(self, values: Sequence[float]) -> list[float]:
         """Return the n - 1 coefficients of a series; its mean is left out."""
         return [sum(map(mul, row, values)) for row in self._rows]
 
-    def ramp(self, start: int) -> list[float]:
-        """Return the coefficients of a line that rises by one a round after ``start``."""
-        return self._smooth([float(max(0, t - start)) for t in range(self.n)])
-
-    def saturation(self, tau: float) -> list[float]:
-        """Return the coefficients of a curve that rises by one with this time constant."""
-        return self._smooth([-math.exp(-t / tau) for t in range(self.n)])
-
     def step(self, start: int) -> list[float]:
-        """Return the coefficients of a series that is one from round ``start`` on, zero before."""
+        """Return the coefficients of a series that is one from round ``start`` on, zero before.
+
+        The sum over t >= s of cos(w (t + 1/2)) is -sin(w s) / (2 sin(w / 2)).
+        """
         if start not in self._steps:
-            n, scale = self.n, math.sqrt(2.0 / self.n)
+            n, cosines = self.n, self._cosines
+            # sin(w s) is the cosine a quarter turn earlier, n places back in the table.
             self._steps[start] = [
-                -scale * math.sin(math.pi * k * start / n) / (2.0 * math.sin(0.5 * math.pi * k / n))
-                for k in range(1, n)
+                -0.5 * self._scale * cosines[(2 * k * start - n) % (4 * n)] / half
+                for k, half in enumerate(self._half_sines, 1)
             ]
         return self._steps[start]
 
-    def _smooth(self, values: Sequence[float]) -> list[float]:
-        return [sum(map(mul, row, values)) for row in self._rows[:_FREQUENCIES]]
+    def ramp(self, start: int) -> list[float]:
+        """Return the coefficients of a line that rises by one a round after ``start``.
+
+        A ramp is the sum of the steps after its start, which telescopes in the same way.
+        """
+        if start not in self._ramps:
+            n, cosines = self.n, self._cosines
+            self._ramps[start] = [
+                0.25
+                * self._scale
+                * (cosines[k * (2 * n - 1) % (4 * n)] - cosines[k * (2 * start + 1) % (4 * n)])
+                / (half * half)
+                for k, half in enumerate(self._half_sines[:_FREQUENCIES], 1)
+            ]
+        return self._ramps[start]
+
+    def saturation(self, tau: float) -> list[float]:
+        """Return the coefficients of a curve that rises by one with this time constant.
+
+        With r = exp(-1 / tau) the sum over t of r^t cos(w (t + 1/2)) is
+        (1 - (-1)^k r^n) (1 - r) cos(w / 2) / (1 - 2 r cos(w) + r^2).
+        """
+        keep = math.exp(-1.0 / tau)
+        end = math.exp(-self.n / tau)
+        top = self._scale * (1.0 - keep)
+        return [
+            -top * (1.0 + end if k % 2 else 1.0 - end) * half / ((1.0 - keep) ** 2 + keep * mu)
+            for k, half, mu in zip(
+                range(1, _FREQUENCIES + 1), self._half_cosines, self.stiffness, strict=False
+            )
+        ]
 
 
 # Places of two curves, and the inverse of their Gram matrix: first, both, second.
@@ -118,7 +149,7 @@ class Noise:
         self.warm_leaks = [
             solved
             for i in range(LAST_GROWTH)
-            for j in range(ramps, ramps + _WARM_UPS)
+            for j in range(ramps, ramps + WARM_UPS)
             if (solved := solve(i, j, gram[i][i], gram[i][j], gram[j][j]))
         ]
         self._steps: dict[int, tuple[float, list[float]]] = {}

@@ -8,7 +8,6 @@ explanation must score depends on how common it is in healthy programs.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from leakguard.analysis import change_point, noise, saturation, theil_sen
 from leakguard.analysis.explanation import Explanations, Fit, Kind
@@ -27,12 +26,13 @@ _MARGIN: dict[Kind, float] = {
     "fill": 0.0,
     "saturation": 3.0,
     "step and saturation": 3.0,
-    "slow saturation": 2.0,
+    "slow saturation": 3.5,
     "endless saturation": -2.0,
 }
 # Likelihoods of few rounds scatter more: this much over the number of rounds is asked on top.
 _FEW_ROUNDS = 60.0
 _NOISES: tuple[Kind, ...] = ("wandering", "step", "two steps", "saturation", "step and saturation")
+_CURVES: tuple[Kind, ...] = ("fill", "saturation", "slow saturation", "endless saturation")
 # Growth that scores worse than a healthy explanation by this much needs no finer fit.
 _BEATEN = -6.0
 # A buffer is known to be full after this many rounds.
@@ -115,7 +115,7 @@ class Case:
         self.explanations = Explanations(self.values, steps, used=1 if self.teeth else 0)
         self.growth = self.explanations.best.get("growth")
         self._compare()
-        if all(self.lead[doubt] > _BEATEN for doubt in self.doubts):
+        if all(doubt in _CURVES and self.lead[doubt] > _BEATEN for doubt in self.doubts):
             self.explanations.refine()
             self.growth = self.explanations.best.get("growth")
             self._compare()
@@ -162,7 +162,7 @@ def _leak(case: Case) -> SeriesVerdict:
     began = f"since round {since}" if since else "from the first round on"
     nearest = min(case.lead, key=lambda kind: case.lead[kind] - _MARGIN[kind])
     ahead = case.lead[nearest] - _MARGIN[nearest]
-    verdict = rounds.verdict(
+    return rounds.verdict(
         "growing",
         "yes",
         0.85 + 0.14 * (1.0 - math.exp(-ahead / 8.0)),
@@ -172,8 +172,8 @@ def _leak(case: Case) -> SeriesVerdict:
         since=since,
         detectable=_detectable(case, growth),
         ruled_out=tuple(_ruled_out(case)),
+        measured=(rate, interval),
     )
-    return replace(verdict, rate=rate, interval=interval)
 
 
 def _ruled_out(case: Case) -> list[str]:

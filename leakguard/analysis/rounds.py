@@ -54,11 +54,14 @@ class Rounds:
         plateau: Plateau | None = None,
         detectable: float = math.inf,
         more_rounds: int | None = None,
-        inflation: float = 1.0,
+        measured: tuple[float, tuple[float, float]] | None = None,
         ruled_out: tuple[str, ...] = (),
     ) -> SeriesVerdict:
-        """Return a verdict; ``since`` is the last round before the growth, None without growth."""
-        rate, interval = self.rate(since or 0, inflation)
+        """Return a verdict; ``since`` is the last round before the growth, None without growth.
+
+        ``measured`` is the rate and its interval, where more is known than the values' slopes.
+        """
+        rate, interval = measured or self.rate(since or 0)
         return SeriesVerdict(
             shape=shape,
             growing=growing,
@@ -74,12 +77,12 @@ class Rounds:
             ruled_out=ruled_out,
         )
 
-    def rate(self, since: int, inflation: float = 1.0) -> tuple[float, tuple[float, float]]:
+    def rate(self, since: int) -> tuple[float, tuple[float, float]]:
         """Return the change per round from round ``since`` on, with its interval."""
         tail = self.values[since:]
-        if len(tail) < 2:
+        if len(tail) < 2 or self.span == 0.0:
             return 0.0, (0.0, 0.0)
-        return theil_sen.rate(tail, inflation)
+        return theil_sen.rate(tail)
 
 
 def number(value: float) -> str:

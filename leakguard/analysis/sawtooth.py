@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from leakguard.analysis.noise import differences, mad
+from leakguard.analysis.theil_sen import median
 
 # A jump is a change beyond this many deviations of the changes.
 _JUMP = 4.0
@@ -46,9 +47,10 @@ class Teeth:
 def find_teeth(values: Sequence[float]) -> Teeth | None:
     """Return the sawtooth or the even staircase in a series, None where there is neither."""
     changes = differences(values)
+    usual = median(sorted(changes))
     least = max(_JUMP * mad(changes), 0.05 * (max(values) - min(values)))
-    drops = [i + 1 for i, change in enumerate(changes) if change < -least]
-    rises = [i + 1 for i, change in enumerate(changes) if change > least]
+    drops = [i + 1 for i, change in enumerate(changes) if change < min(0.0, usual - least)]
+    rises = [i + 1 for i, change in enumerate(changes) if change > usual + least]
     if len(drops) >= _FEWEST_DROPS and 4 * len(rises) <= len(drops):
         return _sawtooth(values, drops)
     if len(rises) >= _FEWEST_STEPS and 4 * len(drops) <= len(rises) and _even(rises, len(values)):
