@@ -73,9 +73,13 @@ class Watcher:
             self.problems["guard"] = f"{type(error).__name__}: {error}"
 
     def mark(self, label: str, moment: Moment) -> None:
-        """Record a moment that the user named."""
+        """Record a moment that the user named; growth is counted from a baseline on."""
         number = self.round.number
-        self.record(lambda: Snapshot(0, label, moment, generation=number), deep=True)
+        self.record(
+            lambda: Snapshot(0, label, moment, generation=number),
+            deep=True,
+            ask=self._note_baseline if moment == "baseline" else None,
+        )
 
     def begin_round(self, number: int) -> None:
         """Begin a generation."""
@@ -128,6 +132,10 @@ class Watcher:
             return ()
         finally:
             objects.clear()
+
+    def _note_baseline(self, census: Census | None) -> None:
+        if census is not None:
+            self.suspicion.note(census.types)
 
     def _look(self, census: Census | None, survivors: list[object]) -> Inspection | None:
         """Find out who holds what, where something grew or should be gone."""

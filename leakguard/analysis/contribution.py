@@ -16,6 +16,7 @@ from leakguard.analysis.timeline import Reader
 from leakguard.model import Run, Snapshot
 
 _MAJORITY = 0.5  # of the growth, for a phase to be named
+_NEAR = 0.25
 _INNER = 0.8  # of the outer phase's growth, for an inner phase to be named instead
 
 
@@ -40,6 +41,15 @@ class Contribution:
         if outer[phase] < _MAJORITY * total:
             return None
         return self._innermost(phase)
+
+    def phase_adding(self, rate: float) -> str | None:
+        """Return the innermost phase whose own growth is ``rate``, within a quarter; or None."""
+        near = [
+            phase
+            for phase, value in self.by_phase.items()
+            if phase and abs(value - rate) <= _NEAR * rate
+        ]
+        return max(near, key=lambda phase: phase.count("/"), default=None)
 
     def _innermost(self, phase: str) -> str:
         depth = phase.count("/") + 1

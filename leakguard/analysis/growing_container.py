@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leakguard.analysis.case import Case
+from leakguard.analysis.case import BYTES_FLOOR, Case
 from leakguard.analysis.series import judge_series
-from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.model import Holder
 
 _LOOKS = 3
@@ -21,7 +20,6 @@ class GrowingContainer:
     """
 
     holder: Holder
-    verdict: SeriesVerdict
     generations: tuple[int, ...]
     entries: tuple[int, ...]
     retained_rate: float
@@ -67,9 +65,10 @@ def _growing(seen: list[tuple[int, Holder]]) -> GrowingContainer | None:
     holder = seen[-1][1]
     if len(seen) < _LOOKS or holder.streak < _LOOKS - 1 or holder.path.startswith(NO_ROOT):
         return None
-    verdict = judge_series(entries, integer=True)
-    if verdict.growing != "yes" and holder.capacity is None:
+    retained = tuple(float(holder.retained_bytes or 0) for _, holder in seen)
+    grows = (judge_series(entries, integer=True), judge_series(retained, noise_floor=BYTES_FLOOR))
+    if holder.capacity is None and all(verdict.growing != "yes" for verdict in grows):
         return None
-    first, latest = seen[0][1].retained_bytes or 0, holder.retained_bytes or 0
+    first, latest = retained[0], retained[-1]
     rounds = max(generations[-1] - generations[0], 1)
-    return GrowingContainer(holder, verdict, generations, entries, (latest - first) / rounds)
+    return GrowingContainer(holder, generations, entries, (latest - first) / rounds)

@@ -6,6 +6,8 @@ The sizes are those of a small training; at paper size the same budgets read 2 e
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from leakguard.model import Run
@@ -26,7 +28,7 @@ def counts(run: Run, name: str) -> list[int | None]:
 def growth(run: Run) -> list[float]:
     """Live bytes that each generation after the first added; the first one warms up."""
     used = [snapshot.metrics["heap_in_use"] for snapshot in run.generation_ends()]
-    return [later - earlier for earlier, later in zip(used[:-1], used[1:], strict=True)]
+    return [later - earlier for earlier, later in itertools.pairwise(used)]
 
 
 def broken_budgets(run: Run) -> set[str]:

@@ -17,7 +17,7 @@ from leakguard.model.finding import Kind
 
 _KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
 _OWN_SHARE = 0.1  # of the bytes of a phase's growth, for a second container to be its own defect
-_MOST = 0.5  # of the bytes of a phase's growth, for a container of other elements to be the holder
+_MOST = 0.5  # of the bytes of a phase's growth, and no more than their double, in a container
 
 
 def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
@@ -57,9 +57,13 @@ def _is_telling(lead: GrowingType) -> bool:
 def _holders_of_most(
     group: list[GrowingType], containers: list[GrowingContainer]
 ) -> list[GrowingContainer]:
-    """Return the container that keeps most of the group alive although its elements are others."""
-    needed = _MOST * _known_bytes(group)
-    return [c for c in containers if not c.is_filling and 0 < needed <= c.retained_rate][:1]
+    """Return the container that keeps the group alive although its elements are of other types.
+
+    What it retains must be about as much as the group weighs: a larger one holds something else.
+    """
+    known = _known_bytes(group)
+    least, most = _MOST * known, known / _MOST
+    return [c for c in containers if not c.is_filling and least < c.retained_rate <= most][:1]
 
 
 def _by_container(
@@ -86,6 +90,7 @@ def _finding(
     container: GrowingContainer | None,
 ) -> Finding:
     verdict = lead.judged.verdict
+    phase = _phase_of(lead, container) or phase
     evidence = witnesses(case, lead, container)
     shown = _latest(case, phase)
     companions = [growing.name for growing in group if growing is not lead][:3]
@@ -112,6 +117,16 @@ def _finding(
         fix=advice(lead.name, holder),
         ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )
+
+
+def _phase_of(lead: GrowingType, container: GrowingContainer | None) -> str | None:
+    """Return the phase that adds what the container gains.
+
+    A type may grow in several phases for several reasons; the container's own rate tells which.
+    """
+    if container is None or container.holder.element != lead.name:
+        return None
+    return lead.contribution.phase_adding(container.rate)
 
 
 def _filling(container: GrowingContainer) -> Cleared:
