@@ -8,7 +8,16 @@ from typing import Any
 
 from leakguard.model.report import Report
 from leakguard.render import outline
-from leakguard.render.curves import Band, Curve, axis, bands, count_curves, memory_curves, unit
+from leakguard.render.curves import (
+    Band,
+    Curve,
+    axis,
+    bands,
+    count_curves,
+    memory_curves,
+    start_of,
+    unit,
+)
 
 Spec = dict[str, Any]
 
@@ -53,6 +62,7 @@ def memory_chart(report: Report, style: Style) -> Spec | None:
         _lines(curves, scale, name, axis(report.run).title, style),
         _hover(curves, style),
         *_limit(report, curves, scale, style),
+        *_onset(report, style),
     ]
     return {
         **_frame(style, f"Memory over time. {outline.verdict_line(report)}"),
@@ -80,6 +90,9 @@ def count_chart(report: Report, style: Style) -> Spec | None:
         "scale": {"nice": False},
         "axis": {"grid": False},
     }
+    whole = all(point.y == int(point.y) for curve in curves for point in curve.points)
+    # Half an object is no tick.
+    steps = {"labelExpr": "datum.value % 1 ? '' : format(datum.value, ',')"} if whole else {}
     frame = _frame(style, "Live objects, gauges and resources over time")
     # Pictures below one another cannot be fitted to a width as a whole; the page scales them.
     del frame["autosize"]
@@ -100,7 +113,7 @@ def count_chart(report: Report, style: Style) -> Spec | None:
                 {"mark": {"type": "line", "interpolate": "step-after", "color": style.series[0],
                           "strokeWidth": 2, "aria": False},
                  "encoding": {"x": x, "y": {"field": "y", "type": "quantitative", "title": None,
-                                            "axis": {"tickCount": 3}}}},
+                                            "axis": {"tickCount": 3, **steps}}}},
                 {"mark": {"type": "rule", "strokeDash": [4, 4], "color": style.alarm,
                           "aria": False},
                  "encoding": {"y": {"field": "ceiling", "type": "quantitative",
@@ -258,6 +271,23 @@ def _limit(report: Report, curves: Sequence[Curve], scale: int, style: Style) ->
         {"data": data, "mark": {"type": "text", "color": style.alarm, "align": "left", "dy": -6,
                                 "x": 4, "aria": False},
          "encoding": {"y": y, "text": {"field": "text"}}},
+    ]  # fmt: skip
+
+
+def _onset(report: Report, style: Style) -> list[Spec]:
+    """Return where the gravest finding began, as a line across."""
+    since = report.findings[0].started_at if report.findings else None
+    x = None if since is None else start_of(report.run, since)
+    if x is None:
+        return []
+    data = {"values": [{"at": x, "text": f"grows since generation {since}"}]}
+    at = {"field": "at", "type": "quantitative"}
+    return [
+        {"data": data, "mark": {"type": "rule", "color": style.alarm, "strokeWidth": 1.5,
+                                "aria": False}, "encoding": {"x": at}},
+        {"data": data, "mark": {"type": "text", "color": style.alarm, "align": "left", "dx": 5,
+                                "y": 10, "aria": False},
+         "encoding": {"x": at, "text": {"field": "text"}}},
     ]  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def memory_curves(run: Run, most: int = 1000) -> list[Curve]:
     at = axis(run).positions
     for name in _MEMORY:
         points = _points(run, at, _metric(name), size, most)
-        if points:
+        if any(point.y for point in points):
             curves.append(Curve(name, METRICS[name].title, points, name in _SHOWN))
     return curves
 
@@ -121,6 +121,15 @@ def bands(run: Run) -> list[Band]:
         for start, stop, snapshot in zip(positions, positions[1:], run.snapshots[1:], strict=False)
         if snapshot.phase
     ]
+
+
+def start_of(run: Run, generation: int) -> float | None:
+    """Return where a generation begins on the x axis, None when it has no snapshot."""
+    positions = axis(run).positions
+    for place, snapshot in enumerate(run.snapshots):
+        if snapshot.generation == generation:
+            return positions[max(place - 1, 0)]
+    return None
 
 
 def unit(curves: Sequence[Curve]) -> tuple[str, int]:
