@@ -12,14 +12,15 @@ from typing import Any
 
 from leakguard.capture.heap import engine
 from leakguard.capture.heap.census import take_census
+from leakguard.capture.heap.collector import take_collection
 from leakguard.capture.heap.growth import PathMemory
 from leakguard.capture.heap.inspection import take_inspection
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
+from leakguard.model.snapshot import Collection
 
 ENGINE = engine.NAME
 LARGE_OBJECT = 50_000_000
 _NOTHING: Mapping[str, type] = MappingProxyType({})
-
 _NOBODY: tuple[Any, ...] = ()
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Inspection",
     "PathMemory",
     "census",
+    "collect",
     "inspect",
 ]
 
@@ -41,6 +43,11 @@ def census(watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT) -> H
     name. Objects of at least ``large`` bytes are listed one by one.
     """
     return take_census(engine.tally, ENGINE, watch, large)
+
+
+def collect() -> Collection:
+    """Run one full garbage collection and say what only cycles had kept alive, by type."""
+    return take_collection(census)
 
 
 def inspect(

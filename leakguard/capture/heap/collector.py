@@ -1,10 +1,14 @@
-"""The garbage collector around a look at the heap."""
+"""The garbage collector: held back during a look, or run to see what only cycles kept alive."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from leakguard.capture.heap.result import HeapCensus
+from leakguard.model.census import Census
+from leakguard.model.snapshot import Collection
 
 
 @contextmanager
@@ -17,3 +21,26 @@ def collector_held() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+def take_collection(census: Callable[[], HeapCensus]) -> Collection:
+    """Run one full collection between two censuses and return what it freed.
+
+    Finalizers of the program run, as in any collection.
+    """
+    before, stuck = census().census, len(gc.garbage)
+    unreachable = gc.collect()
+    uncollectable = len(gc.garbage) - stuck
+    after = census().census
+    return Collection(
+        freed=unreachable - uncollectable,
+        uncollectable=uncollectable,
+        bytes=max(0, (before.bytes or 0) - (after.bytes or 0)),
+        types=_fewer(before, after),
+    )
+
+
+def _fewer(before: Census, after: Census) -> dict[str, int]:
+    gone = {name: entry.count - (after.count(name) or 0) for name, entry in before.types.items()}
+    freed = ((name, count) for name, count in gone.items() if count > 0)
+    return dict(sorted(freed, key=lambda entry: -entry[1]))

@@ -35,6 +35,14 @@ class HeapCensus:
         tensors = census.tensors.get("cpu")
         return self.python_bytes + arrays + (tensors.bytes if tensors else 0)
 
+    def coverage(self, in_use: int) -> float | None:
+        """Return the share of the allocators' in-use bytes that the census explains.
+
+        It stays below 1 by what C libraries allocate for themselves, and may pass it where an
+        allocator does not report its mapped blocks; None where nothing is in use.
+        """
+        return self.accounted_bytes / in_use if in_use > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Held:

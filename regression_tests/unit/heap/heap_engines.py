@@ -1,0 +1,49 @@
+"""Both implementations of the heap engine behind one face, so that every test holds for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from leakguard.capture.heap import Inspection, PathMemory, graph, walk
+from leakguard.capture.heap.census import take_census
+from leakguard.capture.heap.inspection import take_inspection
+from leakguard.capture.heap.result import HeapCensus
+
+try:
+    from leakguard.capture.heap import compiled
+except ImportError:
+    compiled = None
+
+
+@dataclass(frozen=True)
+class Engine:
+    name: str
+    tally: Any
+    graph: Any
+
+    def census(
+        self, watch: Mapping[str, type] | None = None, large: int = 50_000_000
+    ) -> HeapCensus:
+        return take_census(self.tally, self.name, watch or {}, large)
+
+    def inspect(
+        self,
+        memory: PathMemory | None = None,
+        targets: Sequence[Any] = (),
+        large: int = 50_000_000,
+        limit: int = 10,
+    ) -> Inspection:
+        return take_inspection(
+            self.graph, self.name, memory or PathMemory(), targets, large, limit
+        )
+
+
+PYTHON = Engine("python", walk.tally, graph.Graph)
+COMPILED = Engine("compiled", compiled.tally, compiled.Graph) if compiled else None
+ENGINES = [engine for engine in (COMPILED, PYTHON) if engine is not None]
+each_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+needs_both = pytest.mark.skipif(COMPILED is None, reason="the compiled scan was not built")

@@ -1,0 +1,122 @@
+"""Array and tensor memory is counted once, whoever shares it."""
+
+from __future__ import annotations
+
+import mmap
+
+import pytest
+from heap_engines import Engine, each_engine
+
+np = pytest.importorskip("numpy")
+
+MEGABYTES_8 = 1_000_000
+
+
+def _arrays(engine: Engine) -> tuple[int, int, int]:
+    found = engine.census().census.arrays
+    assert found is not None
+    return found.objects, found.storages, found.bytes
+
+
+@each_engine
+def test_the_owner_behind_a_view_is_found_once(engine: Engine) -> None:
+    before = _arrays(engine)
+    view = np.zeros(MEGABYTES_8)[3:8]  # nobody else knows the 8 MB
+    again = view[1:]
+    after = _arrays(engine)
+    assert [now - then for now, then in zip(after, before)] == [3, 1, 8 * MEGABYTES_8]
+    assert again.base is view.base
+
+
+@each_engine
+def test_a_broadcast_array_is_as_large_as_what_it_repeats(engine: Engine) -> None:
+    before = _arrays(engine)
+    wide = np.broadcast_to(np.ones(1), 10**9)
+    after = _arrays(engine)
+    assert wide.nbytes == 8 * 10**9
+    assert after[2] - before[2] == 8
+
+
+@each_engine
+def test_arrays_over_bytes_and_files_add_no_memory(engine: Engine, tmp_path) -> None:
+    path = tmp_path / "panel.bin"
+    path.write_bytes(bytes(80_000))
+    before = engine.census().census
+    over_bytes = np.frombuffer(b"x" * 50_000, dtype=np.uint8)
+    mapped = np.memmap(path, dtype=np.float64, mode="r")
+    with path.open("rb") as file:
+        raw = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    over_map = np.frombuffer(raw, dtype=np.uint8)
+    after = engine.census().census
+    assert after.arrays.bytes == before.arrays.bytes
+    assert after.mapped.bytes - before.mapped.bytes == 2 * 80_000
+    assert len(over_bytes) + len(mapped) + len(over_map) > 0
+
+
+@each_engine
+def test_elements_of_object_arrays_are_counted_even_in_cycles(engine: Engine) -> None:
+    class Cell:
+        pass
+
+    grid = np.empty(3, dtype=object)
+    grid[:] = [Cell(), Cell(), grid]
+    assert engine.census({"cells": Cell}).watched == {"cells": 2}
+    grid[2] = None  # or it would never be freed
+
+
+@each_engine
+def test_large_arrays_are_described(engine: Engine) -> None:
+    panel = np.zeros((1000, 700), dtype=np.float32)
+    found = [e for e in engine.census(large=2_000_000).census.large if e.bytes == panel.nbytes]
+    assert [(e.type, e.shape, e.dtype, e.device) for e in found] == [
+        ("numpy.ndarray", (1000, 700), "float32", "cpu")
+    ]
+
+
+class TestTensors:
+    torch = pytest.importorskip("torch")
+
+    def _tensors(self, engine: Engine) -> tuple[int, int, int]:
+        found = engine.census().census.tensors.get("cpu")
+        return (found.objects, found.storages, found.bytes) if found else (0, 0, 0)
+
+    @each_engine
+    def test_views_and_expanded_tensors_share_one_storage(self, engine: Engine) -> None:
+        before = self._tensors(engine)
+        weights = self.torch.zeros(250_000)
+        held = [weights, weights[10:], weights.view(500, 500), weights[:1].expand(10**9)]
+        after = self._tensors(engine)
+        assert [now - then for now, then in zip(after, before)] == [4, 1, 1_000_000]
+        assert len(held) == 4
+
+    @each_engine
+    def test_memory_shared_with_numpy_is_counted_once(self, engine: Engine) -> None:
+        arrays, tensors = _arrays(engine), self._tensors(engine)
+        panel = np.zeros(500_000)
+        inside = self.torch.from_numpy(panel[1000:])
+        back = self.torch.zeros(10_000).numpy()
+        more_arrays, more_tensors = _arrays(engine), self._tensors(engine)
+        assert more_arrays[2] - arrays[2] == panel.nbytes
+        assert more_tensors[2] - tensors[2] == back.nbytes
+        assert len(inside) > 0
+
+    @each_engine
+    def test_meta_tensors_take_no_memory(self, engine: Engine) -> None:
+        before = self._tensors(engine)
+        ghost = self.torch.empty(10**9, device="meta")
+        assert self._tensors(engine)[2] == before[2]
+        assert ghost.nbytes == 4 * 10**9
+
+    @each_engine
+    def test_gradients_count(self, engine: Engine) -> None:
+        layer = self.torch.nn.Linear(300, 300, bias=False)
+        before = self._tensors(engine)
+        layer(self.torch.ones(1, 300)).sum().backward()
+        assert self._tensors(engine)[2] - before[2] == 300 * 300 * 4
+
+    @each_engine
+    def test_sparse_tensors_count_their_parts(self, engine: Engine) -> None:
+        before = self._tensors(engine)
+        sparse = self.torch.eye(100).to_sparse()
+        assert self._tensors(engine)[2] - before[2] == 100 * (2 * 8 + 4)
+        assert sparse.is_sparse
