@@ -53,6 +53,8 @@ TERMINATED = 128 + 15
               help="Planted alpha of the synthetic market.")  # fmt: skip
 @click.option("--env", "env_id", default=None, metavar="GYM_ID",
               help="A Gymnasium task instead of trading.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=0), default=Config.workers,
+              help="Processes that evaluate the population; 0 uses this one.")  # fmt: skip
 @click.option("--algorithm", type=click.Choice(["ddpg", "td3"]), default=Config.algorithm)
 @click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",

@@ -138,7 +138,7 @@ def momentum(env: TradingEnvironment) -> np.ndarray:
 
 def foresight(env: TradingEnvironment) -> np.ndarray:
     """All in the one stock that will rise most from the next open to the one after."""
-    last = len(env.data_array) - 1
+    last = min(len(env.data_array), len(env.mask)) - 1
     fill, exit_ = min(env.day + 1, last), min(env.day + 2, last)
     bought = env.data_array[fill, :, env.open_column]
     sold = env.data_array[exit_, :, env.open_column]

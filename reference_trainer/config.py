@@ -24,7 +24,6 @@ class Config:
     max_env_steps: int | None = None
     out: Path = Path("runs/erl")
     workers: int = 0
-    engine: str = "local"
 
     # Data: a Parquet file, or a synthetic market of this shape
     data: Path | None = None
@@ -105,7 +104,6 @@ class Config:
     keep_checkpoints: int = 2
     plot_every: int = 5
     upload: str | None = None
-    tensorboard: bool = False
     progress: bool = True
     print_bill: bool = False
     force: bool = False
@@ -165,8 +163,8 @@ class Config:
 
 #: Fields that never decide a number of the run, so a resumed run may change them.
 VOLATILE = (
-    "out", "data_dir", "workers", "engine", "generations", "max_env_steps", "upload",
-    "tensorboard", "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
+    "out", "data_dir", "workers", "generations", "max_env_steps", "upload",
+    "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
     "checkpoint_every", "print_bill", "force",
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -177,7 +175,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "buffer_layout": ("auto", "sparse", "dense"),
     "crossover": ("rows", "distillation"),
     "mutation": ("gaussian", "proximal"),
-    "engine": ("local", "ray"),
 }
 MINIMUM: dict[str, float] = {
     "generations": 1,

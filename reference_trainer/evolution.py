@@ -6,7 +6,7 @@ Adam moments travel with the genome. Elites are never touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,6 +46,19 @@ class Fate:
     replaced: dict[int, int] = field(default_factory=dict)
     mutated: list[int] = field(default_factory=list)
 
+    def operator(self, slot: int) -> str:
+        """What made the agent of a slot: elite, copy, crossover, mutation, both, or nothing."""
+        if slot in self.elites:
+            return "elite"
+        if slot in self.replaced:
+            return "copy"
+        applied = [
+            name
+            for name, slots in (("crossover", self.parents), ("mutation", self.mutated))
+            if slot in slots
+        ]
+        return "+".join(applied) or "kept"
+
     @property
     def untouched(self) -> list[int]:
         """Slots that hold an elite, bit for bit."""
@@ -73,15 +86,22 @@ def evolve(
     *,
     crossover: Crossover | None = None,
     mutate: Mutation | None = None,
+    selection: Sequence[float] | None = None,
+    protected: Collection[int] = (),
 ) -> Fate:
-    """One generation: elites, tournament, crossover into free slots, mutation of the rest."""
+    """One generation: elites, tournament, crossover into free slots, mutation of the rest.
+
+    Elites are the fittest; `selection` may give the tournament another score (novelty).
+    Slots in `protected` neither breed nor change.
+    """
     crossover = crossover or row_crossover
     mutate = mutate or gaussian_mutation
-    ranking = rank(fitnesses)
-    fate = Fate(elites=ranking[: rules.elites])
+    fittest = [slot for slot in rank(fitnesses) if slot not in protected]
+    ranking = [slot for slot in rank(selection or fitnesses) if slot not in protected]
+    fate = Fate(elites=fittest[: rules.elites])
     offspring = tournament(ranking, len(ranking) - rules.elites, rules.tournament_size, rng)
     offspring = [slot for slot in offspring if slot not in fate.elites]
-    free = [slot for slot in range(len(ranking)) if slot not in {*fate.elites, *offspring}]
+    free = [slot for slot in sorted(ranking) if slot not in {*fate.elites, *offspring}]
     _copy_elites(stack, fate, free)
     for slot in free:
         first = int(rng.choice(fate.elites))
@@ -132,7 +152,7 @@ def row_crossover(
         for weight, bias in same_layer:
             weight[child, chosen] = weight[second, chosen]
             bias[child, 0, chosen] = bias[second, 0, chosen]
-    _settle_target(stack.actor, child)
+    settle_target(stack.actor, child)
 
 
 def gaussian_mutation(
@@ -150,7 +170,7 @@ def gaussian_mutation(
         count = int(rng.integers(max(1, int(rules.mutation_fraction * matrix.size)) + 1))
         entries = rng.integers(matrix.size, size=count)
         matrix[entries] = _mutated(matrix[entries], rules, rng)
-    _settle_target(stack.actor, slot)
+    settle_target(stack.actor, slot)
 
 
 def _mutated(values: np.ndarray, rules: EvolutionRules, rng: np.random.Generator) -> np.ndarray:
@@ -164,6 +184,6 @@ def _mutated(values: np.ndarray, rules: EvolutionRules, rng: np.random.Generator
     return np.clip(changed, -WEIGHT_LIMIT, WEIGHT_LIMIT).astype(np.float32)
 
 
-def _settle_target(network: NetworkStack, slot: int) -> None:
+def settle_target(network: NetworkStack, slot: int) -> None:
     """A new genome starts with itself as its target."""
     network.target[slot].copy_(network.values[slot])

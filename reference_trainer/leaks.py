@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: What a Python float in a growing list costs: the object, its slot, and the list's spare room.
 FLOAT_BYTES = 42
 NOTICES = (
-    "after_episode", "after_evaluation", "after_sample", "after_update", "before_evolution",
+    "after_episode", "after_sample", "after_update", "before_evolution",
     "after_plot", "during_checkpoint", "end_of_generation",
 )  # fmt: skip
 
@@ -58,9 +58,6 @@ class Leaks:
 
     def after_episode(self, env: Env, stats: EpisodeStats) -> None:
         """Called when an episode is over."""
-
-    def after_evaluation(self) -> None:
-        """Called when the fitness of all agents is known."""
 
     def after_sample(self, batch: Batch) -> None:
         """Called with each batch before it is used."""

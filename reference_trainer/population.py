@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import psutil
 import torch
 
 from reference_trainer.config import Config
 from reference_trainer.ddpg import AgentStack, DDPGAgent, LearningRules
+from reference_trainer.errors import ConfigError
 from reference_trainer.networks import Architecture, parameter_count
 
 #: Matrices per network that a run keeps: values, target, gradients and two Adam moments.
@@ -95,6 +97,27 @@ def memory_bill(
         "Adam moments": 2 * networks * (agents + 1),
         "total": MATRICES * networks * (agents + 1),
     }
+
+
+def check_memory(config: Config, architecture: Architecture, say: Callable[[str], None]) -> None:
+    """Refuse a population that cannot fit, before any of it is allocated.
+
+    Raises `ConfigError` unless `config.force`.
+    """
+    bill = memory_bill(
+        architecture.actor_sizes,
+        architecture.critic_sizes,
+        config.population_size,
+        twin=config.algorithm == "td3",
+    )
+    available = psutil.virtual_memory().available
+    if config.print_bill:
+        say(bill_text(bill, available))
+    if bill["total"] > available and not config.force:
+        raise ConfigError(
+            f"the population needs {bill['total'] / 1e9:.1f} GB, {available / 1e9:.1f} GB are "
+            "available: use smaller hidden layers or fewer agents, or --force"
+        )
 
 
 def bill_text(bill: dict[str, int], available: int) -> str:

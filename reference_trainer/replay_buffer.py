@@ -45,6 +45,8 @@ class Batch:
 class StateStorage(Protocol):
     """Keeps the states and actions of the ring's rows in its own columns."""
 
+    #: Whether `write_state` reads the observation, or only what `info` says.
+    needs_observation: bool
     columns: dict[str, np.ndarray]
     observation_size: int
     action_size: int
@@ -57,6 +59,8 @@ class StateStorage(Protocol):
 
 class VectorStates:
     """Any Gymnasium task: observations and actions as float32 vectors."""
+
+    needs_observation = True
 
     def __init__(self, rows: int, observation_size: int, action_size: int) -> None:
         self.observation_size, self.action_size = observation_size, action_size
@@ -84,6 +88,8 @@ class VectorStates:
 
 class _PanelStates:
     """Trading states: the day, the clock, and a portfolio in one of two layouts."""
+
+    needs_observation = False
 
     def __init__(self, rows: int, view: MarketView, stocks: int) -> None:
         self.view, self.stocks = view, stocks
@@ -165,6 +171,22 @@ class SparsePanelStates(_PanelStates):
         line, slot = np.nonzero(stock >= 0)
         vectors[line, stock[line, slot]] = self.columns[f"{name}_value"][rows[line], slot]
         return vectors
+
+
+class EpisodeRecorder(Protocol):
+    """Whatever listens to an episode as it is played."""
+
+    def begin(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None: ...
+    def add(
+        self,
+        action: np.ndarray,
+        reward: float,
+        terminated: bool,
+        observation: np.ndarray,
+        info: Mapping[str, Any],
+        agent: int,
+    ) -> None: ...
+    def end(self) -> None: ...
 
 
 class ReplayBuffer:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import EpisodeSummary, TradingEnvironment
-from reference_trainer.replay_buffer import ReplayBuffer
+from reference_trainer.replay_buffer import EpisodeRecorder
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def play_episode(
     seed: int | None = None,
     options: dict[str, Any] | None = None,
     explore: np.random.Generator | None = None,
-    buffer: ReplayBuffer | None = None,
+    buffer: EpisodeRecorder | None = None,
     member: int = 0,
     random: bool = False,
 ) -> EpisodeStats:

@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import io
-import json
-import signal
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
-import psutil
 import torch
 from tqdm import tqdm
 
 from leakguard import LeakGuard, phase
 from reference_trainer.baselines import Performance, baselines, performance, table
+from reference_trainer.breeding import Breeder
 from reference_trainer.checkpoint import CheckpointStore
 from reference_trainer.config import Config
 from reference_trainer.ddpg import DDPGAgent, Losses
 from reference_trainer.environment import EpisodeSummary, TradingEnvironment
 from reference_trainer.errors import CheckpointError, ConfigError
-from reference_trainer.evolution import EvolutionRules, Fate, evolve
+from reference_trainer.evaluation import Evaluator, LocalEvaluator, PoolEvaluator, Round
 from reference_trainer.leaks import LeakSet
+from reference_trainer.metrics import Metrics, Record
 from reference_trainer.plots import Plotter
-from reference_trainer.population import Population, bill_text, memory_bill
+from reference_trainer.population import Population, check_memory
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
-from reference_trainer.rollout import EpisodeStats, play_episode
+from reference_trainer.rollout import play_episode
+from reference_trainer.stopping import on_sigterm
+from reference_trainer.streams import Purpose, stream
 from reference_trainer.task import EpisodePlan, make_task
 from reference_trainer.upload import Uploader
 
 T = TypeVar("T")
-EVALUATION, TRAINING, EVOLUTION = range(3)
 #: Rows of the ring per transition: an episode of ten steps or more fits its last state.
 ROWS_PER_TRANSITION = 1.1
-HISTORY = 10_000
+TIMINGS = 1_000
 BLANK_RECORD = {"generation": 0, "fitness_mean": 0.0, "fitness_std": 0.0, "fitness_max": 0.0}
 
 
@@ -50,51 +48,36 @@ class ERLTrainer:
         self.log = log or sys.stdout
         torch.set_num_threads(1)
         self.task = make_task(config)
-        self._check_memory()
+        check_memory(config, self.task.architecture, self.say)
         self.population = Population(config, self.task.architecture)
-        rows = int(config.buffer_capacity * ROWS_PER_TRANSITION) + 2
-        self.buffer = ReplayBuffer(
-            config.buffer_capacity,
-            self.task.storage(rows),
-            rows,
-            gamma=config.gamma,
-            n_step=config.n_step,
-        )
+        self.buffer = self._new_buffer()
+        self.breeder = Breeder(config, self.population, self.buffer)
+        self.metrics = Metrics(config.out / "metrics.jsonl")
+        self.plotter = Plotter()
         self.uploader = Uploader(config.upload, self.say) if config.upload else None
         self.checkpoints = CheckpointStore(
             config.out / "checkpoints",
             config.keep_checkpoints,
             self.uploader.is_leased if self.uploader else lambda path: False,
         )
-        self.history: deque[dict[str, Any]] = deque(maxlen=HISTORY)
-        self.generation = 0
-        self.env_steps = 0
-        self.transitions = 0
-        self.stopped = False
-        self.record: dict[str, Any] = {}
-        self.best_is_new = False
-        self._seconds: deque[float] = deque(maxlen=HISTORY)
-        self.plotter = Plotter()
+        self.generation = self.env_steps = self.transitions = 0
+        self.best_is_new = self.stopped = False
         self.baselines: dict[str, Performance] = {}
         self.compared: dict[str, Performance] = {}
+        self._seconds: deque[float] = deque(maxlen=TIMINGS)
         self.guard = self._guard()
         self.leaks = LeakSet(config.leaks, config.leak_size)
         self.leaks.attach(self)
-
-    @property
-    def episodes(self) -> int:
-        """Episodes of one generation."""
-        return self.config.population_size * self.config.episodes_per_agent
+        self.evaluator = self._evaluator()
 
     def train(self) -> None:
         """Run the generations that are left, watched by leakguard."""
         self.warm_up()
-        with self._stopping_on_sigterm(), self.guard as guard:
+        with on_sigterm(self.stop), self.guard as guard:
             guard.snapshot("Trainer initialized", baseline=True)
             for generation in guard.generations(self._generations_left()):
                 self.run_generation(generation)
-        if self.uploader:
-            self.uploader.close()
+        self.close()
 
     def run_generation(self, generation: int) -> None:
         """One generation of ERL (Khadka & Tumer 2018, algorithm 1)."""
@@ -112,79 +95,70 @@ class ERLTrainer:
         """Announce the generation and open its record."""
         self.generation = generation
         self._started = time.perf_counter()
-        self.record = {"generation": generation}
+        self.metrics.open(generation)
         self.say(f"\nGeneration {generation} / {self.config.generations}")
 
     @phase("evaluate_population")
     def evaluate_population(self) -> None:
         """Every agent plays the same episodes; transitions go to the buffer."""
         plans, before = self._episode_plans(), self.transitions
-        for member, agent in enumerate(self.bar(self.population.agents, "Evaluating agents")):
-            episodes = [self._play(member, agent, number, plan) for number, plan in plans]
+        round_ = Round(self.generation, plans, self.env_steps < self.config.random_steps)
+        played = self.evaluator.play(self.population, round_)
+        members = self.bar(self.population.agents, "Evaluating agents")
+        for agent, episodes in zip(members, played, strict=True):
             agent.fitness = float(np.mean([stats.reward for stats in episodes]))
-        self.record["new_steps"] = self.transitions - before
-        self._note_fitness(self.population.fitnesses())
-        self._challenge_the_best([plan for _, plan in plans])
-        self.leaks.after_evaluation()
+            self.transitions += sum(stats.steps for stats in episodes)
+        self.env_steps += self.transitions - before
+        self.metrics.note(new_transitions=self.transitions - before)
+        self._note_fitness()
+        self._challenge_the_best(plans)
 
     @phase("train_population")
     def train_population(self) -> None:
         """Gradient steps for all agents at once, each on its own batches."""
         ready, stored = self.config.buffer_ready, len(self.buffer)
-        self.record["updates"] = 0
+        self.metrics.note(updates=0)
         if stored < ready:
             self.say(f"Buffer not ready: {stored} / {ready}")
             return
-        rng = self._random(TRAINING)
+        rng = self._random(Purpose.TRAINING)
         generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
-        for _ in self.bar(range(self._gradient_steps()), "Training agents"):
+        for done in self.bar(range(self._gradient_steps()), "Training agents"):
             losses = self.population.trained.update(
                 self._batches(rng), generator=generator, keep_graph=self.leaks.keep_graph
             )
             self._log_losses(losses)
             self.leaks.after_update()
-            self.record["updates"] += 1
+            self.metrics.note(updates=done + 1)
 
     @phase("evolve_population")
     def evolve_population(self) -> None:
         """Elites stay, winners breed, the rest is written over; nothing is allocated."""
         self.leaks.before_evolution()
-        if self.config.evolution and self.generation % self.config.evolve_every == 0:
-            fate = evolve(
-                self.population.trained,
-                self.population.fitnesses(),
-                self._evolution_rules(),
-                self._random(EVOLUTION),
-            )
-            self._note_fate(fate)
+        self.breeder.breed(self.generation, self._random(Purpose.EVOLUTION))
 
     def validate_best_agent(self) -> None:
         """When the best agent is new, play the validation episodes without noise."""
-        self.record["validation"] = None
+        self.metrics.note(validation=None)
         if not self.best_is_new:
             return
-        plans = self.task.validation_plans()
-        played = [
-            play_episode(
-                self.task.val_env, self.population.best, seed=plan.seed, options=plan.options
-            )
-            for plan in plans
-        ]
-        self.record["validation"] = float(np.mean([stats.reward for stats in played]))
         self.best_is_new = False
-        self.say(f"Best agent: validation reward {self.record['validation']:.3f}")
+        plans, env, best = self.task.validation_plans(), self.task.val_env, self.population.best
+        played = [play_episode(env, best, seed=plan.seed, options=plan.options) for plan in plans]
+        validation = float(np.mean([stats.reward for stats in played]))
+        self.metrics.note(validation=validation)
+        self.say(f"Best agent: validation reward {validation:.3f}")
         self._compare([stats.summary for stats in played if stats.summary])
 
     def end_generation(self) -> None:
         """Close the record of the generation."""
-        self.record["env_steps"] = self.env_steps
-        self.record["transitions"] = self.transitions
-        self.record["best_fitness"] = self.population.best.fitness
-        self.record["buffer"] = len(self.buffer)
-        self.history.append(self.record)
-        self.config.out.mkdir(parents=True, exist_ok=True)
-        with (self.config.out / "metrics.jsonl").open("a") as stream:
-            stream.write(json.dumps(self.record) + "\n")
+        self.metrics.note(
+            env_steps=self.env_steps,
+            transitions=self.transitions,
+            buffer=len(self.buffer),
+            best_fitness=self.population.best.fitness,
+        )
+        self.metrics.close()
 
     @phase("checkpoint")
     def save_checkpoint(self) -> None:
@@ -198,14 +172,15 @@ class ERLTrainer:
         self.leaks.during_checkpoint(path)
 
     def plot_progress(self) -> None:
-        """Draw the fitness so far, every few generations and at the end."""
-        if self.generation % self.config.plot_every == 0 or self._is_last:
-            plots = self.config.out / "plots"
-            self.plotter.fitness(self.history, plots / "fitness.png")
-            if self.compared:
-                curves = {name: result.curve for name, result in self.compared.items()}
-                self.plotter.equity(curves, plots / "equity.png")
-            self.leaks.after_plot()
+        """Draw the run so far, every few generations and at the end."""
+        if self.generation % self.config.plot_every and not self._is_last:
+            return
+        plots = self.config.out / "plots"
+        self.plotter.fitness(self.history, plots / "fitness.png")
+        if self.compared:
+            curves = {name: result.curve for name, result in self.compared.items()}
+            self.plotter.equity(curves, plots / "equity.png")
+        self.leaks.after_plot()
 
     def print_status(self) -> None:
         """The block that says how far the run is."""
@@ -232,9 +207,42 @@ class ERLTrainer:
         self.generation = int(state["generation"])
         self.env_steps = int(state["env_steps"])
         self.transitions = int(state["transitions"])
-        self.history.extend(state["history"])
-        self._rewrite_metrics()
+        self.breeder.made_by = list(state["made_by"])
+        self.metrics.restore(state["history"])
         return self.generation
+
+    def stop(self) -> None:
+        """End the run after this generation, with a checkpoint."""
+        self.stopped = True
+
+    def close(self) -> None:
+        """End worker processes, and send what is left to upload."""
+        self.evaluator.close()
+        if self.uploader:
+            self.uploader.close()
+
+    def warm_up(self) -> None:
+        """Touch what a generation touches, and leave nothing changed.
+
+        Thread pools, scratch tensors, fonts and library caches are allocated before the baseline,
+        so the growth that is measured from there is the run's own.
+        """
+        for env in (self.task.eval_env, self.task.val_env):
+            play_episode(env, self.population.best, seed=0)
+        config = self.config
+        blank = self.buffer.blank_batch(config.population_size, config.batch_size)
+        self.population.trained.rehearse(blank)
+        self.plotter.fitness([BLANK_RECORD], io.BytesIO())
+
+    @property
+    def history(self) -> deque[Record]:
+        """The records of all generations so far."""
+        return self.metrics.history
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of one generation."""
+        return self.config.population_size * self.config.episodes_per_agent
 
     def say(self, text: str) -> None:
         """Print a line between the progress bars."""
@@ -248,79 +256,30 @@ class ERLTrainer:
     def _is_last(self) -> bool:
         return self.generation >= self.config.generations
 
-    def _play(self, member: int, agent: DDPGAgent, number: int, plan: EpisodePlan) -> EpisodeStats:
-        env = self.leaks.environment(self.task)
-        random = self.env_steps < self.config.random_steps
-        noisy = random or self.config.explore_in_fitness
-        explore = self._random(EVALUATION, member, number) if noisy else None
-        stats = play_episode(
-            env,
-            agent,
-            seed=plan.seed,
-            options=plan.options,
-            explore=explore,
-            buffer=self.buffer,
-            member=member,
-            random=random,
-        )
-        self.transitions += stats.steps
-        self.env_steps += stats.steps
-        self.leaks.after_episode(env, stats)
-        return stats
+    def _generations_left(self) -> Iterator[int]:
+        """The numbers of the generations to run, until steps or patience end."""
+        limit = self.config.max_env_steps or float("inf")
+        while not (self.stopped or self._is_last) and self.env_steps < limit:
+            yield self.generation + 1
 
-    def _episode_plans(self) -> list[tuple[int, EpisodePlan]]:
+    def _random(self, purpose: Purpose) -> np.random.Generator:
+        return stream(self.config.seed, purpose, self.generation)
+
+    def _episode_plans(self) -> list[EpisodePlan]:
         """The same start states for all agents: fitness differences, not luck."""
-        rng = self._random(EVALUATION)
-        count = self.config.episodes_per_agent
-        return [(number, self.task.plan_episode(rng)) for number in range(count)]
+        rng = self._random(Purpose.EVALUATION)
+        return [self.task.plan_episode(rng) for _ in range(self.config.episodes_per_agent)]
 
-    def _log_losses(self, losses: Losses) -> None:
-        for name, loss in (("critic", losses.critic), ("actor", losses.actor)):
-            if loss is None:
-                continue
-            values = self.leaks.loggable(loss)
-            for agent, value in zip(self.population.agents, values, strict=True):
-                getattr(agent, f"{name}_losses").append(value)
-            self.record[f"{name}_loss"] = float(loss.detach().mean())
-
-    def _gradient_steps(self) -> int:
-        """A fixed number, or a share of the steps that this generation played."""
-        ratio = self.config.updates_per_step
-        if ratio is None:
-            return self.config.gradient_steps
-        return max(1, round(ratio * self.record["new_steps"]))
-
-    def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
-        """The batches over which one gradient step accumulates."""
-        for _ in range(self.config.accumulation_steps):
-            batch = self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
-            self.leaks.after_sample(batch)
-            yield batch
-
-    def _evolution_rules(self) -> EvolutionRules:
-        config = self.config
-        return EvolutionRules(
-            elites=config.elites,
-            tournament_size=config.tournament_size,
-            crossover_probability=config.crossover_probability,
-            mutation_probability=config.mutation_probability,
-            mutation_fraction=config.mutation_fraction,
-            mutation_strength=config.mutation_strength,
-            super_mutation_strength=config.super_mutation_strength,
-            super_mutation_probability=config.super_mutation_probability,
-            reset_mutation_probability=config.reset_mutation_probability,
-        )
-
-    def _note_fitness(self, fitnesses: list[float]) -> None:
-        values = np.array(fitnesses)
-        self.record |= {
-            "fitness_mean": float(values.mean()),
-            "fitness_std": float(values.std()),
-            "fitness_max": float(values.max()),
-            "fitness_min": float(values.min()),
-        }
-        self.say(
-            f"Fitness: mean {values.mean():.3f}, max {values.max():.3f}, min {values.min():.3f}"
+    def _note_fitness(self) -> None:
+        values = np.array(self.population.fitnesses())
+        mean, highest, lowest = values.mean(), values.max(), values.min()
+        self.say(f"Fitness: mean {mean:.3f}, max {highest:.3f}, min {lowest:.3f}")
+        self.metrics.note(
+            fitness_mean=float(mean),
+            fitness_std=float(values.std()),
+            fitness_max=float(highest),
+            fitness_min=float(lowest),
+            made_by=self.breeder.statistics(),
         )
 
     def _challenge_the_best(self, plans: list[EpisodePlan]) -> None:
@@ -341,118 +300,87 @@ class ERLTrainer:
 
     def _score(self, agent: DDPGAgent, plans: list[EpisodePlan]) -> float:
         """Mean reward without noise; the steps count, the transitions are not kept."""
-        played = [
-            play_episode(self.task.eval_env, agent, seed=plan.seed, options=plan.options)
-            for plan in plans
-        ]
+        env = self.task.eval_env
+        played = [play_episode(env, agent, seed=plan.seed, options=plan.options) for plan in plans]
         self.env_steps += sum(stats.steps for stats in played)
         return float(np.mean([stats.reward for stats in played]))
+
+    def _gradient_steps(self) -> int:
+        """A fixed number, or a share of the steps that this generation played."""
+        ratio = self.config.updates_per_step
+        if ratio is None:
+            return self.config.gradient_steps
+        return max(1, round(ratio * self.metrics.record["new_transitions"]))
+
+    def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
+        """The batches over which one gradient step accumulates."""
+        for _ in range(self.config.accumulation_steps):
+            batch = self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
+            self.leaks.after_sample(batch)
+            yield batch
+
+    def _log_losses(self, losses: Losses) -> None:
+        for name, loss in (("critic", losses.critic), ("actor", losses.actor)):
+            if loss is None:
+                continue
+            values = self.leaks.loggable(loss)
+            for agent, value in zip(self.population.agents, values, strict=True):
+                getattr(agent, f"{name}_losses").append(value)
+            self.metrics.note(**{f"{name}_loss": float(loss.detach().mean())})
 
     def _compare(self, summaries: list[EpisodeSummary]) -> None:
         """The best agent beside the strategies that anybody can follow, on the same windows."""
         env = self.task.val_env.unwrapped
         if not isinstance(env, TradingEnvironment):
             return
-        results = {"best agent": performance(summaries, env.equity_curve)}
-        if not self.baselines:
-            windows = [plan.options or {} for plan in self.task.validation_plans()]
-            self.baselines = baselines(env, windows[::-1], self.config.seed)
-        self.compared = {**results, **self.baselines}
-        self.record["validation_return"] = results["best agent"].total_return
+        windows = [plan.options or {} for plan in self.task.validation_plans()]
+        best = performance(summaries, env.equity_curve)
+        # The last window played is the one whose curve is drawn, here and for the baselines.
+        self.baselines = self.baselines or baselines(env, windows[::-1], self.config.seed)
+        self.compared = {"best agent": best, **self.baselines}
+        self.metrics.note(validation_return=best.total_return)
         self.say(table(self.compared))
-
-    def _note_fate(self, fate: Fate) -> None:
-        self.record["elites"] = fate.elites
-        self.record["mutated"] = len(fate.mutated)
-        self.record["crossed"] = len(fate.parents)
-
-    def _random(self, purpose: int, *more: int) -> np.random.Generator:
-        """A stream of its own for each purpose and generation, whatever ran before."""
-        return np.random.default_rng([self.config.seed, purpose, self.generation, *more])
-
-    def _generations_left(self) -> Iterator[int]:
-        """The numbers of the generations to run, until steps or patience end."""
-        limit = self.config.max_env_steps or float("inf")
-        while not (self.stopped or self._is_last) and self.env_steps < limit:
-            yield self.generation + 1
 
     def _state(self) -> dict[str, Any]:
         return {
             "settings": self.config.algorithm_settings(),
             "env_steps": self.env_steps,
             "transitions": self.transitions,
+            "made_by": self.breeder.made_by,
             "history": list(self.history),
         }
 
     def _check_settings(self, stored: dict[str, Any]) -> None:
         now = self.config.algorithm_settings()
-        changed = [name for name in now if stored.get(name) != now[name]]
-        if changed:
-            name = changed[0]
-            raise CheckpointError(
-                f"the checkpoint was made with {name}={stored.get(name)!r}, this run has "
-                f"{now[name]!r}: resume with the settings of the first run"
-            )
+        for name, value in now.items():
+            if stored.get(name) != value:
+                raise CheckpointError(
+                    f"the checkpoint was made with {name}={stored.get(name)!r}, this run has "
+                    f"{value!r}: resume with the settings of the first run"
+                )
 
-    def _rewrite_metrics(self) -> None:
-        """Drop the lines of a generation that was cut short."""
-        lines = "".join(json.dumps(record) + "\n" for record in self.history)
-        (self.config.out / "metrics.jsonl").write_text(lines)
-
-    @contextmanager
-    def _stopping_on_sigterm(self) -> Iterator[None]:
-        """SIGTERM lets the generation finish, which ends with a checkpoint."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGTERM, lambda number, frame: self.stop())
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGTERM, before)
-
-    def stop(self) -> None:
-        """End the run after this generation, with a checkpoint."""
-        self.stopped = True
-
-    def _check_memory(self) -> None:
-        """Refuse a run that cannot fit, before anything large is allocated."""
-        architecture = self.task.architecture
-        bill = memory_bill(
-            architecture.actor_sizes,
-            architecture.critic_sizes,
-            self.config.population_size,
-            twin=self.config.algorithm == "td3",
-        )
-        available = psutil.virtual_memory().available
-        if self.config.print_bill:
-            self.say(bill_text(bill, available))
-        if bill["total"] > available and not self.config.force:
-            raise ConfigError(
-                f"the population needs {bill['total'] / 1e9:.1f} GB, {available / 1e9:.1f} GB are "
-                "available: use smaller hidden layers or fewer agents, or --force"
-            )
-
-    def warm_up(self) -> None:
-        """Touch what a generation touches, and leave nothing changed.
-
-        Thread pools, scratch tensors, fonts and library caches are allocated before the baseline,
-        so the growth that is measured from there is the run's own.
-        """
-        for env in (self.task.eval_env, self.task.val_env):
-            play_episode(env, self.population.best, seed=0)
+    def _new_buffer(self) -> ReplayBuffer:
         config = self.config
-        blank = self.buffer.blank_batch(config.population_size, config.batch_size)
-        self.population.trained.rehearse(blank)
-        self.plotter.fitness([BLANK_RECORD], io.BytesIO())
+        rows = int(config.buffer_capacity * ROWS_PER_TRANSITION) + 2
+        return ReplayBuffer(
+            config.buffer_capacity,
+            self.task.storage(rows),
+            rows,
+            gamma=config.gamma,
+            n_step=config.n_step,
+        )
+
+    def _evaluator(self) -> Evaluator:
+        if not self.config.workers:
+            return LocalEvaluator(self.config, self.task, self.buffer, self.leaks)
+        if self.config.leaks:
+            raise ConfigError("leaks live in the trainer's process: use --leak without --workers")
+        return PoolEvaluator(self.config, self.buffer)
 
     def _guard(self) -> LeakGuard:
+        size = self.config.population_size
         guard = LeakGuard(
-            watch={
-                TradingEnvironment: 2,
-                DDPGAgent: (self.config.population_size, self.config.population_size + 1),
-                ReplayBuffer: 1,
-            },
+            watch={TradingEnvironment: 2, DDPGAgent: (size, size + 1), ReplayBuffer: 1},
             out=self.config.out / "run.jsonl",
             log=self.log,
         )

@@ -11,6 +11,7 @@ import torch
 
 from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
+from reference_trainer.errors import ConfigError
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
 
@@ -99,10 +100,10 @@ def test_best_agent_is_validated_only_when_it_is_new(trainer: Trainer) -> None:
     made.begin_generation(1)
     made.evaluate_population()
     made.validate_best_agent()
-    first = made.record["validation"]
+    first = made.metrics.record["validation"]
     made.validate_best_agent()
     assert first is not None
-    assert made.record["validation"] is None
+    assert made.metrics.record["validation"] is None
 
 
 def test_validation_days_never_overlap_training_days(trainer: Trainer) -> None:
@@ -133,6 +134,14 @@ def test_without_evolution_no_genome_moves(trainer: Trainer) -> None:
     assert torch.equal(made.population.stack.actor.values, before)
 
 
+def test_operator_statistics_count_every_agent(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(), 3)
+    for record in made.history:
+        assert sum(entry["agents"] for entry in record["made_by"].values()) == 6
+    assert set(made.history[0]["made_by"]) == {"kept"}
+    assert made.history[1]["made_by"]["elite"]["agents"] == made.config.elites
+
+
 def test_same_seed_gives_the_same_run(trainer: Trainer, run: Run, tmp_path: Path) -> None:
     one, two = (run(trainer(out=tmp_path / name), 3) for name in "ab")
     assert list(one.history) == list(two.history)
@@ -145,6 +154,21 @@ def test_warming_up_changes_no_number(trainer: Trainer, run: Run, tmp_path: Path
     cold, warm = trainer(out=tmp_path / "a"), trainer(out=tmp_path / "b")
     warm.warm_up()
     assert list(run(cold, 2).history) == list(run(warm, 2).history)
+
+
+def test_worker_processes_change_no_number(trainer: Trainer, run: Run, tmp_path: Path) -> None:
+    alone = run(trainer(out=tmp_path / "a", noise="ou"), 2)
+    helped = run(trainer(out=tmp_path / "b", noise="ou", workers=2), 2)
+    helped.close()
+    assert list(alone.history) == list(helped.history)
+    assert torch.equal(alone.population.stack.actor.values, helped.population.stack.actor.values)
+    for name, column in alone.buffer.columns.items():
+        assert np.array_equal(column, helped.buffer.columns[name])
+
+
+def test_leaks_and_workers_are_refused_together(trainer: Trainer) -> None:
+    with pytest.raises(ConfigError, match="--leak without --workers"):
+        trainer(workers=1, leaks=("old-population",))
 
 
 def test_environments_and_buffer_share_one_panel(trainer: Trainer) -> None:
@@ -183,6 +207,10 @@ def test_plots_leave_no_figure_with_pyplot(trainer: Trainer, run: Run) -> None:
         {"observation": "window", "window": 3, "window_stride": 2},
         {"noise": "ou"},
         {"n_step": 3},
+        {"mutation": "proximal"},
+        {"crossover": "distillation"},
+        {"novelty_weight": 0.3},
+        {"rl_sync_every": 1},
         {"buffer_layout": "sparse", "max_positions": 3},
     ],
 )
