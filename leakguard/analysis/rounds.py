@@ -36,7 +36,7 @@ class Rounds:
     @property
     def span(self) -> float:
         """Largest value minus smallest."""
-        return max(self.values) - min(self.values)
+        return max(self.values, default=0.0) - min(self.values, default=0.0)
 
     def spread(self) -> float:
         """Return the noise of a single round's value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from leakguard.analysis.few_rounds import count_pattern, judge_few
 from leakguard.analysis.many_rounds import judge_many
@@ -13,6 +14,7 @@ from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, S
 __all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "judge_series"]
 
 _FEWEST = 3
+_SMALLEST, _LARGEST = 1e-60, 1e60
 _FEW = 12
 
 
@@ -37,6 +39,14 @@ def judge_series(
         ValueError: for a value that is not finite, or a negative noise floor or warm-up.
     """
     series = _checked(values, noise_floor, warmup)
+    unit = _unit(series)
+    if unit != 1.0:
+        scaled = [value / unit for value in series]
+        limit = None if capacity is None else capacity / unit
+        verdict = judge_series(
+            scaled, noise_floor=noise_floor / unit, capacity=limit, warmup=warmup
+        )
+        return _in_unit(unit, verdict)
     rounds = Rounds(series, integer, noise_floor)
     if not series or rounds.span <= noise_floor:
         return _flat(rounds)
@@ -68,6 +78,27 @@ def _checked(values: Sequence[float], noise_floor: float, warmup: int) -> list[f
     if warmup < 0:
         raise ValueError(f"warmup is {warmup}: give a number of rounds of 0 or more")
     return series
+
+
+def _unit(series: Sequence[float]) -> float:
+    """Return 1, or the power of two that brings numbers whose squares overflow or vanish near 1."""
+    peak = max(map(abs, series), default=0.0)
+    if peak == 0.0 or _SMALLEST < peak < _LARGEST:
+        return 1.0
+    return math.ldexp(1.0, max(-1000, min(1000, math.frexp(peak)[1])))
+
+
+def _in_unit(unit: float, verdict: SeriesVerdict) -> SeriesVerdict:
+    plateau = verdict.plateau
+    return replace(
+        verdict,
+        rate=verdict.rate * unit,
+        interval=(verdict.interval[0] * unit, verdict.interval[1] * unit),
+        plateau=plateau and replace(plateau, value=plateau.value * unit),
+        noise=verdict.noise * unit,
+        detectable=verdict.detectable * unit,
+        reason=f"in units of {unit:.3g}, {verdict.reason}",
+    )
 
 
 def _flat(rounds: Rounds) -> SeriesVerdict:
