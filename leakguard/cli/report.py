@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 from leakguard.cli.output import append_summary, columns, complain, wants_color, write
-from leakguard.errors import LeakguardError
+from leakguard.errors import LeakguardError, UnreadableRun
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.render import FORMATS, document, render_many
 from leakguard.render.outline import worst
 
+_STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
               ".svg": "svg", ".png": "png"}  # fmt: skip
 
@@ -37,7 +44,9 @@ def report(
     paths: tuple[Path, ...], format_: str | None, output: Path | None, fail_on: Verdict | None,
     color: str, redact: bool,
 ) -> int:  # fmt: skip
-    """Say what the runs at PATH show: a recorded run (.jsonl), a run folder or a text log."""
+    """Say what the runs at PATH show: a recorded run (.jsonl), a run folder, a text log, or - for
+    a log on standard input.
+    """
     reports, unusable = read_reports(paths)
     if not reports:
         return 2
@@ -79,13 +88,37 @@ def read_report(path: Path) -> Report:
 
 
 def read_runs(path: Path) -> list[Run]:
-    """Return the runs in a file or folder; a run without a name is called after its path."""
+    """Return the runs in a file, a folder or, for ``-``, standard input.
+
+    A run without a name is called after its path.
+    """
     from leakguard.store import load_runs
 
-    return [
-        run if run.info.name else replace(run, info=replace(run.info, name=os.fspath(path)))
-        for run in load_runs(path)
-    ]
+    if path == _STANDARD_INPUT:
+        return _piped_runs(load_runs)
+    return [_named(run, os.fspath(path)) for run in load_runs(path)]
+
+
+def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
+    with _spooled(sys.stdin.buffer) as copy:
+        try:
+            return [_named(run, copy.name) for run in load(copy)]
+        except UnreadableRun as error:
+            raise UnreadableRun(str(error).replace(os.fspath(copy), copy.name)) from error
+
+
+def _named(run: Run, name: str) -> Run:
+    return run if run.info.name else replace(run, info=replace(run.info, name=name))
+
+
+@contextmanager
+def _spooled(stream: BinaryIO) -> Iterator[Path]:
+    """Copy a pipe to a file: logs are read by jumping in them."""
+    with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
+        copy = Path(folder) / "standard input"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        yield copy
 
 
 def format_of(output: Path | None) -> str:

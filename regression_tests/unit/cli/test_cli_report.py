@@ -28,9 +28,10 @@ def healthy(tmp_path):
     return str(path)
 
 
-def run(*argv, **environment):
+def run(*argv, stdin=b"", **environment):
     return subprocess.run(
         [sys.executable, "-m", "leakguard", *argv],
+        input=stdin,
         capture_output=True,
         check=False,
         env={**os.environ, **environment},
@@ -135,6 +136,15 @@ def test_github_adds_to_the_step_summary(leaking, tmp_path):
     done = run("report", leaking, "--format", "github", GITHUB_STEP_SUMMARY=str(page))
     assert done.stdout.startswith(b"::error title=LEAK DETECTED")
     assert page.read_text(encoding="utf-8").startswith("before\n# 🔴 LEAK")
+
+
+def test_log_can_be_piped_in():
+    done = run("report", "-", stdin=training_logs.leaking().encode())
+    assert done.stdout.startswith(b"leakguard: standard input\nLEAK:")
+    nothing = run("report", "-")
+    assert nothing.returncode == 2
+    assert nothing.stderr.count(b"\n") == 1
+    assert nothing.stderr.startswith(b"leakguard: standard input is empty")
 
 
 def test_version_and_help_end_well(capsys):
