@@ -15,4 +15,7 @@ def size(amount: float, like: float | None = None) -> str:
 
 def change_of_size(amount: float, like: float | None = None) -> str:
     """Return a difference with its sign, ``+4.29 GB``."""
-    return ("+" if amount >= 0 else "") + size(amount, like)
+    text = size(amount, like)
+    if text.startswith("-0.00 "):  # what rounds to nothing has no direction
+        text = text[1:]
+    return text if text.startswith("-") else f"+{text}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold cyan",
            "stable": "bold green"}  # fmt: skip
 _TREND_ROWS = 24
+_WHOLE_FINDINGS = 4
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
@@ -34,9 +35,7 @@ def _write(report: Report, page: Page) -> None:
     page.prose(outline.verdict_line(report), _COLORS[report.verdict])
     if report.findings:
         _write_culprit(report, report.findings[0], page)
-    for finding in report.findings[1:]:
-        page.line()
-        _write_facts(finding, page)
+    _write_others(report.findings[1:], page)
     for section in outline.sections(report, _TREND_ROWS):
         page.section(section)
 
@@ -50,11 +49,23 @@ def _write_culprit(report: Report, finding: Finding, page: Page) -> None:
         page.block(snapshot_block(snapshot))
 
 
+def _write_others(findings: Sequence[Finding], page: Page) -> None:
+    for finding in findings[:_WHOLE_FINDINGS]:
+        page.line()
+        _write_facts(finding, page)
+    rest = findings[_WHOLE_FINDINGS:]
+    if rest:
+        page.heading(f"{len(rest)} more (the JSON and HTML reports tell all)")
+    for finding in rest:
+        page.prose(f"- {finding.verdict}: {facts.title(finding)}", indent=2, hang=4)
+
+
 def _write_facts(finding: Finding, page: Page) -> None:
     page.line(f"{facts.heading(finding)}:", _COLORS[finding.verdict])
     for fact in facts.core_facts(finding):
         page.line(f"- {fact.label}: {fact.value}")
     for fact in facts.deep_facts(finding):
-        page.prose(f"- {fact.label}: {fact.value}".rstrip(), hang=2)
+        style = "bold" if fact.label == "Fix" else ""
+        page.prose(f"- {fact.label}: {fact.value}".rstrip(), style, hang=2)
         for more in fact.more:
             page.prose(more, indent=4, hang=6)

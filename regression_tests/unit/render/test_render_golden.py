@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,6 +12,7 @@ import report_stories as stories
 from golden_file import assert_same
 
 from leakguard.render import render, render_many
+from leakguard.render.sizes import change_of_size
 
 _SUFFIX = {"terminal": "txt", "markdown": "md", "json": "json", "junit": "xml", "github": "txt",
            "issue": "md"}  # fmt: skip
@@ -85,3 +87,17 @@ def test_every_format_says_the_same_facts(name):
     text = render(stories.leaking(), name, width=200)
     for fact in _FACTS:
         assert fact in text
+
+
+def test_terminal_tells_the_gravest_findings_whole_and_names_the_rest():
+    report = stories.leaking()
+    many = tuple(replace(stories.THREADS, fingerprint=str(n), phase=f"phase{n}") for n in range(9))
+    text = render(replace(report, findings=(stories.ENV_LEAK, *many)), "terminal")
+    assert text.count("LEAK SUSPECTED:") == 4
+    assert "5 more (the JSON and HTML reports tell all)\n  - suspect: threads: +1 thread" in text
+    assert "in phase8" in text
+
+
+def test_change_that_rounds_to_nothing_has_no_direction():
+    assert change_of_size(-3_000, like=5 * 10**9) == "+0.00 GB"
+    assert change_of_size(-30_000_000, like=5 * 10**9) == "-0.03 GB"
