@@ -1,0 +1,84 @@
+"""What holds for every series: no crash, no dependence on zero point or unit, honest numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from leakguard.analysis.series import judge_series
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+whole = st.integers(-1000, 1000).map(float)
+few_or_many = st.one_of(st.lists(whole, max_size=12), st.lists(whole, min_size=13, max_size=40))
+
+
+@given(st.lists(finite, max_size=40), st.booleans(), st.integers(0, 4))
+@settings(max_examples=300, deadline=None)
+@example([1.7e308, -1.7e308, 1.7e308, 0.0], False, 2)
+@example([5e-324, 0.0, 1.5e-323], False, 0)
+@example([0.0] * 20 + [5e-324], True, 2)
+@example([1e300 * t for t in range(30)], False, 2)
+@example([1.0] * 30 + [1.0 + 2.0**-52] * 5, False, 2)
+def test_any_finite_series_is_judged(values: list[float], integer: bool, warmup: int):
+    verdict = judge_series(values, integer=integer, warmup=warmup)
+    assert verdict.growing in ("yes", "no", "cannot tell")
+    assert 0.0 < verdict.confidence < 1.0
+    assert verdict.interval[0] <= verdict.rate <= verdict.interval[1]
+    assert verdict.detectable >= 0.0
+    assert verdict.reason
+    assert (verdict.started is not None) == (verdict.growing == "yes")
+    assert not any(math.isnan(x) for x in (verdict.rate, verdict.noise, verdict.detectable))
+
+
+@given(few_or_many, st.integers(-10_000, 10_000), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_adding_a_constant_changes_no_verdict(values: list[float], constant: int, integer: bool):
+    here = judge_series(values, integer=integer)
+    there = judge_series([value + constant for value in values], integer=integer)
+    assert (here.shape, here.growing, here.started) == (there.shape, there.growing, there.started)
+    assert here.rate == pytest.approx(there.rate, rel=1e-6, abs=1e-9)
+    assert here.noise == pytest.approx(there.noise, rel=1e-6, abs=1e-9)
+
+
+@given(few_or_many, st.integers(-20, 20))
+@settings(max_examples=200, deadline=None)
+def test_changing_the_unit_changes_no_verdict(values: list[float], power: int):
+    unit = 2.0**power
+    here = judge_series(values)
+    there = judge_series([value * unit for value in values])
+    assert (here.shape, here.growing, here.started) == (there.shape, there.growing, there.started)
+    assert here.rate * unit == pytest.approx(there.rate, rel=1e-6, abs=1e-9 * unit)
+
+
+@given(st.lists(whole, min_size=3, max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_series_that_never_rises_is_never_growing(values: list[float]):
+    assert judge_series(sorted(values, reverse=True)).growing == "no"
+
+
+@given(st.integers(6, 60), st.integers(1, 1000), st.integers(-100, 100))
+@settings(max_examples=100, deadline=None)
+def test_count_that_grows_exactly_is_growing(rounds: int, step: int, start: int):
+    counts = [start + step * t for t in range(rounds)]
+    verdict = judge_series(counts, integer=True)
+    assert (verdict.growing, verdict.rate) == ("yes", pytest.approx(step))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_values_that_are_not_finite_are_refused(bad: float):
+    with pytest.raises(ValueError, match="round 1"):
+        judge_series([1.0, bad, 2.0])
+
+
+@pytest.mark.parametrize("floor", [-1.0, math.nan, math.inf])
+def test_noise_floor_that_is_no_size_is_refused(floor: float):
+    with pytest.raises(ValueError, match="noise_floor"):
+        judge_series([1.0, 2.0, 3.0], noise_floor=floor)
+
+
+def test_negative_warm_up_is_refused():
+    with pytest.raises(ValueError, match="warmup"):
+        judge_series([1.0, 2.0, 3.0], warmup=-1)
