@@ -86,9 +86,9 @@ class Watcher:
         deep = self.governor.due()
         self.round = Round(self._rounds, number, deep, self.round.counts())
         self._rounds += 1
-        self._open = _OpenRound(
-            self.recorder.read(), self.recorder.peaks.start(), self.governor.spent
-        )
+        reading = self.recorder.read()
+        ticket = self.recorder.peaks.start(reading.high_water)
+        self._open = _OpenRound(reading, ticket, self.governor.spent)
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
@@ -96,7 +96,7 @@ class Watcher:
             return
         round_, opened, self._open = self.round, self._open, None
         survivors = self.promises.collect()
-        peak = self.peak_of(opened.ticket)
+        peak = self.peak_of(opened.ticket, self.recorder.read())
         self.record(
             lambda: Snapshot(
                 0,
@@ -155,10 +155,10 @@ class Watcher:
         self.safely(visit.begin)
         return visit.end
 
-    def peak_of(self, ticket: int) -> dict[str, int | float]:
+    def peak_of(self, ticket: int, reading: PackedMeasurement) -> dict[str, int | float]:
         """End the peak that ``ticket`` stands for; empty, with a note, where it is unknown."""
         try:
-            return {"peak": self.recorder.peaks.stop(ticket)}
+            return {"peak": self.recorder.peaks.stop(ticket, reading.high_water)}
         except Unavailable as reason:
             self.problems["peak"] = str(reason)
             return {}
@@ -250,8 +250,8 @@ class _PhaseVisit:
         began = watcher.clock()
         if self._deep:
             self._counts = watcher.recorder.counts()
-        self._ticket = watcher.recorder.peaks.start()
         self._entry = watcher.recorder.read()
+        self._ticket = watcher.recorder.peaks.start(self._entry.high_water)
         self._began = watcher.clock()
         watcher.governor.charge(self._began - began)
 
@@ -266,7 +266,7 @@ class _PhaseVisit:
         watcher = self._watcher
         seconds = watcher.clock() - self._began
         after = watcher.recorder.read()
-        peak = watcher.peak_of(self._ticket)
+        peak = watcher.peak_of(self._ticket, after)
         if self._writes:
             make = functools.partial(self._snapshot, after, peak, error)
             watcher.record(make, deep=self._deep, before=self._counts)

@@ -18,11 +18,12 @@ _measurement = msgspec.msgpack.Decoder(Measurement)
 
 
 class PackedMeasurement:
-    """A measurement at rest."""
+    """A measurement at rest; the high-water mark of RSS is kept beside it."""
 
-    __slots__ = ("_packed",)
+    __slots__ = ("_packed", "high_water")
 
     def __init__(self, measurement: Measurement) -> None:
+        self.high_water = measurement.metrics.get("rss_high_water")
         self._packed = msgspec.msgpack.encode(measurement)
 
     def unpack(self) -> Measurement:

@@ -2,7 +2,8 @@
 
 Writing ``5`` to ``/proc/self/clear_refs`` resets the kernel's high-water mark (VmHWM). The mark
 belongs to the process, so a reset would erase the peak of every phase that is already open:
-each reset first folds the mark into all of them. Nested and concurrent phases stay right.
+each reset first folds the mark into all of them. Nested and concurrent phases stay right. The mark
+itself comes with the reading that is taken at every boundary anyway.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import threading
 from collections.abc import Iterator
 
 from leakguard.capture.probe import Unavailable
-from leakguard.capture.process import kilobytes, read_status
+from leakguard.capture.process import process_memory
 
 
 class PeakMeter:
@@ -25,23 +26,23 @@ class PeakMeter:
         self._next = 0
         self.unavailable: str | None = None
 
-    def start(self) -> int:
-        """Begin a phase and return its ticket."""
+    def start(self, mark: float | None) -> int:
+        """Begin a phase and return its ticket; ``mark`` is the high-water mark just read."""
         with self._lock:
-            self._fold()
+            self._fold(mark)
             self._reset()
             self._next += 1
             self._open[self._next] = 0
             return self._next
 
-    def stop(self, ticket: int) -> int:
-        """End a phase and return its peak in bytes.
+    def stop(self, ticket: int, mark: float | None) -> int:
+        """End a phase and return its peak in bytes; ``mark`` is the high-water mark just read.
 
         Raises:
             Unavailable: the mark cannot be reset or read here.
         """
         with self._lock:
-            self._fold()
+            self._fold(mark)
             peak = self._open.pop(ticket)
         if self.unavailable is not None:
             raise Unavailable(self.unavailable)
@@ -51,23 +52,19 @@ class PeakMeter:
     def paused(self) -> Iterator[None]:
         """Leave what the guard itself allocates inside the block out of every open phase."""
         with self._lock:
-            self._fold()
+            self._fold(_mark())
         try:
             yield
         finally:
             with self._lock:
                 self._reset()
 
-    def _fold(self) -> None:
-        if self.unavailable is not None or not self._open:
-            return
-        try:
-            mark = kilobytes(read_status()[b"VmHWM"])
-        except (OSError, KeyError) as error:
-            self.unavailable = f"the high-water mark cannot be read: {error}"
+    def _fold(self, mark: float | None) -> None:
+        if mark is None:
+            self.unavailable = self.unavailable or "the high-water mark of RSS cannot be read"
             return
         for ticket, peak in self._open.items():
-            self._open[ticket] = max(peak, mark)
+            self._open[ticket] = max(peak, int(mark))
 
     def _reset(self) -> None:
         if self.unavailable is not None:
@@ -80,3 +77,10 @@ class PeakMeter:
                 os.close(descriptor)
         except OSError as error:
             self.unavailable = f"the high-water mark cannot be reset: {error.strerror}"
+
+
+def _mark() -> float | None:
+    try:
+        return process_memory().get("rss_high_water")
+    except (OSError, Unavailable):
+        return None

@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from leakguard.capture.probe import Reading, Unavailable
 
-_STATUS_FIELDS = {
-    b"VmRSS": "rss",
-    b"VmSize": "vms",
-    b"RssAnon": "rss_anonymous",
-    b"RssFile": "rss_file",
-    b"RssShmem": "rss_shared",
-    b"VmSwap": "swap",
-}
+# One pattern for all fields: the kernel prints them in this order, and the read is on the way of
+# every phase. A field that a kernel lacks ends the match there.
+_STATUS = re.compile(
+    rb"VmSize:\s+(\d+) kB\n(?s:.)*?VmHWM:\s+(\d+) kB\nVmRSS:\s+(\d+) kB\n"
+    rb"(?:RssAnon:\s+(\d+) kB\nRssFile:\s+(\d+) kB\nRssShmem:\s+(\d+) kB\n)?"
+    rb"(?s:.)*?VmSwap:\s+(\d+) kB\n(?s:.)*?Threads:\s+(\d+)\n"
+)
+_NAMES = ("vms", "rss_high_water", "rss", "rss_anonymous", "rss_file", "rss_shared", "swap")
 
 
-def read_status() -> dict[bytes, bytes]:
-    """Return the fields of ``/proc/self/status``; one read gives them all at one moment."""
+def process_memory() -> Reading:
+    """Read RSS and its parts, its high-water mark, address space, swap and threads."""
+    if not sys.platform.startswith("linux"):
+        return _with_psutil()
     descriptor = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     try:
         text = os.read(descriptor, 8192)
     finally:
         os.close(descriptor)
-    return dict(line.split(b":", 1) for line in text.splitlines() if b":" in line)
-
-
-def kilobytes(field: bytes) -> int:
-    """Return the bytes of a ``status`` field such as ``b"   1024 kB"`` (the kernel means KiB)."""
-    return int(field.split()[0]) * 1024
-
-
-def process_memory() -> Reading:
-    """Read RSS and its parts, address space, swap and the number of threads."""
-    if not sys.platform.startswith("linux"):
-        return _with_psutil()
-    status = read_status()
-    reading = {
-        name: kilobytes(status[key]) for key, name in _STATUS_FIELDS.items() if key in status
-    }
-    if "rss" not in reading:
-        raise Unavailable("/proc/self/status has no VmRSS line")
-    if b"Threads" in status:
-        reading["threads"] = int(status[b"Threads"])
+    found = _STATUS.search(text)
+    if found is None:
+        raise Unavailable("/proc/self/status does not have the expected fields")
+    *sizes, threads = found.groups()
+    kilobytes = zip(_NAMES, sizes, strict=True)
+    reading = {name: int(size) * 1024 for name, size in kilobytes if size is not None}
+    reading["threads"] = int(threads)
     return reading
 
 

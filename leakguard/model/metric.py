@@ -33,6 +33,8 @@ _ALL = (
     Metric("swap", "bytes", "Swap", "Anonymous pages that were moved out of RAM."),
     Metric("peak", "bytes", "Peak (this phase)",
            "Highest RSS between the start and the end of the phase, inner phases included."),
+    Metric("rss_high_water", "bytes", "High-water mark",
+           "Highest RSS since the mark was last reset, which happens when a phase begins."),
     Metric("heap_in_use", "bytes", "Allocator in use",
            "Bytes the C allocator has handed out and not got back. Arenas of Python's own "
            "allocator are not all in it: CPython maps them itself."),

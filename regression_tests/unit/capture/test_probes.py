@@ -127,17 +127,25 @@ def test_peak_meter_says_why_it_cannot_reset(monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     meter = PeakMeter()
+    mark = process_memory()["rss_high_water"]
     monkeypatch.setattr(os, "open", denied)
-    ticket = meter.start()
+    ticket = meter.start(mark)
     with pytest.raises(Unavailable, match="cannot be reset: Permission denied"):
-        meter.stop(ticket)
+        meter.stop(ticket, mark)
+
+
+def test_peak_is_unavailable_where_no_mark_is_read():
+    meter = PeakMeter()
+    with pytest.raises(Unavailable, match="cannot be read"):
+        meter.stop(meter.start(None), None)
 
 
 @linux
 def test_what_is_allocated_while_the_meter_is_paused_is_in_no_phase():
     meter = PeakMeter()
-    ticket = meter.start()
+    ticket = meter.start(process_memory()["rss_high_water"])
     with meter.paused():
         block = bytearray(b"x" * 80_000_000)
         del block
-    assert meter.stop(ticket) - process_memory()["rss"] < 20_000_000
+    peak = meter.stop(ticket, process_memory()["rss_high_water"])
+    assert peak - process_memory()["rss"] < 20_000_000

@@ -1,0 +1,1 @@
+"""What a phase costs the program that is watched."""
