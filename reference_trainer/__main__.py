@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from reference_trainer.command import OneLineErrors
-from reference_trainer.config import PAPER, Config
+from reference_trainer.config import GYM, PAPER, Config
 from reference_trainer.errors import ConfigError
 from reference_trainer.leaks import LEAKS
 from reference_trainer.upload import bucket_from_environment
@@ -59,6 +59,9 @@ TERMINATED = 128 + 15
 @click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",
               help="Any other field of the configuration; repeatable.")  # fmt: skip
+@click.option("--guard/--no-guard", default=True, help="Watch the run with leakguard.")
+@click.option("--max-env-steps", type=click.IntRange(min=1), default=None,
+              help="Stop after the generation that reaches this many steps.")  # fmt: skip
 @click.option("--progress/--no-progress", default=None, help="Progress bars on stderr.")
 def main(resume: bool, **options: Any) -> None:
     """Train a population of agents by evolutionary reinforcement learning."""
@@ -78,6 +81,8 @@ def build_config(
     """The configuration of a command line; raises `ConfigError` on a value that cannot work."""
     if paper_size:
         fields = {**PAPER, **fields}
+    if fields["env_id"] is not None:
+        fields = {**GYM, **fields}
     fields["upload"] = fields["upload"] or bucket_from_environment()
     config = Config(
         **fields,

@@ -105,6 +105,7 @@ class Config:
     plot_every: int = 5
     upload: str | None = None
     progress: bool = True
+    guard: bool = True
     print_bill: bool = False
     force: bool = False
 
@@ -165,7 +166,7 @@ class Config:
 VOLATILE = (
     "out", "data_dir", "workers", "generations", "max_env_steps", "upload",
     "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
-    "checkpoint_every", "print_bill", "force",
+    "checkpoint_every", "print_bill", "force", "guard",
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
     "observation": ("row", "features", "window"),
@@ -201,6 +202,15 @@ MINIMUM: dict[str, float] = {
     "workers": 0,
 }
 
+#: What a Gymnasium task needs instead of the trading defaults.
+GYM: dict[str, Any] = {
+    "batch_size": 64,
+    "accumulation_steps": 1,
+    "updates_per_step": 1.0,
+    "random_steps": 500,
+    "buffer_capacity": 50_000,
+    "buffer_ready": 500,
+}
 PAPER: dict[str, Any] = {
     "print_bill": True,
     "days": 3781,

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
@@ -73,9 +74,8 @@ class ERLTrainer:
     def train(self) -> None:
         """Run the generations that are left, watched by leakguard."""
         self.warm_up()
-        with on_sigterm(self.stop), self.guard as guard:
-            guard.snapshot("Trainer initialized", baseline=True)
-            for generation in guard.generations(self._generations_left()):
+        with on_sigterm(self.stop), self._watched() as generations:
+            for generation in generations:
                 self.run_generation(generation)
         self.close()
 
@@ -376,6 +376,16 @@ class ERLTrainer:
         if self.config.leaks:
             raise ConfigError("leaks live in the trainer's process: use --leak without --workers")
         return PoolEvaluator(self.config, self.buffer)
+
+    @contextmanager
+    def _watched(self) -> Iterator[Iterator[int]]:
+        """The generations that are left, under the guard unless it is switched off."""
+        if not self.config.guard:
+            yield self._generations_left()
+            return
+        with self.guard as guard:
+            guard.snapshot("Trainer initialized", baseline=True)
+            yield guard.generations(self._generations_left())
 
     def _guard(self) -> LeakGuard:
         size = self.config.population_size

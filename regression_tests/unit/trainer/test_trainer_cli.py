@@ -5,7 +5,6 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -25,26 +24,12 @@ SMALL = (
 
 
 @pytest.fixture
-def erl(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def erl(tmp_path: Path, data_dir: Path) -> Callable[..., Result]:
     """Call the command line in this process, without a guard's measurements."""
-    from reference_trainer import trainer
-
-    class NoGuard:
-        def __init__(self, **options: Any) -> None: ...
-        def __enter__(self) -> NoGuard:
-            return self
-
-        def __exit__(self, *error: Any) -> None: ...
-        def gauge(self, *what: Any, **options: Any) -> None: ...
-        def snapshot(self, *what: Any, **options: Any) -> None: ...
-        def generations(self, rounds: Any) -> Any:
-            return iter(rounds)
-
-    monkeypatch.setattr(trainer, "LeakGuard", NoGuard)
 
     def call(*arguments: str) -> Result:
         settings = [word for setting in SMALL for word in ("--set", setting)]
-        place = ["--out", str(tmp_path / "run"), "--data-dir", str(data_dir)]
+        place = ["--out", str(tmp_path / "run"), "--data-dir", str(data_dir), "--no-guard"]
         return CliRunner().invoke(main, [*place, *settings, *arguments])
 
     return call
