@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.rules.gauges import gauges
+from leakguard.analysis.rules.gpu import gpu
 from leakguard.analysis.rules.instances import instances
 from leakguard.analysis.rules.memory import memory
 from leakguard.analysis.rules.promises import promises
@@ -20,4 +21,4 @@ from leakguard.model import Cleared, Finding
 Found: TypeAlias = "Finding | Cleared"
 Rule: TypeAlias = Callable[[Case, Sequence[Found]], "list[Finding | Cleared]"]
 
-RULES: tuple[Rule, ...] = (gauges, instances, promises, memory, resources)
+RULES: tuple[Rule, ...] = (gauges, instances, promises, memory, gpu, resources)

@@ -195,6 +195,20 @@ def test_gauge_without_a_capacity_that_grows_is_a_queue_to_suspect():
     assert (finding.kind, finding.verdict) == ("queue", "suspect")
 
 
+def test_gpu_memory_that_grows_is_a_leak_and_a_growing_cache_is_not():
+    leaking, caching = RunStory(), RunStory()
+    for n in range(1, 9):
+        rss, used = 1 * GB, 0.5 * GB
+        grown = {"rss": rss, "gpu_allocated": used * n, "gpu_reserved": used * n + 0.1 * GB}
+        leaking.generation(train=State(grown))
+        caching.generation(
+            train=State({"rss": rss, "gpu_allocated": used, "gpu_reserved": used * n})
+        )
+    (finding,) = diagnose(leaking.run()).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("gpu", "leak", "train")
+    assert diagnose(caching.run()).findings == ()
+
+
 @pytest.mark.parametrize(
     ("metric", "kind"), [("threads", "threads"), ("open_files", "files"), ("children", "children")]
 )

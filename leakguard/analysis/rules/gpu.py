@@ -1,0 +1,51 @@
+"""GPU memory that grows every generation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.fingerprint import fingerprint
+from leakguard.model import Cleared, Finding
+from leakguard.model.units import format_change
+
+_MOST = 0.5  # of the growth in bytes, for findings of tensors to be its explanation
+
+
+def gpu(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
+    """Report growth of allocated GPU memory; what is only reserved is torch's cache, no leak."""
+    allocated = case.metric("gpu_allocated")
+    if allocated is None or not allocated.grows or _explained(allocated, found):
+        return []
+    return [_finding(case, allocated)]
+
+
+def _explained(allocated: Judged, found: Sequence[Finding | Cleared]) -> bool:
+    findings = [f for f in found if isinstance(f, Finding) and f.kind in ("tensors", "autograd")]
+    explained = sum(f.bytes_per_generation or 0.0 for f in findings)
+    return explained >= _MOST * allocated.verdict.rate
+
+
+def _finding(case: Case, allocated: Judged) -> Finding:
+    verdict, since = allocated.verdict, allocated.started_at
+    phase = case.contribution("gpu_allocated", since).main_phase()
+    snapshots = case.timeline.at(phase)
+    shown = snapshots[max(snapshots)] if snapshots else None
+    reserved = case.metric("gpu_reserved")
+    confirmed = reserved is not None and reserved.verdict.growing != "no"
+    return Finding(
+        fingerprint=fingerprint("gpu", phase),
+        kind="gpu",
+        verdict="leak" if confirmed else "suspect",
+        pattern="growing",
+        reason=f"allocated GPU memory grows by {format_change(verdict.rate)} a generation"
+        + (", and so does what torch reserves" if confirmed else "; what torch reserves does not"),
+        phase=phase,
+        label=shown.label if shown else None,
+        serial=shown.serial if shown else None,
+        started_at=since,
+        bytes_per_generation=verdict.rate,
+        interval=verdict.interval,
+        confidence=verdict.confidence,
+        fix="keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each generation",
+    )
