@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 from leakguard.analysis import noise, theil_sen
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
 
-# A quantile of the risk of calling a drifting but unbiased series a leak.
-RISK = 0.004
-
 
 @dataclass(slots=True)
 class Rounds:
@@ -32,6 +29,10 @@ class Rounds:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def since(self, first: int) -> Rounds:
+        """Return the rounds from ``first`` on."""
+        return Rounds(self.values[first:], self.integer, self.noise_floor)
 
     @property
     def span(self) -> float:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from leakguard.analysis.few_rounds import count_pattern, judge_few
+from leakguard.analysis.count_pattern import count_pattern
+from leakguard.analysis.few_rounds import judge_few
 from leakguard.analysis.many_rounds import judge_many
 from leakguard.analysis.rounds import Rounds, number
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
