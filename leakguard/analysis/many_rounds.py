@@ -37,6 +37,8 @@ _CURVES: tuple[Kind, ...] = ("fill", "saturation", "slow saturation", "endless s
 _BEATEN = -6.0
 # A buffer is known to be full after this many rounds.
 _FULL = 5
+# A step that is so few rounds old may be the start of growth.
+_RISEN = 4
 _PLAIN: dict[Kind, str] = {
     "wandering": "a level that wanders",
     "step": "a single step",
@@ -83,7 +85,9 @@ def _never_grew(rounds: Rounds) -> SeriesVerdict | None:
 def _quiet_shape(rounds: Rounds) -> Shape:
     ordered = sorted(rounds.values)
     high = ordered[-1] - theil_sen.median(ordered)
-    return "transient" if high > 8.0 * max(rounds.spread(), rounds.noise_floor) else "noise"
+    if high <= 8.0 * max(rounds.spread(), rounds.noise_floor):
+        return "noise"
+    return "flat" if rounds.values[0] == ordered[-1] else "transient"
 
 
 def _explained(rounds: Rounds) -> SeriesVerdict:
@@ -215,25 +219,32 @@ def _detectable(case: Case, fit: Fit) -> float:
 
 def _healthy(case: Case) -> SeriesVerdict:
     """The verdict when a healthy explanation stands."""
-    rounds = case.rounds
     kind = min(case.doubts, key=lambda doubt: case.lead[doubt])
-    fit = case.explanations.best[kind]
-    lead = case.lead[kind]
-    just_full = kind == "fill" and len(case.values) - (fit.end or 0) < _FULL
-    over = lead < 0.0 and kind not in _UNFINISHED and not just_full
-    growing: Growing = "no" if over else "cannot tell"
-    plateau = _plateau(case, kind, fit)
+    fit, lead = case.explanations.best[kind], case.lead[kind]
+    over = _over(case, kind, fit)
+    growing: Growing = "no" if lead < 0.0 and over else "cannot tell"
     shape = _shape(case, kind, fit)
+    plateau = None if shape == "flat" else _plateau(case, kind, fit)
     likely = 1.0 / (1.0 + math.exp(min(50.0, max(-50.0, -0.5 * lead))))
-    return rounds.verdict(
+    return case.rounds.verdict(
         shape,
         growing,
-        1.0 - likely if growing == "no" else min(0.5, likely),
-        _sentence(case, kind, growing, plateau),
+        1.0 - likely if growing == "no" else min(0.5, max(0.2, likely)),
+        _sentence(case, kind, over, plateau),
         plateau=plateau,
         detectable=_detectable(case, case.explanations.best["wandering"]),
         more_rounds=_more_rounds(case) if growing == "cannot tell" else None,
     )
+
+
+def _over(case: Case, kind: Kind, fit: Fit) -> bool:
+    """Return True when what the explanation says has happened is not still under way."""
+    latest = max(fit.start or 0, fit.end or 0)
+    if "step" in kind:
+        return len(case.values) - latest >= _RISEN
+    if kind == "fill":
+        return len(case.values) - latest >= _FULL
+    return kind not in _UNFINISHED
 
 
 def _shape(case: Case, kind: Kind, fit: Fit) -> Shape:
@@ -267,25 +278,22 @@ def _plateau(case: Case, kind: Kind, fit: Fit) -> Plateau | None:
     return None if full is None else Plateau(curve.plateau, case.round_of(full))
 
 
-def _sentence(case: Case, kind: Kind, growing: Growing, plateau: Plateau | None) -> str:
-    fits = f"{_PLAIN[kind]} explains these {len(case.rounds)} rounds"
+def _sentence(case: Case, kind: Kind, over: bool, plateau: Plateau | None) -> str:
     teeth = " beside the sawtooth" if case.teeth and case.teeth.falls else ""
-    if growing == "cannot tell":
-        judged = f"{fits}{teeth} about as well as growth does"
-    else:
-        judged = f"{fits}{teeth} better than growth does"
-    if plateau is None:
-        return judged
-    ends = f"round {plateau.round}" if plateau.round is not None else "an unknown round"
-    tense = "reached" if (plateau.round or 0) < len(case.rounds) else "expected"
-    return f"{judged}: a plateau at {number(plateau.value)}, {tense} in {ends}"
+    better = "better than growth does" if case.lead[kind] < 0.0 else "about as well as growth does"
+    said = f"{_PLAIN[kind]}{teeth} explains these {len(case.rounds)} rounds {better}"
+    if plateau is not None:
+        tense = "reached" if (plateau.round or 0) < len(case.rounds) else "expected"
+        ends = "" if plateau.round is None else f", {tense} in round {plateau.round}"
+        said = f"{said}: a plateau at {number(plateau.value)}{ends}"
+    return said if over else f"{said}; it is not over yet"
 
 
 def _more_rounds(case: Case) -> int | None:
     """Return how many more rounds would decide at the observed rate."""
     n, growth = len(case.values), case.growth
     if growth is None:
-        return None
+        return _RISEN
     rate, _ = _rate(case, growth)
     needed = math.sqrt(_MARGIN["wandering"] + math.log(n))
     for length in range(n + 1, n + _HORIZON):

@@ -22,6 +22,8 @@ _FEWEST_DROPS = 2
 # Fewer steps than this are events, not a staircase.
 _FEWEST_STEPS = 6
 _UNEVEN = 0.2
+# A series that falls in steps is no sawtooth: teeth regain at least this share of what they lose.
+_REGAINED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,15 @@ def _sawtooth(values: Sequence[float], drops: list[int]) -> Teeth | None:
     return _levelled(values, drops)
 
 
-def _levelled(values: Sequence[float], starts: list[int]) -> Teeth:
+def _levelled(values: Sequence[float], starts: list[int]) -> Teeth | None:
     rise = _slope_within(values, starts)
     flat = [value - rise * t for t, value in enumerate(values)]
     bounds = [0, *starts, len(values)]
     lengths = [b - a for a, b in pairwise(bounds)]
     means = _means(flat, starts)
     slope = -_weighted_slope(starts, means[1:], lengths[1:])
-    if slope == 0.0:
-        return Teeth(starts, slope, list(values))
+    if slope == 0.0 or (slope > 0.0 and rise < _REGAINED * slope):
+        return None
     # The first tooth began where its level says, within the longest tooth before the series.
     origin = math.fsum(m + slope * s for m, s in zip(means[1:], starts, strict=True)) / len(starts)
     begun = min(max(lengths), max(0.0, (means[0] - origin) / slope))
