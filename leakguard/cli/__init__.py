@@ -10,6 +10,7 @@ import sys
 
 import click
 
+from leakguard import __version__
 from leakguard.cli.check import check
 from leakguard.cli.diff import diff
 from leakguard.cli.output import close_quietly, complain
@@ -26,7 +27,7 @@ FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
     no_args_is_help=False,
     invoke_without_command=True,
 )
-@click.version_option(None, "--version", package_name="leakguard", prog_name="leakguard")
+@click.version_option(__version__, prog_name="leakguard")
 @click.pass_context
 def program(context: click.Context) -> None:
     """Say which phase of a training loop leaks memory, what leaks, since when, and who holds it."""

@@ -50,9 +50,8 @@ PRINTED = Style(
 )
 
 
-def memory_chart(report: Report, style: Style) -> Spec | None:
+def memory_chart(report: Report, curves: Sequence[Curve], style: Style) -> Spec | None:
     """Return memory over time with the phases shaded; None when no memory was recorded."""
-    curves = memory_curves(report.run)
     if not curves:
         return None
     name, scale = unit(curves)
@@ -77,9 +76,8 @@ def memory_chart(report: Report, style: Style) -> Spec | None:
     }
 
 
-def count_chart(report: Report, style: Style) -> Spec | None:
-    """Return a small picture for each count, one below the other, each with its own scale."""
-    curves = count_curves(report.run)
+def count_chart(report: Report, curves: Sequence[Curve], style: Style) -> Spec | None:
+    """Return a small picture for each count, one below the other; None when there is no count."""
     if not curves:
         return None
     shown = [curve.key for curve in curves if curve.shown] or [curves[0].key]

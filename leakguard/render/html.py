@@ -68,10 +68,11 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
     drawn = vega.available()
     charts = [list(_charts(report, place)) if drawn else [] for place, report in enumerate(reports)]
     specs = {chart.id: spec for page in charts for chart, spec in page}
+    gravest = outline.worst(reports)
     style, script = _asset("report.css"), _asset("report.js")
     runtime = _script_text(vega.runtime()) if specs else ""
     return environment().get_template("report.html.j2").render(
-        title=f"{outline.verdict_line(outline.worst(reports))} – {outline.title(reports[0])}",
+        title=f"{outline.verdict_line(gravest)} – {outline.title(gravest)}",
         policy=_policy(style, [runtime, script]),
         style=Markup(style),
         runtime=Markup(runtime),
@@ -118,15 +119,17 @@ def _finding(report: Report, finding: Finding) -> dict[str, Any]:
 
 
 def _charts(report: Report, place: int) -> Iterator[tuple[Chart, Spec]]:
-    memory = memory_chart(report, PAGE)
+    sizes = memory_curves(report.run)
+    memory = memory_chart(report, sizes, PAGE)
     if memory is not None:
         summary = "The background shows the phases." if bands(report.run) else ""
-        choices = _choices(memory_curves(report.run, 2), colored=True)
+        choices = _choices(sizes, colored=True)
         yield Chart(f"memory-{place}", "Memory over time", summary, choices), memory
-    counts = count_chart(report, PAGE)
+    numbers = count_curves(report.run)
+    counts = count_chart(report, numbers, PAGE)
     if counts is not None:
         summary = "Live objects, gauges and resources; the dashed line is what was expected."
-        choices = _choices(count_curves(report.run, 2))
+        choices = _choices(numbers)
         yield Chart(f"counts-{place}", "Counts over time", summary, choices), counts
     ledger = ledger_chart(report, PAGE)
     if ledger is not None:

@@ -128,11 +128,12 @@ def _cleared(report: Report) -> Section:
 
 def _trend(report: Report, most: int | None) -> Section:
     largest = max((row.rss for row in report.trend), default=0)
-    rows = [_trend_row(row, largest) for row in report.trend]
-    if most is not None and len(rows) > most:
-        head = most // 3
-        skipped = len(rows) - most
-        rows = [*rows[:head], (f"… {skipped:,} more rows", "", ""), *rows[head + skipped :]]
+    skipped = len(report.trend) - most if most is not None else 0
+    head = most // 3 if most is not None and skipped > 0 else 0
+    rows = [_trend_row(row, largest) for row in report.trend[:head]]
+    if skipped > 0:
+        rows.append((f"… {skipped:,} more rows", "", ""))
+    rows += [_trend_row(row, largest) for row in report.trend[head + max(skipped, 0) :]]
     growth = _growth_sentence(report)
     return Section(
         "trend",

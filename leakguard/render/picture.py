@@ -9,6 +9,7 @@ from leakguard.errors import UsageError
 from leakguard.model.report import Report
 from leakguard.render import vega
 from leakguard.render.chart import PRINTED, Spec, memory_chart
+from leakguard.render.curves import memory_curves
 from leakguard.render.outline import worst
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def png(reports: Sequence[Report], layout: Layout) -> bytes:
 
 
 def _spec(reports: Sequence[Report]) -> Spec:
-    spec = memory_chart(worst(reports), PRINTED)
+    report = worst(reports)
+    spec = memory_chart(report, memory_curves(report.run), PRINTED)
     if spec is None:
         raise UsageError("the run holds no memory figures to draw")
     return spec

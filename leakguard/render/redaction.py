@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
 
 from leakguard.model.report import Report
 
@@ -30,16 +30,14 @@ _RULES = (
 
 def redacted(report: Report) -> Report:
     """Return ``report`` with every text in it made fit to show; numbers stay as they are."""
-    users = _users(report)
-    named = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, users))})(?![\w-])")
-
-    def hide(text: str) -> str:
-        shown = redact(text)
-        return named.sub("user", shown) if users else shown
-
-    result = _walk(report, hide)
-    assert isinstance(result, Report)
-    return result
+    texts = _texts(report)
+    shown = {text: redact(text) for text in texts}
+    users = sorted({user for text in texts for user in _HOME.findall(text) if len(user) > 2})
+    if users:  # a name that a home folder gives away may stand elsewhere without it
+        named = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, users))})(?![\w-])")
+        shown = {text: named.sub("user", kept) for text, kept in shown.items()}
+    changed = {text: kept for text, kept in shown.items() if kept != text}
+    return cast(Report, _replaced(report, changed)) if changed else report
 
 
 def redact(text: str) -> str:
@@ -49,27 +47,44 @@ def redact(text: str) -> str:
     return _ROOT_HOME.sub("~", _HOME.sub("~", text))
 
 
-def _users(report: Report) -> list[str]:
-    """Return the account names that home folders give away, to hide them elsewhere too."""
-    found: dict[str, None] = {}
+def _texts(value: Any) -> set[str]:
+    """Return every string inside of ``value``; the same ones come again and again in a run."""
+    found: set[str] = set()
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.add(item)
+        else:
+            pending.extend(_inside(item))
+    return found
 
-    def collect(text: str) -> str:
-        found.update(dict.fromkeys(_HOME.findall(text)))
-        return text
 
-    _walk(report, collect)
-    return [name for name in found if len(name) > 2]
-
-
-def _walk(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
+def _inside(value: Any) -> Iterable[Any]:
     if isinstance(value, tuple):
-        return tuple(_walk(item, change) for item in value)
+        return value
     if isinstance(value, Mapping):
-        return {_walk(key, change): _walk(item, change) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        old = {field.name: getattr(value, field.name) for field in fields(value)}
-        new = {name: _walk(item, change) for name, item in old.items()}
-        return replace(value, **new)
-    return value
+        return (*value.keys(), *value.values())
+    return [getattr(value, name) for name in _fields(value)]
+
+
+def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
+    """Return ``value`` with the changed strings; what holds none of them stays the same object."""
+    if isinstance(value, str):
+        return changed.get(value, value)
+    if isinstance(value, tuple):
+        items = tuple(_replaced(item, changed) for item in value)
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    if isinstance(value, Mapping):
+        pairs = {_replaced(k, changed): _replaced(v, changed) for k, v in value.items()}
+        same = all(k in pairs and pairs[k] is v for k, v in value.items())
+        return value if same else pairs
+    old = {name: getattr(value, name) for name in _fields(value)}
+    new = {name: _replaced(item, changed) for name, item in old.items()}
+    moved = {name: item for name, item in new.items() if item is not old[name]}
+    return replace(value, **moved) if moved else value
+
+
+def _fields(value: object) -> Iterable[str]:
+    # What dataclasses.fields reads, without building a tuple for each of a run's many values.
+    return getattr(value, "__dataclass_fields__", ())
