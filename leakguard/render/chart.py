@@ -13,8 +13,6 @@ from leakguard.render.curves import (
     Curve,
     axis,
     bands,
-    count_curves,
-    memory_curves,
     start_of,
     unit,
 )
