@@ -46,6 +46,7 @@ class Config:
     no_trade_band: float = 0.01
     cost_bps: float = 10.0
     half_spread_bps: float = 2.0
+    reward: str = "log"
     reward_scale: float = 100.0
 
     # Agents
@@ -170,6 +171,7 @@ VOLATILE = (
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
     "observation": ("row", "features", "window"),
+    "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),
     "algorithm": ("ddpg", "td3"),
     "noise": ("gaussian", "ou"),

@@ -19,12 +19,17 @@ BANKRUPT = 0.2
 
 @dataclass(frozen=True)
 class TradingRules:
-    """Costs and limits of the account; rates are fractions of the traded value."""
+    """Costs and limits of the account; rates are fractions of the traded value.
+
+    With `excess` the reward is what the account gained over the mean of all traded stocks, so that
+    luck with the whole market does not count as skill.
+    """
 
     cost_rate: float = 0.0012
     max_positions: int = 16
     no_trade_band: float = 0.01
     reward_scale: float = 100.0
+    excess: bool = False
 
 
 @dataclass(frozen=True)
@@ -252,6 +257,8 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def _book_keep(self, before: float, appetite: np.ndarray) -> float:
         change = np.log(max(self.equity, 1e-9) / max(before, 1e-9))
+        if self.rules.excess:
+            change -= self._market_change()
         reward = float(self.rules.reward_scale * change)
         self.cumulative_reward += reward
         invested = bool((self.holdings > 0).any())
@@ -261,6 +268,12 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self.episode_rewards.append(reward)
         self.episode_actions.append(appetite.astype(np.float32))
         return reward
+
+    def _market_change(self) -> float:
+        """Log of the mean growth of the stocks that trade today, close to close."""
+        old, new = self._yesterday(self.close_column), self._today(self.close_column)
+        traded = self._traded & (old > 0)
+        return float(np.log((new[traded] / old[traded]).mean())) if traded.any() else 0.0
 
     @property
     def weights(self) -> np.ndarray:

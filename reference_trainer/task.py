@@ -87,7 +87,11 @@ class TradingTask:
             close_column=self.panel.feature("close"),
             view=self.view,
             rules=TradingRules(
-                config.cost_rate, config.max_positions, config.no_trade_band, config.reward_scale
+                config.cost_rate,
+                config.max_positions,
+                config.no_trade_band,
+                config.reward_scale,
+                config.reward == "excess",
             ),
         )
 

@@ -189,6 +189,17 @@ def test_reward_is_the_log_change_of_equity() -> None:
     assert sum(step[1] for step in steps) == pytest.approx(np.log(env.equity))
 
 
+def test_excess_reward_of_the_whole_market_is_nothing_but_costs() -> None:
+    data = synthetic_market(DAYS, STOCKS, 1)[0]
+    data[..., 0] = np.vstack([data[:1, :, 3], data[:-1, :, 3]])  # opens where it closed
+    rules = TradingRules(0.0, STOCKS, 0.0, reward_scale=1.0, excess=True)
+    env = make_env(data, rules=rules)
+    env.reset()
+    for _ in range(10):
+        _, reward, *_ = env.step(np.ones(STOCKS))
+        assert reward == pytest.approx(0.0, abs=1e-6)
+
+
 def test_summary_tells_the_episode() -> None:
     env = make_env()
     play(env, np.ones(STOCKS))
