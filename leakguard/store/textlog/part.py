@@ -16,23 +16,18 @@ class Part:
         self.rebuilt = 0
         self._labels: dict[str, list[Draft]] = {}
         self._trend = Trend((), False)
-
-    @property
-    def latest(self) -> int | None:
-        """The generation of the last moment that has one."""
-        return next(
-            (g for p in reversed(self.points) if (g := p.place.generation) is not None), None
-        )
+        self._latest: int | None = None
+        self._has_baseline = False
 
     # -- snapshots ------------------------------------------------------------------------------
 
     def starts_over(self, draft: Draft) -> bool:
         """True when a snapshot cannot belong to this run: a new baseline, or going back."""
-        latest = self.latest
+        latest = self._latest
         if draft.quoted:
             return False
         if draft.place.moment == "baseline":
-            return latest is not None or any(p.place.moment == "baseline" for p in self.points)
+            return latest is not None or self._has_baseline
         generation = draft.place.generation
         if generation is None or latest is None or generation >= latest:
             return False
@@ -73,7 +68,7 @@ class Part:
             return True
         generations = [Draft.labelled(row.label).place.generation for row in trend.rows[-8:]]
         reached = [g for g in generations if g is not None]
-        latest = self.latest
+        latest = self._latest
         return bool(reached) and latest is not None and max(reached) < latest - 1
 
     def add_trend(self, trend: Trend) -> None:
@@ -143,6 +138,10 @@ class Part:
         return sum(1 for _ in _leading_marks(self.points))
 
     def _insert(self, position: int, draft: Draft) -> None:
+        generation = draft.place.generation
+        if generation is not None and (position == len(self.points) or self._latest is None):
+            self._latest = generation
+        self._has_baseline = self._has_baseline or draft.place.moment == "baseline"
         self.points.insert(position, draft)
         self._labels.setdefault(draft.label, []).append(draft)
 

@@ -10,13 +10,12 @@ from leakguard.model import Run, RunInfo
 from leakguard.model.units import format_bytes
 from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.draft import Draft
+from leakguard.store.textlog.events import Event, Events
 from leakguard.store.textlog.label import in_generation
 from leakguard.store.textlog.part import Part
 from leakguard.store.textlog.prefix import Speaker
 from leakguard.store.textlog.snapshot_rows import read_snapshot
-from leakguard.store.textlog.tables import Change, Trend, read_growth, read_trend
-
-Event = Draft | Trend | Change
+from leakguard.store.textlog.tables import Trend, read_growth, read_trend
 
 
 @dataclass(slots=True)
@@ -25,8 +24,7 @@ class Runs:
 
     cut: int = 0
     headings: int = 0
-    _events: list[tuple[Speaker, Event]] = field(default_factory=list)
-    _trends: dict[Speaker, int] = field(default_factory=dict)
+    _events: Events = field(default_factory=Events)
 
     def take(self, block: Block, who: Speaker, generation: int | None = None) -> None:
         """Add what one block says; ``generation`` is the round that runs, for a label without."""
@@ -37,15 +35,16 @@ class Runs:
                 self.headings += 1
             else:
                 draft.place = in_generation(draft.place, generation)
-                self._events.append((who, draft))
+                self._events.add(who, draft)
         elif block.kind == "TREND":
-            self._take_trend(who, read_trend(block))
+            self._events.add(who, read_trend(block))
         else:
-            self._events.append((who, read_growth(block)))
+            self._events.add(who, read_growth(block))
 
     def take_points(self, points: Iterable[tuple[Speaker, Draft]]) -> None:
         """Add the moments that single lines tell of."""
-        self._events += points
+        for who, draft in points:
+            self._events.add(who, draft)
 
     @property
     def has_generations(self) -> bool:
@@ -76,19 +75,11 @@ class Runs:
                 runs.append(_run(info, part, (k, len(parts)), notes))
         return runs
 
-    def _take_trend(self, who: Speaker, trend: Trend) -> None:
-        """A table repeats the one before it and goes on; only the longest is kept."""
-        if not trend.rows:
-            return
-        index = self._trends.get(who)
-        if index is not None:
-            earlier = self._events[index][1]
-            if isinstance(earlier, Trend) and trend.rows[: len(earlier.rows)] == earlier.rows:
-                self._events[index] = (who, Trend((), False))
-        self._trends[who] = len(self._events)
-        self._events.append((who, trend))
-
     def _notes(self) -> Iterable[str]:
+        if self._events.stride > 1:
+            yield f"long log: of {self._events.stride} generations one is kept"
+        if self._events.spacing > 1:
+            yield f"long log: of {self._events.spacing} snapshots of a label one is kept"
         if self.headings:
             yield f"{self.headings} snapshot blocks were cut before their RSS and left out"
         if self.cut > self.headings:
