@@ -79,7 +79,7 @@ def _run(run: Run) -> Json:
         "snapshots": len(run.snapshots),
         "generations": len(run.generations),
         "phases": list(run.phases),
-        "watch_seconds": sum(snapshot.cost.seconds for snapshot in run.snapshots),
+        "watch_seconds": math.fsum(snapshot.cost.seconds for snapshot in run.snapshots),
     }
 
 

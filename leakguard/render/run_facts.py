@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 from leakguard.model.run import Run
 from leakguard.model.units import format_bytes
 from leakguard.render.text import clean
@@ -48,7 +50,7 @@ def notes(run: Run) -> tuple[str, ...]:
 
 def watching_cost(run: Run) -> str | None:
     """Return the seconds that the snapshots took, and their share of the run where it is known."""
-    spent = sum(snapshot.cost.seconds for snapshot in run.snapshots)
+    spent = fsum(snapshot.cost.seconds for snapshot in run.snapshots)
     if not spent:
         return None
     lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)

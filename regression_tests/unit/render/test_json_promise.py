@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from importlib.resources import files
+from typing import get_args
 
 import pytest
 import report_stories as stories
 
+from leakguard.model.finding import Finding, Kind, Pattern, Verdict
 from leakguard.render import render, render_many
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -35,6 +38,13 @@ def test_schema_is_a_schema_and_names_every_key_that_is_written():
     assert list(document) == list(SCHEMA["$defs"]["report"]["properties"])
     assert list(document["findings"][0]) == list(SCHEMA["$defs"]["finding"]["properties"])
     assert list(document["run"]) == list(SCHEMA["$defs"]["run"]["properties"])
+
+
+def test_every_field_of_a_finding_is_written_and_every_word_of_the_model_is_allowed():
+    properties = SCHEMA["$defs"]["finding"]["properties"]
+    assert set(properties) == {field.name for field in fields(Finding)}
+    for key, words in (("kind", Kind), ("pattern", Pattern), ("verdict", Verdict)):
+        assert set(properties[key]["enum"]) == set(get_args(words))
 
 
 def test_a_missing_key_breaks_the_schema():
