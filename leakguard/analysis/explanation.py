@@ -25,7 +25,7 @@ from leakguard.analysis.local_level import (
 )
 
 Kind = Literal[
-    "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
+    "wandering", "step", "two steps", "several steps", "fill", "saturation", "step and saturation",
     "slow saturation", "endless saturation", "growth",
 ]  # fmt: skip
 
@@ -111,6 +111,16 @@ class Explanations:
         score = self._freedom * math.log(variance) + noise.log_variance + parameters * self._price
         if kind not in self.best or score < self.best[kind].score:
             self.best[kind] = Fit(score, noise, variance, start, end, tau)
+
+    def offer_steps(self, steps: Sequence[int]) -> None:
+        """Weigh a level that changes at all of these rounds."""
+        columns = [self.basis.step(step) for step in steps]
+        for noise, (weighted, energy) in zip(self._models, self._weighted, strict=True):
+            heavy = [list(map(mul, noise.weights, column)) for column in columns]
+            gram = [[dot(one, other) for other in columns] for one in heavy]
+            explained = _energy_of_all(gram, [dot(weighted, column) for column in columns])
+            latest = steps[-1]
+            self._offer("several steps", noise, energy, explained, 2 * len(steps), end=latest)
 
     def refine(self) -> None:
         """Fit curves between the grid's time constants and rounds as well.
@@ -249,6 +259,20 @@ def _explained(
     i, j, first, both, second = pair
     p, q = firsts[i], seconds[j]
     return p * (p * first + q * both) + q * (p * both + q * second), i, j
+
+
+def _energy_of_all(gram: list[list[float]], along: list[float]) -> float:
+    """Return the energy that several curves explain together (Gaussian elimination)."""
+    explained = 0.0
+    for k, row in enumerate(gram):
+        if row[k] <= 0.0:
+            continue
+        explained += along[k] ** 2 / row[k]
+        for i in range(k + 1, len(gram)):
+            share = gram[i][k] / row[k]
+            along[i] -= share * along[k]
+            gram[i] = [a - share * b for a, b in zip(gram[i], row, strict=True)]
+    return explained
 
 
 def _worth(noise: Noise, weighted: Sequence[float], curve: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ import math
 from leakguard.analysis import change_point, noise, saturation, theil_sen
 from leakguard.analysis.explanation import Explanations, Fit, Kind
 from leakguard.analysis.rounds import Rounds, number
-from leakguard.analysis.sawtooth import Teeth, find_teeth
+from leakguard.analysis.sawtooth import Teeth, find_teeth, level_cuts
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
 
 LONGEST = 128
@@ -23,6 +23,7 @@ _MARGIN: dict[Kind, float] = {
     "wandering": 6.0,
     "step": 6.0,
     "two steps": 5.0,
+    "several steps": 3.0,
     "fill": 0.0,
     "saturation": 3.0,
     "step and saturation": 3.0,
@@ -31,7 +32,16 @@ _MARGIN: dict[Kind, float] = {
 }
 # Likelihoods of few rounds scatter more: this much over the number of rounds is asked on top.
 _FEW_ROUNDS = 60.0
-_NOISES: tuple[Kind, ...] = ("wandering", "step", "two steps", "saturation", "step and saturation")
+_NOISES: tuple[Kind, ...] = (
+    "wandering",
+    "step",
+    "two steps",
+    "several steps",
+    "saturation",
+    "step and saturation",
+)
+# So many steps are events; more are a staircase, and a staircase leaks.
+_FEW_STEPS = (3, 6)
 _CURVES: tuple[Kind, ...] = ("fill", "saturation", "slow saturation", "endless saturation")
 # Growth that scores worse than a healthy explanation by this much needs no finer fit.
 _BEATEN = -6.0
@@ -43,6 +53,7 @@ _PLAIN: dict[Kind, str] = {
     "wandering": "a level that wanders",
     "step": "a single step",
     "two steps": "two steps",
+    "several steps": "a few steps",
     "fill": "a buffer that is full",
     "saturation": "a warm-up or a cache that saturates",
     "step and saturation": "a step beside a warm-up",
@@ -121,6 +132,9 @@ class Case:
         self._compare()
         if all(doubt in _CURVES and self.lead[doubt] > _BEATEN for doubt in self.doubts):
             self.explanations.refine()
+            cuts = level_cuts(self.values)
+            if _FEW_STEPS[0] <= len(cuts) <= _FEW_STEPS[1]:
+                self.explanations.offer_steps(cuts)
             self.growth = self.explanations.best.get("growth")
             self._compare()
 
@@ -254,7 +268,7 @@ def _shape(case: Case, kind: Kind, fit: Fit) -> Shape:
         return "sawtooth" if case.teeth and case.teeth.falls else _quiet_shape(case.rounds)
     if risen < 0.0:
         return "flat"
-    if kind in ("step", "two steps"):
+    if kind in ("step", "two steps", "several steps"):
         return "step"
     if kind == "saturation" and fit.tau is not None and fit.tau <= _WARM_UP * len(case.values):
         return "warm-up"
