@@ -121,9 +121,14 @@ def trend_sparkline(report: Report, width: int = 40) -> str:
 
 
 def _cleared(report: Report) -> Section:
-    rows = tuple((subject(c), c.pattern, clean(c.reason)) for c in report.cleared)
+    rows = tuple((subject(c), c.pattern, _why(c)) for c in report.cleared)
     columns = ("What", "Pattern", "Why it is none")
     return Section("cleared", "Grew, and is not a leak", columns, rows, texts=frozenset({1, 2}))
+
+
+def _why(item: Cleared) -> str:
+    """Return the reason without the name it may begin with; the name stands beside it."""
+    return clean(item.reason).removeprefix(clean(item.metric)).lstrip(" :,")
 
 
 def _trend(report: Report, most: int | None) -> Section:
