@@ -97,7 +97,7 @@ class Blocks:
             self._frame(line.rstrip("="))
         elif self._open and line:
             self._body(line, whole)
-        elif _LEAK.search(line):
+        elif "LEAK " in line and _LEAK.search(line):
             self._quote = _QUOTE_LINES
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One line of a log, freed from what terminals and containers add to it."""
+"""Lines of a log, freed from what terminals and containers add to them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import re
 
 _ESCAPES = re.compile(
-    rb"(?:\x1b|\^\[)\[[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
+    rb"(?:\x1b|\^\[)\[[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
 )
+_LINE_END = re.compile(r"[\r\n]")
 _CONTROLS = dict.fromkeys((*range(32), 0x7F, *range(0x80, 0xA0), 0xA0), " ")
 # A progress bar ends without a line end, so what is printed next stands on its line.
 _BAR = re.compile(r"^.*\d(?:it/s|s/it|B/s)[^\]]*\](?=\S| {3})")
@@ -17,15 +18,18 @@ _JSON_TEXT = ("log", "message", "msg", "event", "text")
 _JSON_RANK = ("rank", "local_rank")
 
 
-def texts(raw: bytes | bytearray) -> list[str]:
-    """Return the line as text; a JSON record of a container runtime may hold several."""
-    if raw.startswith(b"{"):
-        found = _from_json(raw)
-        if found is not None:
-            return [_tidy(line) for line in re.split("[\r\n]", found)]
-    if b"\x1b" in raw or b"^[" in raw:
-        raw = _ESCAPES.sub(b"", raw)
-    return [_tidy(raw.decode("utf-8", "replace"))]
+def texts(piece: bytes | bytearray) -> list[str]:
+    """Return the lines of a piece of a log; a line that is a JSON record may hold several.
+
+    Lines end at ``\\n`` and ``\\r`` only; other characters that Unicode calls line ends occur in
+    garbled text.
+    """
+    if b"\x1b" in piece or b"^[" in piece:
+        piece = _ESCAPES.sub(b"", piece)
+    lines = _LINE_END.split(piece.decode("utf-8", "replace"))
+    if b"{" in piece:
+        lines = [text for line in lines for text in _unpacked(line)]
+    return [_tidy(line) for line in lines]
 
 
 def _tidy(text: str) -> str:
@@ -37,16 +41,19 @@ def _tidy(text: str) -> str:
     return _PLACE_AT_END.sub("", text) if ".py:" in text else text
 
 
-def _from_json(raw: bytes | bytearray) -> str | None:
+def _unpacked(line: str) -> list[str]:
+    """Return the lines that a container runtime or a JSON formatter wrapped up."""
+    if not line.startswith("{"):
+        return [line]
     try:
-        record = json.loads(raw)
+        record = json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    found = (record.get(key) for key in _JSON_TEXT) if isinstance(record, dict) else ()
+        return [line]
+    found = (record.get(key) for key in _JSON_TEXT)
     text = next((value for value in found if isinstance(value, str)), None)
     if text is None:
-        return None
+        return [line]
     text = _ESCAPES.sub(b"", text.encode("utf-8", "replace")).decode("utf-8", "replace")
     rank = next((record[key] for key in _JSON_RANK if type(record.get(key)) is int), None)
     prefix = "" if rank is None else f"[rank{rank}]: "
-    return "\n".join(prefix + line for line in re.split("[\r\n]", text))
+    return [prefix + line for line in _LINE_END.split(text)]

@@ -14,7 +14,7 @@ from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, res
 from leakguard.store.textlog.prefix import Prefix, Speaker, speaker, when
 
 ANCHORS = (b"RAM", b"Live ", b" in memory: ", b"Generation ", b"Epoch ", b"Upload status: ")
-HINT = re.compile(b"|".join(map(re.escape, ANCHORS)))
+_WORDS = tuple(anchor.decode() for anchor in ANCHORS)
 
 _SIZE = rf"{NUMBER}\s*[KMGTkmgt]?(?:i?B)?\b"
 _RAM = re.compile(rf"\bRAM(?: usage| used)?:\s*(?P<used>{_SIZE})(?:\s*/\s*(?P<limit>{_SIZE}))?")
@@ -52,6 +52,8 @@ class OneLiners:
 
     def feed(self, line: str, whole: bool) -> None:
         """Take one line without its line end."""
+        if not any(word in line for word in _WORDS):
+            return
         if (match := _PHASE.search(line)) is not None:
             self._by(line, match).enter(int(match[1]), match[2])
         elif (match := _ROUND.search(line)) is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from leakguard.store.textlog.source import Source
 _ANCHOR = b"MEMORY"
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
 _LEADS = (b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED")
-_BEGINS = re.compile(rb"={20}|MEMORY|LEAK ")
 
 
 class Reading:
@@ -41,8 +39,8 @@ class Reading:
         with open_log(path) as file:
             anchors = (_ANCHOR, *one_line.ANCHORS) if single_lines else (_ANCHOR,)
             source = Source(file, [Anchor(text) for text in anchors], _LEADS)
-            for raw, whole in source.lines(lambda: self._blocks.busy):
-                self._feed(raw, whole)
+            for piece, whole in source.pieces(lambda: self._blocks.busy):
+                self._feed(piece, whole)
             self._size = source.size
         self._blocks.close()
 
@@ -66,19 +64,16 @@ class Reading:
             raise UnreadableRun(self._nothing())
         return runs
 
-    def _feed(self, raw: bytearray, whole: bool) -> None:
-        says = self._single_lines and one_line.HINT.search(raw) is not None
-        if not (self._blocks.busy or says or _BEGINS.search(raw)):
-            return
-        *inner, last = texts(raw)
-        for text in inner:  # all but the last line of a record came with their line ends
-            self._feed_text(text, True, says)
-        self._feed_text(last, whole, says)
+    def _feed(self, piece: bytearray, whole: bool) -> None:
+        *lines, last = texts(piece)
+        for line in lines:
+            self._feed_line(line, True)
+        self._feed_line(last, whole)
 
-    def _feed_text(self, text: str, whole: bool, says: bool) -> None:
-        if says:
-            self._said.feed(text, whole)
-        self._blocks.feed(text, whole)
+    def _feed_line(self, line: str, whole: bool) -> None:
+        if self._single_lines:
+            self._said.feed(line, whole)
+        self._blocks.feed(line, whole)
 
     def _take(self, block: Block) -> None:
         who = speaker(block.prefix)

@@ -10,8 +10,10 @@ from leakguard.store.textlog.anchor import Anchor
 _CHUNK = 1 << 19
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
+# About two blocks: what is read beyond a block is looked at line by line.
+_PIECE = 1536
 
-Line = tuple[bytearray, bool]
+Piece = tuple[bytearray, bool]
 
 
 class Readable(Protocol):
@@ -27,7 +29,7 @@ class Source:
 
     Reading costs as much as a memory map, and unlike one it survives a log that is truncated
     meanwhile, takes pipes, and keeps the file's pages out of the reader's RSS.
-    Positions are offsets in the buffer, which holds what comes after the last line yielded.
+    Positions are offsets in the buffer, which holds what comes after the last piece yielded.
     """
 
     def __init__(
@@ -45,15 +47,16 @@ class Source:
         self._end = 0
         self.size = 0
 
-    def lines(self, busy: Callable[[], bool]) -> Iterator[Line]:
-        """Yield (line, whether it came with its line end) around anchors and while ``busy()``."""
+    def pieces(self, busy: Callable[[], bool]) -> Iterator[Piece]:
+        """Yield (lines, whether the last one is whole) around anchors and while ``busy()``.
+
+        A piece has no line end behind its last line.
+        """
         while self._seek():
-            line = self._line()
-            while line is not None:
-                yield line
-                if not (self._position <= self._anchor or busy()):
-                    break
-                line = self._line()
+            piece = self._piece(self._anchor)
+            while piece is not None:
+                yield piece
+                piece = self._piece(self._position) if busy() else None
 
     def _seek(self) -> bool:
         """Go to the lines just before the next anchor; False when there is none."""
@@ -76,23 +79,32 @@ class Source:
     def _line_start(self, place: int) -> int:
         """Return where the line of ``place`` begins; a long line is taken from its middle on."""
         low = max(self._position, place - _LONGEST_LINE + 1)
-        last = max(self._buffer.rfind(b"\n", low, place), self._buffer.rfind(b"\r", low, place))
+        last = self._last_line_end(low, place)
         return low if last < 0 else last + 1
 
-    def _line(self) -> Line | None:
-        while True:
-            start = self._position
-            limit = min(self._end, start + _LONGEST_LINE)
-            newline = self._buffer.find(b"\n", start, limit)
-            end = self._buffer.find(b"\r", start, limit if newline < 0 else newline)
-            end = newline if end < 0 else end
-            if end >= 0:
-                self._position = end + 1
-                return self._buffer[start:end], True
-            if self._end - start >= _LONGEST_LINE or not self._fill():
-                rest = self._buffer[start : min(self._end, start + _LONGEST_LINE)]
-                self._position += len(rest)
-                return (rest, False) if rest else None
+    def _piece(self, least: int) -> Piece | None:
+        """Take whole lines, at least the one that ``least`` is in, as far as it is not too long."""
+        length = least - self._position + _LONGEST_LINE
+        while self._end - self._position < length and self._fill():
+            pass
+        start, limit = self._position, min(self._end, self._position + length)
+        least = start + length - _LONGEST_LINE
+        end = self._last_line_end(least, min(limit, least + _PIECE))
+        if end < 0:
+            end = self._next_line_end(least, limit)
+        if end >= 0:
+            self._position = end + 1
+            return self._buffer[start:end], True
+        self._position = limit
+        return (self._buffer[start:limit], False) if limit > start else None
+
+    def _last_line_end(self, low: int, high: int) -> int:
+        return max(self._buffer.rfind(b"\n", low, high), self._buffer.rfind(b"\r", low, high))
+
+    def _next_line_end(self, low: int, high: int) -> int:
+        newline = self._buffer.find(b"\n", low, high)
+        end = self._buffer.find(b"\r", low, high if newline < 0 else newline)
+        return newline if end < 0 else end
 
     def _fill(self) -> bool:
         """Forget what lies before the position and read on; False at the end of the file."""
