@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis import changes as change
@@ -54,13 +53,8 @@ def _after_set_up(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
     later = rounds.since(drops[-1])
     if len(_drops(later)) > 0 or later.span <= rounds.noise_floor:
         return None
-    verdict = judge_few(later, warmup)
-    started = None if verdict.started is None else verdict.started + drops[-1]
-    plateau = verdict.plateau
-    if plateau is not None and plateau.round is not None:
-        plateau = replace(plateau, round=plateau.round + drops[-1])
-    reason = f"after the fall to {number(later.values[0])} in round {drops[-1]}, {verdict.reason}"
-    return replace(verdict, started=started, plateau=plateau, reason=reason)
+    fallen = f"after the fall to {number(later.values[0])} in round {drops[-1]}"
+    return judge_few(later, warmup).after(drops[-1], fallen)
 
 
 def _drops(rounds: Rounds) -> list[int]:

@@ -1,54 +1,26 @@
 """What 13 and more rounds can say: growth is believed when every healthy explanation is rejected.
 
-Spikes are set aside, a sawtooth or an even staircase is taken out, and what is left is explained: a
-level that wanders, steps, a fill, a saturation, or growth. How much worse than growth a healthy
-explanation must score depends on how common it is in healthy programs.
+Set-up and spikes are put aside, a sawtooth or an even staircase is taken out, and what is left is
+explained: a level that wanders, steps, a fill, a saturation, or growth. How much worse than growth
+a healthy explanation must score depends on how common it is in healthy programs.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
-from leakguard.analysis import change_point, noise, saturation, theil_sen
-from leakguard.analysis.explanation import Explanations, Fit, Kind
+from leakguard.analysis import change_point, saturation, theil_sen
+from leakguard.analysis.explanation import Fit, Kind
+from leakguard.analysis.few_rounds import judge_few
 from leakguard.analysis.rounds import Rounds, number
-from leakguard.analysis.sawtooth import Teeth, find_teeth, level_cuts
+from leakguard.analysis.sawtooth import even_rises, find_teeth
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.weighing import MARGIN, Weighing
 
-LONGEST = 128
+FEWEST = 13
 
-# By how much growth must beat a healthy explanation: chosen on the simulated series of the
-# benchmark, so that at most one healthy series in a hundred of any row is called a leak.
-_MARGIN: dict[Kind, float] = {
-    "wandering": 6.0,
-    "step": 6.0,
-    "two steps": 5.0,
-    "several steps": 3.0,
-    "fill": 0.0,
-    "saturation": 3.0,
-    "step and saturation": 3.0,
-    "slow saturation": 3.5,
-    "endless saturation": -2.0,
-}
-# Likelihoods of few rounds scatter more: this much over the number of rounds is asked on top.
-_FEW_ROUNDS = 60.0
-_NOISES: tuple[Kind, ...] = (
-    "wandering",
-    "step",
-    "two steps",
-    "several steps",
-    "saturation",
-    "step and saturation",
-)
-# So many steps are events; more are a staircase, and a staircase leaks.
-_FEW_STEPS = (3, 6)
-_CURVES: tuple[Kind, ...] = ("fill", "saturation", "slow saturation", "endless saturation")
-# Growth that scores worse than a healthy explanation by this much needs no finer fit.
-_BEATEN = -6.0
-# A buffer is known to be full after this many rounds.
-_FULL = 5
-# A step that is so few rounds old may be the start of growth.
-_RISEN = 4
 _PLAIN: dict[Kind, str] = {
     "wandering": "a level that wanders",
     "step": "a single step",
@@ -60,16 +32,51 @@ _PLAIN: dict[Kind, str] = {
     "slow saturation": "a slow saturation",
     "endless saturation": "a saturation slower than the run",
 }
+# A change during set-up dwarfs all later ones by this factor.
+_DWARFS = 1.5
+# So many changes that each top the one before are no chance (once in 2^6 6! times).
+_EVER_LARGER = 6
 # A warm-up is over well before the end; what takes longer is filling.
 _WARM_UP = 0.2
-_HORIZON = 400
 # Still filling at the end: better than growth, and yet not over.
 _UNFINISHED: tuple[Kind, ...] = ("slow saturation", "endless saturation")
+# A buffer is known to be full after this many rounds.
+_FULL = 5
+# A step that is so few rounds old may be the start of growth.
+_RISEN = 4
+_EVEN_RISES = 3
+_HORIZON = 400
 
 
-def judge_many(rounds: Rounds) -> SeriesVerdict:
+def judge_many(rounds: Rounds, warmup: int) -> SeriesVerdict:
     """Return the verdict on a series of at least 13 values that are not all equal."""
-    return _never_grew(rounds) or _explained(rounds)
+    return (
+        _after_set_up(rounds, warmup)
+        or _never_grew(rounds)
+        or _accelerates(rounds)
+        or _explained(rounds)
+    )
+
+
+def _after_set_up(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
+    """What set-up did in the first rounds says nothing about the rounds after it."""
+    later_moves = max(map(abs, rounds.changes[warmup:]))
+    first = [i for i, c in enumerate(rounds.changes[:warmup], 1) if abs(c) > _DWARFS * later_moves]
+    if not first:
+        return None
+    later = rounds.since(first[-1])
+    change = number(later.values[0] - rounds.values[0])
+    set_up = f"after a change of {change} in the first {first[-1]} rounds"
+    if later.span <= rounds.noise_floor:
+        verdict = later.verdict("flat", "no", 0.9, f"it stays at {number(later.values[0])}")
+    elif len(later) < FEWEST:
+        verdict = judge_few(later, 0)
+    else:
+        verdict = judge_many(later, 0)
+    verdict = verdict.after(first[-1], set_up)
+    settled = verdict.growing == "no" and verdict.shape in ("flat", "noise")
+    rose = later.values[0] > rounds.values[0]
+    return replace(verdict, shape="step") if settled and rose else verdict
 
 
 def _never_grew(rounds: Rounds) -> SeriesVerdict | None:
@@ -101,85 +108,44 @@ def _quiet_shape(rounds: Rounds) -> Shape:
     return "flat" if rounds.values[0] == ordered[-1] else "transient"
 
 
+def _accelerates(rounds: Rounds) -> SeriesVerdict | None:
+    """Each change tops the one before: nothing that fills up does so."""
+    later = rounds.changes[-_EVER_LARGER:]
+    if later[0] <= rounds.noise_floor or rounds.values[-1] < max(rounds.values):
+        return None
+    if not all(b > a for a, b in pairwise(later)):
+        return None
+    since = len(rounds.changes) - len(later)
+    return rounds.verdict(
+        "growing",
+        "yes",
+        0.9,
+        f"it grew faster each round for {len(later)} rounds, by {number(later[-1])} in the last",
+        since=since,
+        detectable=max(rounds.noise_floor, rounds.spread()),
+        ruled_out=("filling or warm-up: the changes grow",),
+    )
+
+
 def _explained(rounds: Rounds) -> SeriesVerdict:
-    case = Case(rounds)
-    if case.doubts:
-        return _healthy(case)
-    return _leak(case)
+    weighing = Weighing(rounds)
+    growth = weighing.growth
+    if growth is None or weighing.doubts:
+        return _healthy(weighing)
+    if weighing.slows(growth):
+        return _doubtful(weighing, growth, "filling", "it grows, and ever less")
+    if not weighing.new_high():
+        return _doubtful(weighing, growth, "transient", "it rises, and is not above earlier rounds")
+    return _leak(weighing, growth)
 
 
-class Case:
-    """A long series with everything that was worked out about it.
-
-    Attributes:
-        values: the series in blocks, without spikes and without teeth.
-        block: rounds in a block.
-        lead: by how much each healthy explanation scores worse than growth.
-        doubts: the healthy explanations that growth does not beat by their margin.
-    """
-
-    def __init__(self, rounds: Rounds) -> None:
-        self.rounds = rounds
-        self.block = -(-len(rounds) // LONGEST)
-        blocks = theil_sen.block_means(rounds.values, self.block)
-        self.skipped = len(rounds) - self.block * len(blocks)
-        calm = noise.without_spikes(blocks)
-        self.teeth: Teeth | None = find_teeth(calm)
-        self.values = self.teeth.levelled if self.teeth else calm
-        steps = change_point.candidates(self.values)
-        self.explanations = Explanations(self.values, steps, used=1 if self.teeth else 0)
-        self.growth = self.explanations.best.get("growth")
-        self._compare()
-        if all(doubt in _CURVES and self.lead[doubt] > _BEATEN for doubt in self.doubts):
-            self.explanations.refine()
-            cuts = level_cuts(self.values)
-            if _FEW_STEPS[0] <= len(cuts) <= _FEW_STEPS[1]:
-                self.explanations.offer_steps(cuts)
-            self.growth = self.explanations.best.get("growth")
-            self._compare()
-
-    def _compare(self) -> None:
-        best = self.explanations.best
-        limit = math.inf if self.growth is None else self.growth.score
-        few = _FEW_ROUNDS / len(self.values)
-        self.lead = {
-            kind: best[kind].score - limit - (few if kind in _NOISES else 0.0)
-            for kind in _MARGIN
-            if kind in best
-        }
-        self.doubts = [kind for kind, lead in self.lead.items() if lead <= _MARGIN[kind]]
-
-    def round_of(self, block: int) -> int:
-        """Return the round at which a block starts."""
-        return self.skipped + block * self.block
-
-    def error(self, fit: Fit, length: int | None = None) -> float:
-        """Return the standard error of a slope under a fit's noise, for a length in blocks."""
-        n = len(self.values)
-        precision = fit.noise.energy[0]
-        scale = 1.0 if length is None else _error_share(fit, n, length)
-        return scale * math.sqrt(fit.variance / precision) / self.block
-
-
-def _error_share(fit: Fit, n: int, length: int) -> float:
-    """Return the error of a slope over ``length`` rounds in units of the one over ``n``.
-
-    White noise lets it fall with the power 3/2 of the length, a wandering level with 1/2.
-    """
-    white = 12.0 / n**3
-    wandering = max(0.0, 1.0 / fit.noise.energy[0] - white)
-    return math.sqrt((white * (n / length) ** 3 + wandering * n / length) / (white + wandering))
-
-
-def _leak(case: Case) -> SeriesVerdict:
-    rounds, growth = case.rounds, case.growth
-    assert growth is not None
-    since = _since(case, growth)
-    settled = case.round_of(_settled(case, growth))
-    rate, interval = _rate(case, growth)
+def _leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
+    rounds, since = weighing.rounds, _since(weighing, growth)
+    settled = weighing.round_of(weighing.settled(growth))
+    rate, interval = weighing.rate(growth)
     began = f"since round {since}" if since else "from the first round on"
-    nearest = min(case.lead, key=lambda kind: case.lead[kind] - _MARGIN[kind])
-    ahead = case.lead[nearest] - _MARGIN[nearest]
+    nearest = min(weighing.lead, key=lambda kind: weighing.lead[kind] - MARGIN[kind])
+    ahead = weighing.lead[nearest] - MARGIN[nearest]
     return rounds.verdict(
         "growing",
         "yes",
@@ -188,131 +154,119 @@ def _leak(case: Case) -> SeriesVerdict:
         f"{number(interval[1])}, {len(rounds) - settled} rounds); {_PLAIN[nearest]} is the closest "
         "healthy explanation and fits worse",
         since=since,
-        detectable=_detectable(case, growth),
-        ruled_out=tuple(_ruled_out(case)),
+        detectable=weighing.detectable(growth),
+        ruled_out=tuple(
+            f"{_PLAIN[kind]}: its information criterion is worse by {lead:.1f}"
+            for kind, lead in sorted(weighing.lead.items(), key=lambda item: item[1])
+        ),
         measured=(rate, interval),
     )
 
 
-def _ruled_out(case: Case) -> list[str]:
-    return [
-        f"{_PLAIN[kind]}: its information criterion is worse by {lead:.1f}"
-        for kind, lead in sorted(case.lead.items(), key=lambda item: item[1])
-    ]
-
-
-def _since(case: Case, growth: Fit) -> int:
+def _since(weighing: Weighing, growth: Fit) -> int:
     """Return the last round before the growth."""
     start = growth.start or 0
     if start and growth.tau is None and growth.end is None:
-        start = change_point.growth_start(case.values, start, len(case.values) // 16 + 1)
-    return case.round_of(start) if start else 0
+        reach = len(weighing.values) // 16 + 1
+        start = change_point.growth_start(weighing.values, start, reach)
+    return weighing.round_of(start) if start else 0
 
 
-def _settled(case: Case, growth: Fit) -> int:
-    """Return the block from which on nothing but the growth moves the value."""
-    n, start = len(case.values), growth.start or 0
-    if growth.tau is not None:
-        start = max(start, min(math.ceil(4.0 * growth.tau), n // 2))
-    if growth.end is not None and growth.end < 0.7 * n:
-        start = max(start, growth.end)
-    return start
-
-
-def _rate(case: Case, fit: Fit) -> tuple[float, tuple[float, float]]:
-    """Return the slope since the series settled, its interval widened for wandering noise."""
-    white = 12.0 / len(case.values) ** 3
-    widening = math.sqrt(max(1.0, 1.0 / fit.noise.energy[0] / white))
-    rate, (low, high) = theil_sen.rate(case.values[_settled(case, fit) :], widening)
-    return rate / case.block, (low / case.block, high / case.block)
-
-
-def _detectable(case: Case, fit: Fit) -> float:
-    return math.sqrt(_MARGIN["wandering"] + math.log(len(case.values))) * case.error(fit)
-
-
-def _healthy(case: Case) -> SeriesVerdict:
-    """The verdict when a healthy explanation stands."""
-    kind = min(case.doubts, key=lambda doubt: case.lead[doubt])
-    fit, lead = case.explanations.best[kind], case.lead[kind]
-    over = _over(case, kind, fit)
-    growing: Growing = "no" if lead < 0.0 and over else "cannot tell"
-    shape = _shape(case, kind, fit)
-    plateau = None if shape == "flat" else _plateau(case, kind, fit)
-    likely = 1.0 / (1.0 + math.exp(min(50.0, max(-50.0, -0.5 * lead))))
-    return case.rounds.verdict(
+def _doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> SeriesVerdict:
+    """Growth beats every healthy explanation, and something else speaks against it."""
+    rate, interval = weighing.rate(growth)
+    return weighing.rounds.verdict(
         shape,
-        growing,
-        1.0 - likely if growing == "no" else min(0.5, max(0.2, likely)),
-        _sentence(case, kind, over, plateau),
-        plateau=plateau,
-        detectable=_detectable(case, case.explanations.best["wandering"]),
-        more_rounds=_more_rounds(case) if growing == "cannot tell" else None,
+        "cannot tell",
+        0.5,
+        f"{reason}: {number(rate)} a round of late",
+        detectable=weighing.detectable(growth),
+        more_rounds=max(_RISEN, len(weighing.values) // 4) * weighing.block,
+        measured=(rate, interval),
     )
 
 
-def _over(case: Case, kind: Kind, fit: Fit) -> bool:
+def _healthy(weighing: Weighing) -> SeriesVerdict:
+    """The verdict when a healthy explanation stands."""
+    kind = min(weighing.doubts, key=lambda doubt: weighing.lead[doubt])
+    fit, lead = weighing.best[kind], weighing.lead[kind]
+    over = _over(weighing, kind, fit)
+    growing: Growing = "no" if lead < 0.0 and over else "cannot tell"
+    shape = _shape(weighing, kind, fit)
+    plateau = None if shape == "flat" else _plateau(weighing, kind, fit)
+    likely = 1.0 / (1.0 + math.exp(min(50.0, max(-50.0, -0.5 * lead))))
+    return weighing.rounds.verdict(
+        shape,
+        growing,
+        1.0 - likely if growing == "no" else min(0.5, max(0.2, likely)),
+        _sentence(weighing, kind, over, plateau),
+        plateau=plateau,
+        detectable=weighing.detectable(fit),
+        more_rounds=_more_rounds(weighing) if growing == "cannot tell" else None,
+    )
+
+
+def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
     """Return True when what the explanation says has happened is not still under way."""
-    latest = max(fit.start or 0, fit.end or 0)
+    age = len(weighing.values) - max(fit.start or 0, fit.end or 0)
     if "step" in kind:
-        return len(case.values) - latest >= _RISEN
+        return age >= _RISEN and even_rises(weighing.values) < _EVEN_RISES
     if kind == "fill":
-        return len(case.values) - latest >= _FULL
+        return age >= _FULL
     return kind not in _UNFINISHED
 
 
-def _shape(case: Case, kind: Kind, fit: Fit) -> Shape:
-    quarter = len(case.values) // 4
-    risen = math.fsum(case.values[-quarter:]) - math.fsum(case.values[:quarter])
-    if kind == "wandering" or (kind == "two steps" and _came_back(case)):
-        return "sawtooth" if case.teeth and case.teeth.falls else _quiet_shape(case.rounds)
+def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
+    values, quarter = weighing.values, len(weighing.values) // 4
+    risen = (math.fsum(values[-quarter:]) - math.fsum(values[:quarter])) / quarter
+    came_back = risen < 0.25 * (max(values) - min(values))
+    if kind == "wandering" or (kind in ("two steps", "several steps") and came_back):
+        sawtooth = weighing.teeth and weighing.teeth.falls
+        return "sawtooth" if sawtooth else _quiet_shape(weighing.rounds)
     if risen < 0.0:
         return "flat"
-    if kind in ("step", "two steps", "several steps"):
-        return "step"
-    if kind == "saturation" and fit.tau is not None and fit.tau <= _WARM_UP * len(case.values):
-        return "warm-up"
-    return "step" if kind == "step and saturation" else "filling"
+    if "saturation" not in kind:
+        return "filling" if kind == "fill" else "step"
+    if kind == "step and saturation" and fit.start is not None:
+        height = values[fit.start] - values[fit.start - 1]
+        if height > 0.5 * (max(values) - min(values)):
+            return "step"
+    return "warm-up" if (fit.tau or 0.0) <= _WARM_UP * len(values) else "filling"
 
 
-def _came_back(case: Case) -> bool:
-    quarter = len(case.values) // 4
-    risen = math.fsum(case.values[-quarter:]) - math.fsum(case.values[:quarter])
-    return risen / quarter < 0.25 * (max(case.values) - min(case.values))
-
-
-def _plateau(case: Case, kind: Kind, fit: Fit) -> Plateau | None:
+def _plateau(weighing: Weighing, kind: Kind, fit: Fit) -> Plateau | None:
+    values = weighing.values
     if kind == "fill" and fit.end is not None:
-        level = math.fsum(case.values[fit.end :]) / (len(case.values) - fit.end)
-        return Plateau(level, case.round_of(fit.end))
+        level = math.fsum(values[fit.end :]) / (len(values) - fit.end)
+        return Plateau(level, weighing.round_of(fit.end))
     if fit.tau is None or fit.start is not None:
         return None
-    curve = saturation.fit(case.values, fit.tau)
-    full = curve.reaches(max(0.05 * abs(curve.amplitude), case.rounds.noise_floor))
-    return None if full is None else Plateau(curve.plateau, case.round_of(full))
+    curve = saturation.fit(values, fit.tau)
+    full = curve.reaches(max(0.05 * abs(curve.amplitude), weighing.rounds.noise_floor))
+    return None if full is None else Plateau(curve.plateau, weighing.round_of(full))
 
 
-def _sentence(case: Case, kind: Kind, over: bool, plateau: Plateau | None) -> str:
-    teeth = " beside the sawtooth" if case.teeth and case.teeth.falls else ""
-    better = "better than growth does" if case.lead[kind] < 0.0 else "about as well as growth does"
-    said = f"{_PLAIN[kind]}{teeth} explains these {len(case.rounds)} rounds {better}"
+def _sentence(weighing: Weighing, kind: Kind, over: bool, plateau: Plateau | None) -> str:
+    n, lead = len(weighing.rounds), weighing.lead[kind]
+    teeth = " beside the sawtooth" if weighing.teeth and weighing.teeth.falls else ""
+    better = "better than growth does" if lead < 0.0 else "about as well as growth does"
+    said = f"{_PLAIN[kind]}{teeth} explains these {n} rounds {better}"
     if plateau is not None:
-        tense = "reached" if (plateau.round or 0) < len(case.rounds) else "expected"
+        tense = "reached" if (plateau.round or 0) < n else "expected"
         ends = "" if plateau.round is None else f", {tense} in round {plateau.round}"
         said = f"{said}: a plateau at {number(plateau.value)}{ends}"
     return said if over else f"{said}; it is not over yet"
 
 
-def _more_rounds(case: Case) -> int | None:
+def _more_rounds(weighing: Weighing) -> int | None:
     """Return how many more rounds would decide at the observed rate."""
-    n, growth = len(case.values), case.growth
+    n, growth = len(weighing.values), weighing.growth
     if growth is None:
         return _RISEN
-    rate, _ = _rate(case, growth)
-    needed = math.sqrt(_MARGIN["wandering"] + math.log(n))
+    rate, _ = weighing.rate(growth)
     for length in range(n + 1, n + _HORIZON):
-        if rate > needed * case.error(growth, length):
-            slow = case.explanations.best["slow saturation"].tau or 0.0
-            doubt = math.ceil(2.0 * slow) - n if "slow saturation" in case.doubts else 0
-            return max(length - n, doubt, n // 8) * case.block
+        if rate > weighing.detectable(growth, length):
+            slow = weighing.best["slow saturation"].tau or 0.0
+            doubt = math.ceil(2.0 * slow) - n if "slow saturation" in weighing.doubts else 0
+            return max(length - n, doubt, n // 8) * weighing.block
     return None

@@ -51,7 +51,7 @@ def find_teeth(values: Sequence[float]) -> Teeth | None:
     changes = differences(values)
     usual = median(sorted(changes))
     least = max(_JUMP * mad(changes), 0.05 * (max(values) - min(values)))
-    drops = [i + 1 for i, change in enumerate(changes) if change < min(0.0, usual - least)]
+    drops = [i + 1 for i, change in enumerate(changes) if change < -least]
     rises = [i + 1 for i, change in enumerate(changes) if change > usual + least]
     if len(drops) >= _FEWEST_DROPS and 4 * len(rises) <= len(drops):
         return _sawtooth(values, drops)
@@ -65,6 +65,16 @@ def _even(steps: Sequence[int], n: int) -> bool:
     mean = math.fsum(gaps) / len(gaps)
     deviation = math.sqrt(math.fsum((gap - mean) ** 2 for gap in gaps) / len(gaps))
     return deviation <= _UNEVEN * mean and n - steps[-1] <= 1.6 * mean
+
+
+def even_rises(values: Sequence[float]) -> int:
+    """Return how many jumps at even distances a series has, all upwards; 0 for other series."""
+    changes = differences(values)
+    least = max(_JUMP * mad(changes), 0.05 * (max(values) - min(values)))
+    jumps = [i + 1 for i, change in enumerate(changes) if abs(change) > least]
+    if len(jumps) < 2 or any(changes[i - 1] < 0.0 for i in jumps):
+        return 0
+    return len(jumps) if _even(jumps, len(values)) else 0
 
 
 def _sawtooth(values: Sequence[float], drops: list[int]) -> Teeth | None:

@@ -66,7 +66,7 @@ def _judge(rounds: Rounds, warmup: int) -> SeriesVerdict:
         known = count_pattern(rounds)
         if known:
             return known
-    return judge_many(rounds)
+    return judge_many(rounds, warmup)
 
 
 def _checked(values: Sequence[float], noise_floor: float, warmup: int) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Shape = Literal[
@@ -59,3 +59,11 @@ class SeriesVerdict:
     confidence: float
     reason: str
     ruled_out: tuple[str, ...] = ()
+
+    def after(self, first: int, reason: str) -> SeriesVerdict:
+        """Return this verdict on rounds from ``first`` on as one on the whole series."""
+        plateau = self.plateau
+        if plateau is not None and plateau.round is not None:
+            plateau = replace(plateau, round=plateau.round + first)
+        started = None if self.started is None else self.started + first
+        return replace(self, plateau=plateau, started=started, reason=f"{reason}, {self.reason}")
