@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -104,7 +105,7 @@ def _saving(nbytes: int) -> str:
 
 
 def _episode(data_dir: Path, full_size: bool) -> str:
-    sizes = {"days": 3781, "stocks": 669, "context_days": 504, "trading_days": 125,
+    sizes: dict[str, Any] = {"days": 3781, "stocks": 669, "context_days": 504, "trading_days": 125,
              "settlement_days": 20, "validation_days": 504} if full_size else {}  # fmt: skip
     config = Config(data_dir=data_dir, **sizes)
     began = time.perf_counter()

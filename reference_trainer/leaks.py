@@ -45,7 +45,8 @@ class Leaks:
 
     def attach(self, trainer: ERLTrainer) -> None:
         """Called once, before the baseline."""
-        self.trainer = trainer
+        # Any: a leak hangs attributes on the trainer that a healthy one does not have.
+        self.trainer: Any = trainer
 
     def environment(self, task: Task) -> Env:
         """The environment of the next episode: always the same one."""
@@ -83,10 +84,10 @@ class EnvPerEpisode(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        trainer.episode_envs = []
+        self.trainer.episode_envs = []
 
     def environment(self, task: Task) -> Env:
-        env = task.new_env(_own_market(task, _share(self.size, self.trainer.episodes)))
+        env: Any = task.new_env(_own_market(task, _share(self.size, self.trainer.episodes)))
         self.trainer.episode_envs.append(env)
         return env
 
@@ -95,7 +96,7 @@ class EnvCycle(Leaks):
     """A new environment for every episode, dropped, but held by its own callback."""
 
     def environment(self, task: Task) -> Env:
-        env = task.new_env(_own_market(task, _share(self.size, self.trainer.episodes)))
+        env: Any = task.new_env(_own_market(task, _share(self.size, self.trainer.episodes)))
         env.on_close = env.close  # a bound method refers to its object
         return env
 
@@ -105,7 +106,7 @@ class EnvDataCopy(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        for env in (trainer.task.eval_env, trainer.task.val_env):
+        for env in (self.trainer.task.eval_env, self.trainer.task.val_env):
             env.unwrapped.data_array = _own_market(trainer.task, _share(self.size, 2))
 
 
@@ -114,7 +115,7 @@ class EpisodeHistory(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        self.env = trainer.task.eval_env.unwrapped
+        self.env: Any = trainer.task.eval_env.unwrapped
         # `reset` would clear the lists of the episode before.
         self.env.clear_history = _do_nothing
         if not hasattr(self.env, "episode_actions"):
@@ -133,7 +134,7 @@ class EpisodeStatsKept(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        trainer.all_episode_stats = []
+        self.trainer.all_episode_stats = []
 
     def after_episode(self, env: Env, stats: EpisodeStats) -> None:
         floats = (_share(self.size, self.trainer.episodes) or 32_000) // FLOAT_BYTES
@@ -159,7 +160,7 @@ class LossHistory(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        for agent in trainer.population.agents:
+        for agent in self.trainer.population.agents:
             agent.loss_history = []
 
     def after_update(self) -> None:
@@ -176,7 +177,7 @@ class BatchTensors(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        trainer.seen_batches = []
+        self.trainer.seen_batches = []
 
     def after_sample(self, batch: Batch) -> None:
         config = self.trainer.config
@@ -192,7 +193,7 @@ class OldPopulation(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        trainer.old_populations = []
+        self.trainer.old_populations = []
 
     def before_evolution(self) -> None:
         replaced = [agent.clone() for agent in self.trainer.population.agents]
@@ -206,7 +207,7 @@ class DeepcopyClone(Leaks):
     def before_evolution(self) -> None:
         replaced = []
         for agent in self.trainer.population.agents:
-            clone = agent.clone()
+            clone: Any = agent.clone()
             _weigh_down([clone], _share(self.size, 2 * self.trainer.config.population_size))
             state = [matrix for network in clone.stack.networks for matrix in network.followers()]
             replaced.append((clone, copy.deepcopy([*state, clone.stack.actor.extra_state])))
@@ -217,7 +218,7 @@ class BestAgentHistory(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        trainer.best_agents = []
+        self.trainer.best_agents = []
 
     def end_of_generation(self) -> None:
         clone = self.trainer.population.best.clone()
@@ -265,9 +266,11 @@ class UploadBacklog(Leaks):
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        trainer.pending_uploads = queue.Queue()
+        self.trainer.pending_uploads = queue.Queue()
         self.network = threading.Event()
-        threading.Thread(target=self._upload, args=(trainer.pending_uploads,), daemon=True).start()
+        threading.Thread(
+            target=self._upload, args=(self.trainer.pending_uploads,), daemon=True
+        ).start()
 
     def during_checkpoint(self, path: Path) -> None:
         files = [file for file in sorted(path.rglob("*")) if file.is_file()]

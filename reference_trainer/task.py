@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -149,9 +150,7 @@ class TradingTask:
             np.save(staging, features)
             staging.replace(path)
         source = mapped(path)
-        shown = Panel(
-            panel.folder, source, panel.mask, panel.dates, panel.symbols, (), panel.source_hash
-        )
+        shown = dataclasses.replace(panel, data_array=source, features=())
         train = self.split.train
         return MarketView(source, shown.normalization_stats(train.start, train.stop))
 

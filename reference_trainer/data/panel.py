@@ -93,7 +93,8 @@ class Panel:
 
     def normalization_stats(self, first_day: int, last_day: int) -> NormalizationStats:
         """Feature mean and std over the observed cells of `first_day <= day < last_day`."""
-        count, total, squares = 0, 0.0, 0.0
+        count, width = 0, self.data_array.shape[2]
+        total, squares = np.zeros(width), np.zeros(width)
         for start in range(first_day, last_day, 64):
             stop = min(start + 64, last_day)
             cells = self.data_array[start:stop][self.mask[start:stop]].astype(np.float64)
