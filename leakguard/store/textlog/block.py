@@ -26,7 +26,7 @@ _TRAILING_PICTOGRAPH = re.compile(rf"{PICTOGRAPH}$")
 _PICTOGRAPH = re.compile(PICTOGRAPH)
 _LEAK = re.compile(r"LEAK (?:DETECTED|SUSPECTED):?\s*$")
 # Everything a block is made of; other lines between its own are noise.
-_CONTENT = re.compile(r"   |.*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
+_CONTENT = re.compile(r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
 _STARTS: dict[Kind, re.Pattern[str]] = {
     "SNAPSHOT": re.compile(
         rf"{PICTOGRAPH}(?:Process Memory|GPU Memory|Object Counts):|\s*(?:RSS|VMS) \("
@@ -61,7 +61,9 @@ class Block:
         """Keep a line that can belong to a block."""
         if not self.started:
             self.started = _STARTS[self.kind].match(payload) is not None
-        if _CONTENT.match(payload) and len(self.lines) < _MOST_LINES[self.kind]:
+        if (payload.startswith("   ") or _CONTENT.match(payload)) and len(self.lines) < _MOST_LINES[
+            self.kind
+        ]:
             self.lines.append((payload, whole))
             self.noise = 0
         else:

@@ -65,14 +65,14 @@ class Reading:
         return runs
 
     def _feed(self, piece: bytearray, whole: bool) -> None:
+        feed = self._feed_both if self._single_lines else self._blocks.feed
         *lines, last = texts(piece)
         for line in lines:
-            self._feed_line(line, True)
-        self._feed_line(last, whole)
+            feed(line, True)
+        feed(last, whole)
 
-    def _feed_line(self, line: str, whole: bool) -> None:
-        if self._single_lines:
-            self._said.feed(line, whole)
+    def _feed_both(self, line: str, whole: bool) -> None:
+        self._said.feed(line, whole)
         self._blocks.feed(line, whole)
 
     def _take(self, block: Block) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from leakguard.model import Gauge, LargeObject, Watched
@@ -80,10 +81,9 @@ class _Reader:
         return _name(payload) in (*_SIZES, *_COUNTS)
 
     def _take_title(self, payload: str, whole: bool) -> None:
-        match = _TITLE.fullmatch(payload)
-        if match is not None and whole:
-            self._title = match[1]
-            self._section = re.sub(r"\(.*", "", match[1]).strip().lower()
+        found = _section_of(payload)
+        if found is not None and whole:
+            self._title, self._section = found
             if self._section == "large objects":
                 threshold = _THRESHOLD.search(self._title)
                 self.draft.threshold = None if threshold is None else parse_bytes(threshold[1])
@@ -132,18 +132,14 @@ class _Reader:
                 lines.append(payload.strip()[:_LONGEST_EXTRA])
 
     def _take_object(self, payload: str) -> bool:
-        row, _, remark = payload.partition("<-")
-        name, _, number = row.rpartition(":")
-        count = parse_count(number) if number[:1].isspace() else None
-        name = name.strip()
-        if count is None:
+        found = _object_of(payload)
+        if found is None:
             return False
+        name, seen = found
         if name in CENSUS_TYPES:
-            self.draft.types.setdefault(CENSUS_TYPES[name], count)
-        elif _CLASS.fullmatch(name):
-            self.draft.watched.setdefault(name, Watched(count, _expected(remark)))
+            self.draft.types.setdefault(CENSUS_TYPES[name], seen.count)
         else:
-            return False
+            self.draft.watched.setdefault(name, seen)
         return True
 
     def _take_large(self, payload: str) -> bool:
@@ -177,10 +173,32 @@ class _Reader:
         return True
 
 
+# The rows of one block are mostly those of the block before: the same text means the same.
+@functools.lru_cache(maxsize=256)
 def _name(payload: str) -> str:
     """``   RSS (actual RAM):  8.52 GB`` is ``rss``; pictographs and brackets are left out."""
     match = _NAME.match(payload)
     return match[1].lower() if match is not None else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _section_of(payload: str) -> tuple[str, str] | None:
+    """``📊 Object Counts:`` is a title, and the name of its section in lower case."""
+    match = _TITLE.fullmatch(payload)
+    if match is None:
+        return None
+    return match[1], re.sub(r"\(.*", "", match[1]).strip().lower()
+
+
+@functools.lru_cache(maxsize=1024)
+def _object_of(payload: str) -> tuple[str, Watched] | None:
+    row, _, remark = payload.partition("<-")
+    name, _, number = row.rpartition(":")
+    count = parse_count(number) if number[:1].isspace() else None
+    name = name.strip()
+    if count is None or not (name in CENSUS_TYPES or _CLASS.fullmatch(name)):
+        return None
+    return name, Watched(count, _expected(remark))
 
 
 def _signed(text: str) -> float | int | None:

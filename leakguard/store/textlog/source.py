@@ -10,8 +10,8 @@ from leakguard.store.textlog.anchor import Anchor
 _CHUNK = 1 << 19
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
-# About two blocks: what is read beyond a block is looked at line by line.
-_PIECE = 1536
+# About a block: what is read beyond a block is looked at line by line.
+_PIECE = 1024
 
 Piece = tuple[bytearray, bool]
 
