@@ -20,11 +20,16 @@ from reference_trainer.upload import bucket_from_environment
 TERMINATED = 128 + 15
 
 
+def _epilog() -> str:
+    leaks = [f"  {name:<20} {leak.__doc__}" for name, leak in LEAKS.items()]
+    fields = [f"  {field.name}={field.default}" for field in dataclasses.fields(Config)]
+    return "\b\nLeaks:\n" + "\n".join(leaks) + "\n\n\b\nFields for --set:\n" + "\n".join(fields)
+
+
 @click.command(
     cls=OneLineErrors,
     context_settings={"show_default": True, "max_content_width": 100},
-    epilog="\b\nLeaks:\n"
-    + "\n".join(f"  {name:<20} {leak.__doc__}" for name, leak in LEAKS.items()),
+    epilog=_epilog(),
 )
 @click.option("--generations", type=click.IntRange(min=1), default=Config.generations)
 @click.option("--seed", type=click.IntRange(min=0), default=Config.seed)

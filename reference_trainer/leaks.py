@@ -267,6 +267,7 @@ class UploadBacklog(Leaks):
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
         self.trainer.pending_uploads = queue.Queue()
+        trainer.guard.gauge("upload_queue", self.trainer.pending_uploads.qsize)
         self.network = threading.Event()
         threading.Thread(
             target=self._upload, args=(self.trainer.pending_uploads,), daemon=True

@@ -45,6 +45,7 @@ class Task(Protocol):
     val_env: Env
     architecture: Architecture
 
+    def describe(self) -> str: ...
     def new_env(self, data_array: np.ndarray | None = None) -> Env: ...
     def storage(self, rows: int) -> StateStorage: ...
     def plan_episode(self, rng: np.random.Generator) -> EpisodePlan: ...
@@ -70,6 +71,16 @@ class TradingTask:
         self.architecture = self._architecture()
         self.eval_env: Env = self.new_env()
         self.val_env: Env = self.new_env(first=self.split.validation.start)
+
+    def describe(self) -> str:
+        """What is traded, and which days train and validate."""
+        panel, train, validation = self.panel, self.split.train, self.split.validation
+        return (
+            f"Market {panel.source}: {panel.days} days x {panel.stocks} stocks x "
+            f"{len(panel.features)} features\n"
+            f"Training days {train.start} to {train.stop - 1}, "
+            f"validation days {validation.start} to {validation.stop - 1}"
+        )
 
     def new_env(
         self, data_array: np.ndarray | None = None, first: int | None = None
@@ -176,6 +187,11 @@ class GymTask:
             int(np.prod(self.eval_env.action_space.shape or ())),
             config.hidden,
         )
+
+    def describe(self) -> str:
+        """The task and the sizes of its spaces."""
+        sizes = self.architecture
+        return f"Task {self.env_id}: {sizes.observation_size} numbers seen, {sizes.action_size} set"
 
     def new_env(self, data_array: np.ndarray | None = None) -> Env:
         """Another environment of this name."""

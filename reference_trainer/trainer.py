@@ -73,11 +73,16 @@ class ERLTrainer:
 
     def train(self) -> None:
         """Run the generations that are left, watched by leakguard."""
+        self.say(self.task.describe())
         self.warm_up()
-        with on_sigterm(self.stop), self._watched() as generations:
-            for generation in generations:
-                self.run_generation(generation)
-        self.close()
+        try:
+            with on_sigterm(self.stop), self._watched() as generations:
+                for generation in generations:
+                    self.run_generation(generation)
+        finally:
+            self.evaluator.close()
+        if self.uploader:
+            self.uploader.close()
 
     def run_generation(self, generation: int) -> None:
         """One generation of ERL (Khadka & Tumer 2018, algorithm 1)."""
@@ -214,12 +219,6 @@ class ERLTrainer:
     def stop(self) -> None:
         """End the run after this generation, with a checkpoint."""
         self.stopped = True
-
-    def close(self) -> None:
-        """End worker processes, and send what is left to upload."""
-        self.evaluator.close()
-        if self.uploader:
-            self.uploader.close()
 
     def warm_up(self) -> None:
         """Touch what a generation touches, and leave nothing changed.
@@ -396,4 +395,6 @@ class ERLTrainer:
         )
         buffer = self.buffer
         guard.gauge("replay_buffer", lambda: len(buffer), capacity=self.config.buffer_capacity)
+        if (uploader := self.uploader) is not None:
+            guard.gauge("upload_queue", lambda: uploader.pending, capacity=uploader.capacity)
         return guard

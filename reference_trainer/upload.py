@@ -53,6 +53,7 @@ class Uploader:
         except (ImportError, ValueError) as problem:
             raise ConfigError(f"cannot upload to {url}: {problem}") from None
         self.say, self.attempts, self.delay, self.sleep = say, attempts, delay, sleep
+        self.capacity = capacity
         self.failed: deque[str] = deque(maxlen=100)
         self._queue: queue.Queue[Transfer | None] = queue.Queue(maxsize=capacity)
         self._leases: Counter[Path] = Counter()

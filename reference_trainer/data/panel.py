@@ -50,6 +50,7 @@ class Panel:
     dates: np.ndarray
     symbols: tuple[str, ...]
     features: tuple[str, ...]
+    source: str
     source_hash: str
 
     @classmethod
@@ -63,6 +64,7 @@ class Panel:
             dates=np.load(folder / "dates.npy"),
             symbols=tuple(meta["symbols"]),
             features=tuple(meta["features"]),
+            source=meta["source"],
             source_hash=meta["source_sha256"],
         )
 

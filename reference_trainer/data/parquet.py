@@ -19,12 +19,15 @@ from reference_trainer.data.synthetic import synthetic_name, write_synthetic_mar
 from reference_trainer.errors import DataError
 
 BATCH_ROWS = 65_536
+USUAL_NAME = "stock_data.parquet"
 REQUIRED = ("open", "close")
 
 
 def open_market(config: Config) -> Panel:
-    """The panel of `config.data`, or of the seeded synthetic market when it is None."""
-    source = config.data
+    """The panel of `config.data`, of `stock_data.parquet`, or of a seeded synthetic market."""
+    source, usual = config.data, config.data_dir / USUAL_NAME
+    if source is None and usual.exists():
+        source = usual
     if source is None:
         source = config.data_dir / synthetic_name(
             config.days, config.stocks, config.seed, config.signal_strength

@@ -21,33 +21,33 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("market")
 
 
+@pytest.fixture(scope="session")
+def tiny_settings(data_dir: Path) -> dict[str, Any]:
+    """Settings with which a generation takes a few hundredths of a second."""
+    return {
+        "data_dir": data_dir,
+        "days": 200,
+        "stocks": 6,
+        "context_days": 20,
+        "trading_days": 8,
+        "settlement_days": 3,
+        "validation_days": 40,
+        "population_size": 6,
+        "hidden": (8, 8),
+        "batch_size": 8,
+        "gradient_steps": 3,
+        "buffer_capacity": 200,
+        "buffer_ready": 60,
+        "generations": 4,
+        "plot_every": 100,
+        "progress": False,
+    }
+
+
 @pytest.fixture
-def tiny(tmp_path: Path, data_dir: Path) -> Callable[..., Config]:
-    """A configuration whose generation takes a few hundredths of a second."""
-
-    def make(**changes: Any) -> Config:
-        settings: dict[str, Any] = {
-            "out": tmp_path / "run",
-            "data_dir": data_dir,
-            "days": 200,
-            "stocks": 6,
-            "context_days": 20,
-            "trading_days": 8,
-            "settlement_days": 3,
-            "validation_days": 40,
-            "population_size": 6,
-            "hidden": (8, 8),
-            "batch_size": 8,
-            "gradient_steps": 3,
-            "buffer_capacity": 200,
-            "buffer_ready": 60,
-            "generations": 4,
-            "plot_every": 100,
-            "progress": False,
-        }
-        return Config(**{**settings, **changes})
-
-    return make
+def tiny(tmp_path: Path, tiny_settings: dict[str, Any]) -> Callable[..., Config]:
+    """A tiny configuration, changed at will."""
+    return lambda **changes: Config(**{"out": tmp_path / "run", **tiny_settings, **changes})
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def test_warming_up_changes_no_number(trainer: Trainer, run: Run, tmp_path: Path
 def test_worker_processes_change_no_number(trainer: Trainer, run: Run, tmp_path: Path) -> None:
     alone = run(trainer(out=tmp_path / "a", noise="ou"), 2)
     helped = run(trainer(out=tmp_path / "b", noise="ou", workers=2), 2)
-    helped.close()
+    helped.evaluator.close()
     assert list(alone.history) == list(helped.history)
     assert torch.equal(alone.population.stack.actor.values, helped.population.stack.actor.values)
     for name, column in alone.buffer.columns.items():

@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reference_trainer.data import import_parquet, split_days, write_synthetic_market
+from reference_trainer.config import Config
+from reference_trainer.data import (
+    import_parquet,
+    open_market,
+    split_days,
+    write_synthetic_market,
+)
 from reference_trainer.data.synthetic import FEATURES, synthetic_market
 from reference_trainer.errors import DataError
 from reference_trainer.observation import causal_features
@@ -137,6 +143,12 @@ def test_unusable_market_file_is_one_clear_error(
         path.write_bytes(content)
     with pytest.raises(DataError, match=complaint):
         import_parquet(path, tmp_path / "cache")
+
+
+def test_the_usual_file_is_read_before_a_market_is_made_up(tmp_path: Path) -> None:
+    write_synthetic_market(tmp_path / "stock_data.parquet", days=90, stocks=4, seed=9)
+    panel = open_market(Config(data_dir=tmp_path))
+    assert (panel.source, panel.days, panel.stocks) == ("stock_data.parquet", 90, 4)
 
 
 def test_missing_price_column_is_named(tmp_path: Path) -> None:
