@@ -11,13 +11,12 @@
 #include <string.h>
 
 enum { PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD };
-enum { P_ROOT, P_ELEMENT, P_KEY, P_NAMESPACE, P_NAME, P_POSITION };
+enum { P_ROOT, P_ELEMENT, P_KEY, P_NAMESPACE, P_NAME, P_POSITION, P_INSTANCE };
 
 #define NO_NODE (-1)
 #define MAX_RECORD 64
 #define MAX_DEPTH 64
 #define NESTED 8
-#define GRANULE 16
 #define FIRST_PART 1000
 
 /* ---- growing arrays and hashing ---------------------------------------------------------- */
@@ -631,7 +630,8 @@ same_again(const Scan *scan, int32_t path, uint8_t kind, uint64_t label, PyTypeO
     if (kind == P_ELEMENT && paths[path].depth < NESTED) {
         return NO_NODE;
     }
-    if (paths[path].kind == P_NAMESPACE && paths[path].parent != NO_NODE) {
+    int is_dict = paths[path].kind == P_NAMESPACE || paths[path].kind == P_INSTANCE;
+    if (is_dict && paths[path].parent != NO_NODE) {
         path = paths[path].parent;
     }
     int same = paths[path].kind == kind && paths[path].label == label &&
@@ -815,7 +815,7 @@ link_attributes(Link *link, const Class *cls)
         expect(scan, scan->found, i, scan->n_found);
         if (item == namespace) {
             namespace = NULL;
-            if (link_to(link, item, P_NAMESPACE, 0) < 0) {
+            if (link_to(link, item, cls->managed ? P_INSTANCE : P_NAMESPACE, 0) < 0) {
                 return -1;
             }
             link->position++;
@@ -905,7 +905,7 @@ expand(Scan *scan, int32_t node)
     if (size < 0) {
         return -1;
     }
-    scan->sizes[node] = cls->kind == MEMORY ? size : (size + GRANULE - 1) / GRANULE * GRANULE;
+    scan->sizes[node] = size;
     Link link = {scan, node, (uint64_t)(uintptr_t)Py_TYPE(item), 0};
     if (link_contents(&link, item, cls) < 0) {
         return -1;

@@ -26,6 +26,7 @@ from leakguard.capture.heap.layout import (
 )
 from leakguard.capture.heap.path_tree import (
     ELEMENT,
+    INSTANCE,
     KEY,
     NAME,
     NAMESPACE,
@@ -43,7 +44,6 @@ Describe = Callable[[type], Layout]
 MAX_RECORD = 64
 _EXACT = frozenset(map(id, (dict, list, tuple)))
 _SINGLETONS = frozenset(map(id, (None, True, False, ..., NotImplemented)))
-_GRANULE = 16  # both pymalloc and glibc round up to it
 
 
 class Graph:
@@ -166,7 +166,7 @@ class Graph:
         return self._edges[self._starts[node] : self._ends[node]]
 
     def size_of(self, node: int) -> int:
-        """Return the bytes that the allocator spends on a node itself."""
+        """Return the bytes of a node itself."""
         return self._sizes[node]
 
     def kind_of(self, node: int) -> int:
@@ -254,7 +254,7 @@ class Graph:
         referents = gc.get_referents(item) if layout.traversed else []
         only_dict = len(referents) == 2 and holds_dict(referents)
         size = layout.size(item, len(referents), only_dict)
-        self._sizes[node] = -(-size // _GRANULE) * _GRANULE if layout.kind != MEMORY else size
+        self._sizes[node] = size
         self._link_contents(node, item, layout, referents)
         if layout.read is not None:
             parts, elements = layout.read(item)
@@ -283,7 +283,7 @@ class Graph:
             namespace = next((part for part in referents if type(part) is dict), None)
         for position, part in enumerate(referents):
             if part is namespace:
-                self._link(node, part, (NAMESPACE, 0))
+                self._link(node, part, (INSTANCE if layout.managed else NAMESPACE, 0))
                 namespace = None
             else:
                 self._link(node, part, (POSITION, (id(cls), position)))

@@ -138,8 +138,8 @@ def _element_of(holder: Any, held: Any, kind: int) -> str | None:
 def _slot_of(holder: Any, held: Any) -> str | None:
     if type(holder) is CellType:
         return ".cell_contents"
-    if type(holder) is _LRU_CACHE and type(held) is dict:
-        return f"lru_cache of {_function_of(holder)}"
+    if type(holder) is _LRU_CACHE:
+        return _part_of_cache(holder, held)
     for cls, names in _SLOTS.items():
         if derives(type(holder), cls):
             for slot, name in names.items():
@@ -203,8 +203,6 @@ def _attribute_names(cls: type) -> Iterator[str]:
 
 
 def _from_dict(holder: Any, held: Any) -> str | None:
-    if type(held) is dict and len(gc.get_referents(holder)) == 2:
-        return ""
     # The last resort: this gives the instance a real dict, where it had none before.
     attributes = instance_dict(holder)
     if attributes is None:
@@ -242,10 +240,15 @@ def _value(read: Callable[[Any], Any], holder: Any) -> Any:
         return _MISSING
 
 
-def _function_of(cache: Any) -> str:
+def _part_of_cache(cache: Any, held: Any) -> str:
     attributes = instance_dict(cache) or {}
     function = attributes.get("__wrapped__")
-    return function.__qualname__ if type(function) is FunctionType else "a function"
+    if held is attributes:
+        return ""
+    if held is function:
+        return ".__wrapped__"
+    name = function.__qualname__ if type(function) is FunctionType else "a function"
+    return f"lru_cache of {name}"
 
 
 _MISSING = object()

@@ -49,7 +49,9 @@ def take_inspection(
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
     with collector_held():
-        local = list(local_roots())  # before the list is made, see walk.live_objects
+        local = [
+            root for root in local_roots() if root[0] is not targets
+        ]  # before the list is made, see walk.live_objects
         tracked = gc.get_objects()
         frameworks = loaded()
         graph = make_graph(GraphAdapters(frameworks).describe, is_ours)

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 NO_NODE = -1
-# Kinds of edges. Elements of a container all share one label, so that indices collapse.
-ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION = range(6)
+# Kinds of edges. Elements of a container all share one label, so that indices collapse. INSTANCE:
+# the only reference of an instance is a dict: its own, or that of its only attribute.
+ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION, INSTANCE = range(7)
 Label = tuple[int, Hashable]
 
 # Deeper than this, everything that a path leads to stays at that path.
@@ -102,7 +103,7 @@ class PathTree:
             return path
         if label[0] == ELEMENT and self._depths[path] < _NESTED:
             return NO_NODE
-        if self._labels[path][0] == NAMESPACE and self._parents[path] != NO_NODE:
+        if self._labels[path][0] in (NAMESPACE, INSTANCE) and self._parents[path] != NO_NODE:
             path = self._parents[path]
         same = self._labels[path] == label and type(objects[self._samples[path]]) is cls
         return path if same else NO_NODE

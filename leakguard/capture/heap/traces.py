@@ -96,8 +96,6 @@ def _is_empty_cell(told: list[Step], position: int) -> bool:
 
 def _function_behind(steps: list[Step], position: int) -> str | None:
     """Return ``closure cell x of f`` or ``default argument x of f`` where a step is one."""
-    if position >= 3 and steps[position - 2].name == ".__closure__":
-        return None
     for back, tell in ((3, _closure_cell), (2, _default)):
         if position >= back and type(steps[position - back].item) is FunctionType:
             told = tell(steps[position - back].item, steps[position - back + 1 : position + 1])

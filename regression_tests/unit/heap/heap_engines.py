@@ -37,9 +37,7 @@ class Engine:
         large: int = 50_000_000,
         limit: int = 10,
     ) -> Inspection:
-        return take_inspection(
-            self.graph, self.name, memory or PathMemory(), targets, large, limit
-        )
+        return take_inspection(self.graph, self.name, memory or PathMemory(), targets, large, limit)
 
 
 PYTHON = Engine("python", walk.tally, graph.Graph)

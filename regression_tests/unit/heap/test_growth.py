@@ -1,0 +1,130 @@
+"""Growth is told by path: what has more entries at every look, and only that."""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+
+import pytest
+from heap_engines import Engine, each_engine
+
+from leakguard.capture.heap import Inspection
+from leakguard.model.holder import Holder
+
+PAYLOAD = 5000
+
+
+class Episode:
+    def __init__(self) -> None:
+        self.rewards = bytearray(PAYLOAD)
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.episodes: list[Episode] = []
+        self.by_number: dict[int, Episode] = {}
+        self.recent: deque[Episode] = deque(maxlen=20)
+        self.replaced: list[Episode] = []
+        self.agents = [{"losses": [0.0]} for _ in range(4)]
+        self.filled = [Episode() for _ in range(50)]
+
+
+def _grown(looks: list[Inspection]) -> dict[str, Holder]:
+    return {holder.path: holder for holder in looks[-1].holders if holder.path in looks[-1].growing}
+
+
+def _look(engine: Engine, step, rounds: int = 4) -> list[Inspection]:
+    looks: list[Inspection] = []
+    for number in range(rounds):
+        step(number)
+        looks.append(engine.inspect(looks[-1].memory if looks else None, limit=20))
+    return looks
+
+
+def _name(attribute: str) -> str:
+    return f"{__name__}.Trainer.{attribute}"
+
+
+@each_engine
+def test_a_list_that_grows_every_round_is_found_with_its_numbers(engine: Engine) -> None:
+    trainer = Trainer()
+
+    def step(number: int) -> None:
+        trainer.episodes.extend(Episode() for _ in range(16))
+
+    found = _grown(_look(engine, step))[_name("episodes[*]")]
+    assert (found.element, found.entries, found.before, found.streak) == (
+        f"{__name__}.Episode", 64, 48, 3,
+    )  # fmt: skip
+    assert found.retained_bytes == pytest.approx(64 * (PAYLOAD + 200), rel=0.05)
+    assert [hop.label for hop in found.trace][-2:] == [".episodes", "[*]"]
+    assert [hop.suspect for hop in found.trace][-2:] == [True, True]
+
+
+@each_engine
+def test_a_dict_that_grows_past_the_size_of_a_record_is_one_container(engine: Engine) -> None:
+    trainer = Trainer()
+
+    def step(number: int) -> None:
+        for _ in range(30):
+            trainer.by_number[len(trainer.by_number)] = Episode()
+
+    assert _grown(_look(engine, step))[_name("by_number[*]")].entries == 120
+
+
+@each_engine
+def test_containers_inside_of_many_containers_are_added_up(engine: Engine) -> None:
+    trainer = Trainer()
+
+    def step(number: int) -> None:
+        for agent in trainer.agents:
+            agent["losses"] += [number + index / 7 for index in range(25)]
+
+    assert _grown(_look(engine, step))[_name("agents[*]['losses'][*]")].entries == 4 * 101
+
+
+@each_engine
+def test_what_is_bounded_replaced_or_constant_does_not_grow(engine: Engine) -> None:
+    trainer = Trainer()
+
+    def step(number: int) -> None:
+        trainer.recent.extend(Episode() for _ in range(30))
+        trainer.replaced = [Episode() for _ in range(40)]
+
+    assert not [path for path in _grown(_look(engine, step)) if ".Trainer." in path]
+
+
+@each_engine
+def test_growth_that_stops_is_dropped(engine: Engine) -> None:
+    trainer = Trainer()
+
+    def step(number: int) -> None:
+        if number < 3:
+            trainer.episodes.append(Episode())
+
+    assert _name("episodes[*]") not in _grown(_look(engine, step))
+
+
+@each_engine
+def test_more_containers_of_the_same_length_grow_in_their_holder_only(engine: Engine) -> None:
+    trainer = Trainer()
+
+    def step(number: int) -> None:
+        trainer.agents += [{"losses": [0.0, 1.0]} for _ in range(5)]
+
+    grown = [path for path in _grown(_look(engine, step)) if ".Trainer." in path]
+    assert grown[:1] == [_name("agents[*]")]
+
+
+@each_engine
+def test_fingerprints_survive_new_objects_at_the_same_place(engine: Engine) -> None:
+    prints = []
+    for _ in range(2):
+        trainer = Trainer()
+        looks = _look(
+            engine, lambda number, t=trainer: t.episodes.extend([Episode(), Episode()]), rounds=2
+        )
+        prints.append(_grown(looks)[_name("episodes[*]")].fingerprint)
+        del trainer
+        gc.collect()
+    assert prints[0] == prints[1]

@@ -1,0 +1,112 @@
+"""Retained bytes are what dropping the entries releases, measured by dropping them."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import deque
+
+import pytest
+from heap_engines import Engine, each_engine
+
+
+class Record:
+    def __init__(self, number: int) -> None:
+        self.number = number + 1000
+        self.values = [number * 1.5 + index for index in range(20)]
+        self.name = f"record number {number}"
+
+
+class Slim:
+    __slots__ = ("left", "right")
+
+    def __init__(self, number: int) -> None:
+        self.left, self.right = number + 1000, float(number)
+
+
+class Owner:
+    kept: object
+
+
+COUNT = 4000
+KINDS = {
+    "instances": lambda: [Record(i) for i in range(COUNT)],
+    "slotted instances": lambda: [Slim(i) for i in range(COUNT)],
+    "floats": lambda: [i * 1.5 for i in range(COUNT)],
+    "dicts": lambda: [{"reward": i * 1.5, "step": i + 1000} for i in range(COUNT)],
+    "tuples in a deque": lambda: deque((i * 1.5, f"text {i}") for i in range(6 * COUNT)),
+    "a dict of lists": lambda: {i: [float(i)] * 30 for i in range(COUNT)},
+    "a set of texts": lambda: {f"a text of some length {i}" for i in range(COUNT)},
+    "bytes": lambda: [bytes(2000) for _ in range(COUNT)],
+    "closures": lambda: [lambda kept=[float(i)] * 9: kept for i in range(COUNT)],
+}
+
+
+def _drop(owner: Owner) -> int:
+    before = tracemalloc.get_traced_memory()[0]
+    owner.kept.clear()  # type: ignore[attr-defined]
+    return before - tracemalloc.get_traced_memory()[0]
+
+
+def _measure(engine: Engine, make) -> tuple[int, int]:
+    """Return (retained bytes as told, bytes as released)."""
+    owner = Owner()
+    tracemalloc.start()
+    try:
+        owner.kept = make()
+        graph_says = engine.inspect(limit=40)
+        told = {holder.path: holder.retained_bytes for holder in graph_says.holders}[
+            f"{__name__}.Owner.kept[*]"
+        ]
+        return told, _drop(owner)
+    finally:
+        tracemalloc.stop()
+
+
+@each_engine
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
+def test_what_is_told_is_released_within_ten_percent(engine: Engine, make) -> None:
+    told, released = _measure(engine, make)
+    assert told == pytest.approx(released, rel=0.10)
+
+
+@each_engine
+def test_arrays_release_their_storage(engine: Engine) -> None:
+    np = pytest.importorskip("numpy")
+    told, released = _measure(engine, lambda: [np.zeros(5000)[2:] for _ in range(100)])
+    assert told == pytest.approx(released, rel=0.02)
+
+
+@each_engine
+def test_what_others_hold_too_is_not_released(engine: Engine) -> None:
+    shared = [bytes(2000) for _ in range(1000)]
+    told, released = _measure(engine, lambda: [*shared, *(bytes(3000) for _ in range(100))])
+    assert told == pytest.approx(released, rel=0.10)
+    assert told < 400_000
+
+
+@each_engine
+def test_a_target_retains_what_dies_with_it(engine: Engine) -> None:
+    owner = Owner()
+    owner.kept = [Record(i) for i in range(100)]
+    owner.kept[0].payload = bytearray(500_000)  # type: ignore[index]
+    found = engine.inspect(targets=owner.kept[:1]).held[0]  # type: ignore[index]
+    assert found.retained_bytes == pytest.approx(500_000, rel=0.01)
+
+
+@each_engine
+def test_instances_that_retain_much_are_large(engine: Engine) -> None:
+    owner = Owner()
+    owner.kept = [bytearray(200_000) for _ in range(20)]
+    found = [e for e in engine.inspect(large=3_000_000).large if e.type == f"{__name__}.Owner"]
+    assert [e.retained_bytes for e in found] == [pytest.approx(4_000_000, rel=0.01)]
+    assert found[0].held_by is not None
+
+
+@each_engine
+def test_two_holders_of_the_same_share_it_and_release_nothing_alone(engine: Engine) -> None:
+    first, second = Owner(), Owner()
+    first.kept = [bytearray(300_000) for _ in range(5)]
+    second.kept = list(first.kept)
+    targets = [first.kept, second.kept]
+    told = [held.retained_bytes for held in engine.inspect(targets=targets).held]
+    assert all(retained < 10_000 for retained in told)
