@@ -123,11 +123,11 @@ class Blocks:
         for frame in sorted(self._frames.values(), key=lambda p: len(p.text), reverse=True):
             end = frame.end(lead)
             if end is not None and _PICTOGRAPH.fullmatch(lead, end):
-                return Prefix(lead[:end], fixed=True)
-        return Prefix(lead[:-40] + _TRAILING_PICTOGRAPH.sub("", lead[-40:]), fixed=False)
+                return Prefix.of(lead[:end], True)
+        return Prefix.of(lead[:-40] + _TRAILING_PICTOGRAPH.sub("", lead[-40:]), False)
 
     def _frame(self, text: str) -> None:
-        frame = Prefix(text, fixed=True)
+        frame = Prefix.of(text, True)
         self._frames[frame.constant] = frame
         if len(self._frames) > 256:
             del self._frames[next(iter(self._frames))]
@@ -165,7 +165,7 @@ class Blocks:
         """Only the first line of a record that holds the whole block may carry the prefix."""
         for block in reversed(self._open):
             if not block.started and _STARTS[block.kind].match(line):
-                block.prefix = Prefix("", fixed=True)
+                block.prefix = Prefix.of("", True)
                 return block
         return None
 

@@ -86,7 +86,10 @@ def _every_second(events: Iterable[tuple[Speaker, Event]]) -> Iterator[tuple[Spe
 
 
 def _kind(event: Event) -> str:
-    return re.sub(r"\d+", "", event.label) if isinstance(event, Draft) else type(event).__name__
+    if not isinstance(event, Draft):
+        return type(event).__name__
+    moment, phase, generation = event.place
+    return phase or moment if generation is not None else re.sub(r"\d+", "", event.label)
 
 
 def _in_stride(event: Event, stride: int) -> bool:

@@ -116,7 +116,7 @@ class OneLiners:
 
 
 def _who(line: str, match: re.Match[str]) -> Speaker:
-    return speaker(Prefix(line[: match.start()], fixed=False))
+    return speaker(Prefix.of(line[: match.start()], False))
 
 
 def _has(draft: Draft, key: str) -> bool:

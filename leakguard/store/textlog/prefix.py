@@ -48,6 +48,12 @@ class Prefix:
 
     __slots__ = ("_pattern", "constant", "fixed", "text")
 
+    @staticmethod
+    @functools.lru_cache(maxsize=512)
+    def of(text: str, fixed: bool) -> Prefix:
+        """Return the prefix of this text, the same one for the same text."""
+        return Prefix(text, fixed)
+
     def __init__(self, text: str, fixed: bool) -> None:
         self.text = text
         self.fixed = fixed
@@ -60,14 +66,12 @@ class Prefix:
         return None if match is None else match.end()
 
 
-@functools.lru_cache(maxsize=512)
 def constant(text: str) -> str:
     """Return a prefix without its clock times, levels and source lines."""
     rest = _PARTS.sub(lambda part: part[0] if part["who"] else " ", text)
     return " ".join(rest.split())
 
 
-@functools.lru_cache(maxsize=512)
 def _pattern(text: str, fixed: bool) -> re.Pattern[str]:
     parts, position = [], 0
     for match in _PARTS.finditer(text):
