@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from leakguard import current
+from leakguard.capture.cycle_watch import CycleWatch
 from leakguard.capture.expectation import Promises
 from leakguard.capture.governor import Governor
 from leakguard.capture.peak import PeakMeter
@@ -55,6 +56,7 @@ class LeakGuard:
         log_every: int = 1,
         large_object: str | int = "50 MB",
         max_overhead: float | None = 0.01,
+        collect: Literal["suspicion", "never"] = "suspicion",
         name: str | None = None,
         ignore: Iterable[str] = (),
         clock: Callable[[], float] = time.perf_counter,
@@ -70,6 +72,10 @@ class LeakGuard:
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time the guard may cost after its first eight generations;
                 None looks at every generation whatever it costs.
+            collect: whether the guard may run the garbage collector. On ``suspicion`` it does so
+                after objects that nothing holds have piled up for some generations, and once at
+                the end of a generation in which a promised object seems alive; ``never`` leaves
+                cycles and held objects apart only as far as a walk can tell.
             name: name of the run in reports.
             ignore: patterns of types or holders that are not to be reported (``fnmatch``).
             clock: monotonic seconds.
@@ -81,6 +87,8 @@ class LeakGuard:
             raise UsageError(f"log_every={log_every} is not a number of generations, 1 or more")
         if max_overhead is not None and not 0 < max_overhead <= 1:
             raise UsageError(f"max_overhead={max_overhead} is not a share between 0 and 1")
+        if collect not in ("suspicion", "never"):
+            raise UsageError(f"collect={collect!r} is unknown; use 'suspicion' or 'never'")
         self._out = None if out is None else Path(out)
         self._sink = log_sink(log)
         self._log_every = log_every
@@ -92,7 +100,8 @@ class LeakGuard:
         self._recorder = Recorder(
             Watchlist(watch), self._gauges, parse_size(large_object), peaks=_peaks
         )
-        self._promises = Promises()
+        self._promises = Promises(may_collect=collect != "never")
+        self._cycles = None if collect == "never" else CycleWatch()
         self._watcher: Watcher | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -213,6 +222,7 @@ class LeakGuard:
                 Governor(self._max_overhead, self._clock),
                 self._promises,
                 self._clock,
+                cycles=self._cycles,
             )
             current.activate(self)
             self._watcher.safely(self._watcher.mark, "Run started", "mark")

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from leakguard import current
+from leakguard.capture.cycle_watch import CycleWatch
 from leakguard.capture.expectation import Promises
 from leakguard.capture.governor import Governor
 from leakguard.capture.heap import Held, Inspection
+from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.recorder import Recorder
 from leakguard.capture.suspicion import Suspicion
 from leakguard.journal import Journal
-from leakguard.model import Census, Cost, Snapshot
+from leakguard.model import Census, Collection, Cost, Snapshot
 from leakguard.model.snapshot import Moment
 from leakguard.round import Round
 
@@ -45,9 +47,11 @@ class Watcher:
     promises: Promises
     clock: Callable[[], float]
     problems: dict[str, str] = field(default_factory=dict)
+    cycles: CycleWatch | None = None
     suspicion: Suspicion = field(default_factory=Suspicion)
     round: Round = field(default_factory=Round)
     _open: _OpenRound | None = None
+    _collection: Collection | None = None
     _rounds: int = 0
     _began: float = 0.0
     _pid: int = 0
@@ -63,11 +67,15 @@ class Watcher:
         return not self.journal.finished and os.getpid() == self._pid
 
     def safely(self, action: Callable[..., None], *args: object) -> None:
-        """Run ``action`` unless the run has ended; whatever it raises becomes a note."""
+        """Run ``action`` unless the run has ended; whatever it raises becomes a note.
+
+        The collector is held back: what the guard allocates would set it off, and it would free
+        the cycles that the program would have kept.
+        """
         if not self.watching:
             return
         try:
-            with self._lock:
+            with self._lock, collector_held():
                 action(*args)
         except Exception as error:
             self.problems["guard"] = f"{type(error).__name__}: {error}"
@@ -141,9 +149,17 @@ class Watcher:
         """Find out who holds what, where something grew or should be gone."""
         grew = census is not None and self.suspicion.note(census.types)
         try:
-            return self.recorder.inspect(survivors) if grew or survivors else None
+            found = self.recorder.inspect(survivors) if grew or survivors else None
         finally:
             survivors.clear()
+        if found is not None and self.cycles is not None:
+            self._collect_cycles(found, self.cycles)
+        return found
+
+    def _collect_cycles(self, found: Inspection, cycles: CycleWatch) -> None:
+        if cycles.note(found.adrift, found.adrift_bytes):
+            self._collection = self.recorder.collect()
+            cycles.collected()
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
         """Begin a phase and return what ends it; None when it is open around here already."""
@@ -194,6 +210,7 @@ class Watcher:
             snapshot = replace(snapshot, expectations=self.promises.judge(held))
         if found is not None:
             snapshot = _with_holders(snapshot, found)
+        snapshot, self._collection = replace(snapshot, collection=self._collection), None
         problems, self.problems = self.problems, {}
         cost = self.clock() - began
         self.governor.charge(cost)

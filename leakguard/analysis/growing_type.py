@@ -44,11 +44,15 @@ class GrowingType:
 
     @property
     def is_users(self) -> bool:
-        """True for classes of the watched program, false for builtin, standard and framework."""
-        root = self.name.split(".", 1)[0]
-        if "." not in self.name:
-            return False
-        return root not in sys.stdlib_module_names - {"__main__"} and root not in _FRAMEWORKS
+        """True for classes of the watched program."""
+        return is_users(self.name)
+
+
+def is_users(type_name: str) -> bool:
+    """Return true for a class of the watched program: not builtin, standard or a framework's."""
+    root, dot, _ = type_name.partition(".")
+    standard = sys.stdlib_module_names - {"__main__"}
+    return bool(dot) and root not in standard and root not in _FRAMEWORKS
 
 
 def growing_types(case: Case) -> list[GrowingType]:

@@ -17,7 +17,7 @@ from leakguard.capture.probe import Measurement, Probe, measure
 from leakguard.capture.process import process_memory
 from leakguard.capture.resources import child_processes, open_files
 from leakguard.capture.watchlist import Watchlist
-from leakguard.model import Census, Gauge, TypeCount, Watched
+from leakguard.model import Census, Collection, Gauge, TypeCount, Watched
 
 BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
     ("process", process_memory),
@@ -113,6 +113,11 @@ class Recorder:
             found = heap.inspect(self._paths, targets, self.large_object)
         self._paths = found.memory
         return found
+
+    def collect(self) -> Collection:
+        """Run one full collection and return what only cycles had kept alive."""
+        with self.peaks.paused():
+            return heap.collect()
 
     def settle(self) -> None:
         """Note the allocation counters now that the guard's own writing is done."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.rules.cycles import cycles
 from leakguard.analysis.rules.gauges import gauges
 from leakguard.analysis.rules.gpu import gpu
 from leakguard.analysis.rules.instances import instances
@@ -21,4 +22,4 @@ from leakguard.model import Cleared, Finding
 Found: TypeAlias = "Finding | Cleared"
 Rule: TypeAlias = Callable[[Case, Sequence[Found]], "list[Finding | Cleared]"]
 
-RULES: tuple[Rule, ...] = (gauges, instances, promises, memory, gpu, resources)
+RULES: tuple[Rule, ...] = (gauges, cycles, instances, promises, memory, gpu, resources)

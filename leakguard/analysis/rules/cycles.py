@@ -1,0 +1,95 @@
+"""Garbage in reference cycles that piles up until the collector comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.contribution import type_contribution
+from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.growing_type import is_users
+from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.series import judge_series
+from leakguard.analysis.timeline import count_reader
+from leakguard.model import Cleared, Finding, Snapshot
+from leakguard.model.series import Series
+from leakguard.model.units import format_bytes
+
+
+def cycles(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
+    """Report the class that leads what collections freed, when they freed much of it."""
+    collected = [s for s in case.run.snapshots if s.collection is not None]
+    leads = [lead for lead in map(_lead, collected) if lead is not None]
+    if not leads:
+        return []
+    name = max(leads, key=leads.count)
+    freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
+    return [_finding(case, name, freeing)]
+
+
+def _lead(snapshot: Snapshot) -> str | None:
+    """Return the class that a collection freed most of, the program's own classes first.
+
+    A collection that freed little frees what every program leaves behind.
+    """
+    collection = snapshot.collection
+    if collection is None or (collection.bytes or 0) < MATERIAL_BYTES or not collection.types:
+        return None
+    watched = [name for name in collection.types if name in snapshot.watched]
+    own = [name for name in collection.types if is_users(name)]
+    return next(iter((*watched, *own, *collection.types)))
+
+
+def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
+    collections = [s.collection for s in freeing if s.collection is not None]
+    freed = sum(collection.types.get(name, 0) for collection in collections)
+    size = sum(collection.bytes or 0 for collection in collections)
+    last = freeing[-1].generation or 0
+    rounds = max(len([g for g in case.run.generations if g <= last]), 1)
+    before = _until(case, name, freeing[0])
+    piled_up = judge_series(before.values, integer=True).growing == "yes"
+    confirmed = piled_up or len(freeing) > 1
+    phase = type_contribution(case.run, name, count_reader(name)).main_phase()
+    snapshots = case.timeline.at(phase)
+    shown = snapshots.get(freeing[0].generation or 0, freeing[0])
+    return Finding(
+        fingerprint=fingerprint("cycles", name),
+        kind="cycles",
+        verdict="leak" if confirmed else "suspect",
+        pattern="sawtooth",
+        type=name,
+        phase=phase,
+        label=shown.label,
+        serial=shown.serial,
+        started_at=before.generations[0] if before.generations else None,
+        counts=tuple(map(int, before.values)),
+        count_per_generation=freed / rounds,
+        bytes_per_generation=size / rounds,
+        confidence=0.95 if confirmed else 0.7,
+        reason=f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} "
+        f"{name} and {format_bytes(size)} that no live reference held"
+        + ("; until then they became more every generation" if piled_up else ""),
+        fix="break the reference cycle (a weak reference, or clear the attribute when done); until "
+        "then gc.collect() at the end of the phase bounds it",
+        ruled_out=("no container holds them: a collection freed them",),
+    )
+
+
+def _until(case: Case, name: str, collected: Snapshot) -> Series:
+    """Return the counts from the last time they fell up to the first collection.
+
+    The collection itself came after the counting of its generation.
+    """
+    whole = case.timeline.best_series(name, count_reader(name))
+    last = collected.generation or 0
+    kept: list[tuple[int, float]] = []
+    for generation, value in zip(whole.generations, whole.values, strict=True):
+        if generation > last:
+            break
+        if kept and value < kept[-1][1]:
+            kept.clear()
+        kept.append((generation, value))
+    return replace(
+        whole, generations=tuple(g for g, _ in kept), values=tuple(value for _, value in kept)
+    )

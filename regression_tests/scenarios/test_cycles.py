@@ -1,0 +1,55 @@
+"""Garbage in cycles is told apart from objects that somebody holds."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from leakguard import LeakGuard
+
+
+class Environment:
+    """Holds itself through its own callback, unless closed."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(1_200_000)
+        self.on_close = self.close
+
+    def close(self) -> None:
+        self.on_close = None
+
+
+def run(close: bool, **settings) -> LeakGuard:
+    with LeakGuard(watch={Environment: 0}, max_overhead=None, **settings) as guard:
+        for _ in guard.generations(range(1, 13)):
+            with guard.phase("evaluate"):
+                for _ in range(4):
+                    environment = Environment()
+                    if close:
+                        environment.close()
+                del environment
+            with guard.phase("train"):
+                pass
+    return guard
+
+
+def test_cycles_that_pile_up_are_named_and_no_holder_is_invented():
+    report = run(close=False).report()
+    (finding,) = report.findings
+    assert (finding.verdict, finding.kind) == ("leak", "cycles")
+    assert finding.type.endswith("Environment")
+    assert (finding.phase, finding.held_by) == ("evaluate", None)
+    assert finding.count_per_generation == pytest.approx(4, rel=0.3)
+
+
+def test_cycles_that_are_broken_are_silent():
+    assert run(close=True).report().findings == ()
+
+
+def test_guard_does_not_set_off_the_collector_that_hides_the_cycles():
+    guard = run(close=False, collect="never")
+    counts = [next(iter(s.watched.values())).count for s in guard.run.generation_ends()]
+    # The first look makes a few hundred lasting objects and may set it off, later ones do not.
+    steps = [later - earlier for earlier, later in itertools.pairwise(counts[4:])]
+    assert steps == [4] * 7
