@@ -79,7 +79,7 @@ class Explanations:
         basis, models = noises(len(values))
         self.basis = basis
         self.best: dict[Kind, Fit] = {}
-        self.coefficients = basis.transform(values)
+        self.coefficients = basis.transform([value - values[0] for value in values])
         self._freedom = basis.n - 1 - used
         self._price = math.log(basis.n) * (1.0 + _FEW / basis.n)
         self._models = models

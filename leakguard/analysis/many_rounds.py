@@ -130,8 +130,10 @@ def _accelerates(rounds: Rounds) -> SeriesVerdict | None:
 def _explained(rounds: Rounds) -> SeriesVerdict:
     weighing = Weighing(rounds)
     growth = weighing.growth
-    if growth is None or weighing.doubts:
+    if weighing.doubts:
         return _healthy(weighing)
+    if growth is None:
+        return rounds.verdict("noise", "no", 0.5, "it moves by nothing that could be measured")
     if weighing.slows(growth):
         return _doubtful(weighing, growth, "filling", "it grows, and ever less")
     if not weighing.new_high():

@@ -52,3 +52,21 @@ def fit(values: Sequence[float], tau: float) -> Saturation:
     base = mean_value - amplitude * mean_curve
     squares = math.fsum((v - base - amplitude * c) ** 2 for c, v in zip(curve, values, strict=True))
     return Saturation(base, amplitude, tau, math.sqrt(squares / n))
+
+
+def partial_slope(values: Sequence[float], on: Sequence[float], beside: Sequence[float]) -> float:
+    """Return the least-squares coefficient of ``on``, fitted with ``beside`` and a level."""
+    n = len(values)
+    mean_value, mean_on, mean_beside = (math.fsum(x) / n for x in (values, on, beside))
+    rows = [
+        (v - mean_value, o - mean_on, b - mean_beside)
+        for v, o, b in zip(values, on, beside, strict=True)
+    ]
+    own, both, other = (
+        math.fsum(r[1] * r[1] for r in rows),
+        math.fsum(r[1] * r[2] for r in rows),
+        math.fsum(r[2] * r[2] for r in rows),
+    )
+    along, across = math.fsum(r[0] * r[1] for r in rows), math.fsum(r[0] * r[2] for r in rows)
+    determinant = own * other - both * both
+    return (along * other - across * both) / determinant if determinant > 0.0 else 0.0

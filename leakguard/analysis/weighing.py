@@ -8,6 +8,7 @@ from leakguard.analysis import change_point, noise, theil_sen
 from leakguard.analysis.changes import curvature
 from leakguard.analysis.explanation import Explanations, Fit, Kind
 from leakguard.analysis.rounds import Rounds
+from leakguard.analysis.saturation import partial_slope
 from leakguard.analysis.sawtooth import Teeth, find_teeth, level_cuts
 
 _LONGEST = 128
@@ -34,8 +35,8 @@ _BEATEN = -6.0
 # So many steps are events; more are a staircase, and a staircase leaks.
 _FEW_STEPS = (3, 6)
 # Growth slows down when a parabola ends below this share of its first change, by no chance.
-_SLOWED = 0.7
-_CHANCE = 0.01
+_SLOWED = 0.6
+_CHANCE = 0.002
 
 
 class Weighing:
@@ -95,9 +96,20 @@ class Weighing:
             start = max(start, growth.end)
         return start
 
+    def grown(self, growth: Fit) -> list[float]:
+        """Return the values since they settled, without the warm-up that went before."""
+        settled = self.settled(growth)
+        if growth.tau is None:
+            return self.values[settled:]
+        start, tau = growth.start or 0, growth.tau
+        ramp = [float(max(0, t - start)) for t in range(len(self.values))]
+        warm_up = [-math.exp(-t / tau) for t in range(len(self.values))]
+        height = partial_slope(self.values, warm_up, ramp)
+        return [v - height * w for v, w in zip(self.values, warm_up, strict=True)][settled:]
+
     def slows(self, growth: Fit) -> bool:
         """Return True when the growth bends down, though no saturation describes it."""
-        first, last, chance = curvature(self.values[self.settled(growth) :])
+        first, last, chance = curvature(self.grown(growth))
         return chance < _CHANCE and last < _SLOWED * first
 
     def new_high(self) -> bool:
@@ -112,7 +124,7 @@ class Weighing:
         """Return the slope since the series settled, its interval widened for wandering noise."""
         white = 12.0 / len(self.values) ** 3
         widening = math.sqrt(max(1.0, 1.0 / fit.noise.energy[0] / white))
-        rate, (low, high) = theil_sen.rate(self.values[self.settled(fit) :], widening)
+        rate, (low, high) = theil_sen.rate(self.grown(fit), widening)
         return rate / self.block, (low / self.block, high / self.block)
 
     def detectable(self, fit: Fit, length: int | None = None) -> float:
