@@ -15,7 +15,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -269,9 +269,7 @@ class UploadBacklog(Leaks):
         self.trainer.pending_uploads = queue.Queue()
         trainer.guard.gauge("upload_queue", self.trainer.pending_uploads.qsize)
         self.network = threading.Event()
-        threading.Thread(
-            target=self._upload, args=(self.trainer.pending_uploads,), daemon=True
-        ).start()
+        threading.Thread(target=self._upload, daemon=True).start()
 
     def during_checkpoint(self, path: Path) -> None:
         files = [file for file in sorted(path.rglob("*")) if file.is_file()]
@@ -283,9 +281,9 @@ class UploadBacklog(Leaks):
             self.trainer.pending_uploads.put((stream, content))
         self.trainer.say(f"Upload status: {self.trainer.pending_uploads.qsize()} pending")
 
-    def _upload(self, pending: queue.Queue[tuple[IO[bytes], bytes]]) -> None:
+    def _upload(self) -> None:
         """The network has stalled: the first file never arrives."""
-        pending.get()
+        self.trainer.pending_uploads.get()
         self.network.wait()
 
 

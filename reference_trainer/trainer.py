@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 import time
@@ -185,6 +186,8 @@ class ERLTrainer:
         if self.compared:
             curves = {name: result.curve for name, result in self.compared.items()}
             self.plotter.equity(curves, plots / "equity.png")
+        # The artists of a figure refer to one another: free them now, not some generations later.
+        gc.collect()
         self.leaks.after_plot()
 
     def print_status(self) -> None:
