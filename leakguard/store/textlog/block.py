@@ -24,7 +24,7 @@ PICTOGRAPH = (
 )
 _TRAILING_PICTOGRAPH = re.compile(rf"{PICTOGRAPH}$")
 _PICTOGRAPH = re.compile(PICTOGRAPH)
-_LEAK = re.compile(r"LEAK (?:DETECTED|SUSPECTED):?\s*$")
+_VERDICT = re.compile(r"(?:LEAK (?:DETECTED|SUSPECTED)|NOT DECIDED|NO LEAK):?\s*$")
 # Everything a block is made of; other lines between its own are noise.
 _CONTENT = re.compile(r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
 _STARTS: dict[Kind, re.Pattern[str]] = {
@@ -35,6 +35,7 @@ _STARTS: dict[Kind, re.Pattern[str]] = {
     "GROWTH": re.compile(r"\s*(?:Baseline|Current|RAM Usage|Object Count Changes):"),
 }
 _PATIENCE = 400
+_LONGEST_PREFIX, _LONGEST_PAYLOAD = 300, 2000
 _MOST_LINES: dict[Kind, int] = {"SNAPSHOT": 2000, "TREND": 100_000, "GROWTH": 2000}
 _QUOTE_LINES = 80
 
@@ -59,6 +60,9 @@ class Block:
 
     def add(self, payload: str, whole: bool) -> None:
         """Keep a line that can belong to a block."""
+        if len(payload) > _LONGEST_PAYLOAD:
+            self.noise += 1
+            return
         if not self.started:
             self.started = _STARTS[self.kind].match(payload) is not None
         if (payload.startswith("   ") or _CONTENT.match(payload)) and len(self.lines) < _MOST_LINES[
@@ -71,7 +75,7 @@ class Block:
 
     def frame(self) -> bool:
         """Take a line of ``=``; return whether it closes the block."""
-        closes = self.started or self.underlined
+        closes = self.started or (self.underlined and bool(self.lines))
         self.underlined = True
         return closes
 
@@ -99,7 +103,7 @@ class Blocks:
             self._frame(line.rstrip("="))
         elif self._open and line:
             self._body(line, whole)
-        elif "LEAK " in line and _LEAK.search(line):
+        elif ("LEAK" in line or "NOT DECIDED" in line) and _VERDICT.search(line):
             self._quote = _QUOTE_LINES
 
     def close(self) -> None:
@@ -120,6 +124,8 @@ class Blocks:
 
     def _prefix_of(self, lead: str) -> Prefix:
         """The prefix is what stood before the frame above; without one, what is no pictograph."""
+        if len(lead) > _LONGEST_PREFIX:
+            return Prefix.of("", False)
         for frame in sorted(self._frames.values(), key=lambda p: len(p.text), reverse=True):
             end = frame.end(lead)
             if end is not None and _PICTOGRAPH.fullmatch(lead, end):
@@ -127,6 +133,8 @@ class Blocks:
         return Prefix.of(lead[:-40] + _TRAILING_PICTOGRAPH.sub("", lead[-40:]), False)
 
     def _frame(self, text: str) -> None:
+        if len(text) > _LONGEST_PREFIX:
+            return
         frame = Prefix.of(text, True)
         self._frames[frame.constant] = frame
         if len(self._frames) > 256:

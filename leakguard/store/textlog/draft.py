@@ -51,6 +51,12 @@ class Draft:
         own = self.rss
         return own is None or abs(own - rss) <= (self.step + step) / 2 + 1
 
+    def tells_the_same(self, other: Draft) -> bool:
+        """True when another block has the same label and the same values."""
+        return (self.label, self.metrics, self.watched, self.types, self.gauges) == (
+            (other.label, other.metrics, other.watched, other.types, other.gauges)
+        )
+
     def add_count(self, name: str, count: int) -> None:
         """Add the live count of a type, unless a snapshot block already told it."""
         if name in self.watched:

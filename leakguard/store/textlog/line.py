@@ -14,6 +14,7 @@ _CONTROLS = dict.fromkeys((*range(32), 0x7F, *range(0x80, 0xA0), 0xA0), " ")
 _BAR = re.compile(r"^.*\d(?:it/s|s/it|B/s)[^\]]*\](?=\S| {3})")
 # rich and some formatters put the place of the call at the right margin.
 _PLACE_AT_END = re.compile(r"\s{2,}[\w./\\-]+\.py:\d+\s*$")
+_LONGEST_BAR = 2000
 _JSON_TEXT = ("log", "message", "msg", "event", "text")
 _JSON_RANK = ("rank", "local_rank")
 
@@ -36,9 +37,11 @@ def _tidy(text: str) -> str:
     if not text.isprintable():
         text = text.translate(_CONTROLS)
     text = text.rstrip()
-    if "/s" in text or "s/it" in text:
+    if ("/s" in text or "s/it" in text) and len(text) < _LONGEST_BAR:
         text = _BAR.sub("", text)
-    return _PLACE_AT_END.sub("", text) if ".py:" in text else text
+    if ".py:" in text[-100:]:
+        text = text[:-200] + _PLACE_AT_END.sub("", text[-200:])
+    return text
 
 
 def _unpacked(line: str) -> list[str]:

@@ -116,7 +116,7 @@ class OneLiners:
 
 
 def _who(line: str, match: re.Match[str]) -> Speaker:
-    return speaker(Prefix.of(line[: match.start()], False))
+    return speaker(Prefix.of(line[max(0, match.start() - 200) : match.start()], False))
 
 
 def _has(draft: Draft, key: str) -> bool:

@@ -21,6 +21,11 @@ class Part:
 
     # -- snapshots ------------------------------------------------------------------------------
 
+    def repeats(self, draft: Draft) -> bool:
+        """True when the last snapshot was printed once more, as two log handlers do."""
+        marked = draft.place.generation is not None or draft.place.moment == "baseline"
+        return marked and bool(self.points) and self.points[-1].tells_the_same(draft)
+
     def starts_over(self, draft: Draft) -> bool:
         """True when a snapshot cannot belong to this run: a new baseline, or going back."""
         latest = self._latest

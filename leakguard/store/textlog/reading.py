@@ -19,7 +19,7 @@ from leakguard.store.textlog.source import Source
 
 _ANCHOR = b"MEMORY"
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
-_LEADS = (b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED")
+_LEADS = (b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED")
 
 
 class Reading:

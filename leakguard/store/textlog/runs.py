@@ -108,6 +108,8 @@ def _parts(events: Iterable[Event]) -> list[Part]:
     for event in events:
         part = parts[-1]
         if isinstance(event, Draft):
+            if part.repeats(event):
+                continue
             if part.starts_over(event):
                 leaders = part.leaders()
                 part = _begin(parts)

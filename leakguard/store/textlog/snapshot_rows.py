@@ -98,20 +98,21 @@ class _Reader:
         if name in _SIZES:
             return self._take_size(_SIZES[name], row, whole)
         if name in _COUNTS:
-            count = parse_count(row[3])
+            count = parse_count(_bare(row[3]))
             if count is not None and whole:
                 self.draft.metrics.setdefault(_COUNTS[name], count)
             return True
         return False
 
     def _take_size(self, metric: str, row: re.Match[str], whole: bool) -> bool:
-        size = parse_bytes(row[3].partition("<-")[0], whole)
+        text = _bare(row[3])
+        size = parse_bytes(text, whole)
         if size is None or size < 0:
             return True
         self.draft.metrics.setdefault(metric, size)
         if metric == "rss":
             self._indented = bool(row[1])
-            self.draft.step = resolution(row[3].partition("<-")[0])
+            self.draft.step = resolution(text)
         return True
 
     def _take_row(self, payload: str, row: re.Match[str] | None) -> None:
@@ -194,11 +195,16 @@ def _section_of(payload: str) -> tuple[str, str] | None:
 def _object_of(payload: str) -> tuple[str, Watched] | None:
     row, _, remark = payload.partition("<-")
     name, _, number = row.rpartition(":")
-    count = parse_count(number) if number[:1].isspace() else None
+    count = parse_count(_bare(number)) if number[:1].isspace() else None
     name = name.strip()
     if count is None or not (name in CENSUS_TYPES or _CLASS.fullmatch(name)):
         return None
     return name, Watched(count, _expected(remark))
+
+
+def _bare(value: str) -> str:
+    """Return a value without its remark or a change in brackets."""
+    return value.partition("<-")[0].partition("(")[0]
 
 
 def _signed(text: str) -> float | int | None:

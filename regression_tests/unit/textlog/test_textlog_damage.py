@@ -163,6 +163,27 @@ def test_units_and_separators(read):
     assert values == [4_230_000_000, 8_520_000_000, round(14.286 * 2**30), 22_670_000_000]
 
 
+def test_lines_printed_twice_by_two_handlers(read):
+    log = leak_log()
+    doubled = "".join(f"{line}\n{line}\n" for line in log.splitlines())
+    assert [s.label for s in read(doubled).snapshots] == [s.label for s in read(log).snapshots]
+    assert series(read(doubled)) == LEAK_SERIES
+    formatted = "".join(f"INFO:trainer:{line}\n{line}\n" for line in log.splitlines())
+    assert series(read(formatted)) == LEAK_SERIES
+
+
+def test_blocks_printed_twice_by_two_handlers(read):
+    blocks = leak_log().replace("\nGeneration", "\0Generation").split("\0")
+    run = read("".join(block + "\n" + block + "\n" for block in blocks))
+    assert len(run.snapshots) == 4
+    assert series(run) == LEAK_SERIES
+
+
+def test_changes_printed_behind_the_values(read):
+    log = leak_log().replace(" GB\n", " GB (+0.60 GB)\n").replace("  <- expected 2\n", " (+0)\n")
+    assert series(read(log)) == LEAK_SERIES
+
+
 def test_lines_that_lost_their_indentation(read):
     whole = snapshot_block(FULL)
     log = "\n".join(line.strip() for line in whole.splitlines())

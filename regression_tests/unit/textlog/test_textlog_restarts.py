@@ -48,7 +48,8 @@ def test_phase_of_the_last_generation_that_ends_late_is_no_restart(read):
 
 
 def test_phase_that_runs_twice_in_a_generation_is_no_restart(read):
-    run = read(blocks(*rounds(1, 2), *rounds(2, 2), *rounds(3, 3)))
+    again = moment(2, 10 * GB + 50_000_000, 2)
+    run = read(blocks(*rounds(1, 2), again, *rounds(3, 3)))
     assert [s.generation for s in run.snapshots] == [1, 2, 2, 3]
 
 

@@ -108,6 +108,12 @@ def test_diagnosis_in_a_log_repeats_its_snapshot(read):
     assert series(read(log)) == LEAK_SERIES
 
 
+def test_verdict_of_any_kind_repeats_its_snapshot(read):
+    for heading in ("LEAK SUSPECTED:", "NOT DECIDED:", "NO LEAK"):
+        log = leak_log() + heading + "\n- Phase: x\n" + snapshot_block(MOMENTS[1]) + "\n"
+        assert series(read(log)) == LEAK_SERIES
+
+
 def test_diagnosis_alone_tells_its_snapshot(read):
     finding = Finding("f", "instances", "leak", "growing", "counts grow", type="TradingEnvironment")
     (snapshot,) = read(leak_block(finding, MOMENTS[2]) + "\n").snapshots
