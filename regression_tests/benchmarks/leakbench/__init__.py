@@ -1,0 +1,1 @@
+"""LeakBench: small programs that leak, their fixed twins, and healthy programs that look alike."""

@@ -1,0 +1,92 @@
+"""The table and the list of misses, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of
+
+HEAD = (
+    "| tool | leaks | detected | only suspected | right type or kind | right holder | right phase "
+    "| start within 1 | strangers | calm runs | false alarms | median s a run |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def row(tool: str, cases: Sequence[Case]) -> str:
+    """Return one tool's row."""
+    marks = [marks_of(case) for case in cases if case.leak]
+    calm = [case for case in cases if not case.leak]
+    seconds = sorted(case.seconds for case in cases)
+    cells = [
+        tool,
+        str(len(marks)),
+        _share(marks, lambda m: m.detected),
+        str(sum(m.suspected for m in marks)),
+        *(_share(marks, of) for of in _ASKED),
+        str(sum(m.strangers for m in marks)),
+        str(len(calm)),
+        str(sum(bool(case.alarms) for case in calm)),
+        f"{seconds[len(seconds) // 2]:.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+_ASKED: tuple[Callable[[Marks], bool | None], ...] = (
+    lambda m: m.type,
+    lambda m: m.holder,
+    lambda m: m.phase,
+    lambda m: m.start,
+)
+
+
+def _share(marks: Iterable[Marks], of: Callable[[Marks], bool | None]) -> str:
+    asked = [mark for mark in map(of, marks) if mark is not None]
+    return f"{sum(asked)}/{len(asked)}"
+
+
+def misses(cases: Iterable[Case]) -> list[str]:
+    """Return a few lines for every case that is not entirely right."""
+    lines: list[str] = []
+    for case in cases:
+        problem = _problem(case)
+        if problem:
+            lines += [f"- **{case.program.name}** ({_side(case)}): {problem}"]
+            lines += [f"  - truth: {_truth(case)}"] if case.leak else []
+            lines += [f"  - said: {_line(said)}" for said in case.said]
+    return lines
+
+
+def _side(case: Case) -> str:
+    if case.program.truth is None:
+        return "look-alike"
+    return "leak" if case.leak else "clean twin"
+
+
+def _problem(case: Case) -> str:
+    if case.failure:
+        return f"no answer: {case.failure}"
+    if not case.leak:
+        return "false alarm" if case.alarms else ""
+    marks = marks_of(case)
+    wrong = [name for name in ("type", "holder", "phase", "start") if getattr(marks, name) is False]
+    if not marks.detected:
+        return "only suspected" if marks.suspected else "not detected"
+    wrong += [f"{marks.strangers} strangers"] if marks.strangers else []
+    return f"wrong {', '.join(wrong)}" if wrong else ""
+
+
+def _truth(case: Case) -> str:
+    truth = case.program.truth
+    assert truth is not None
+    return (
+        f"type {'/'.join(truth.type) or '-'}, kind {'/'.join(truth.kind) or 'any'}, "
+        f"holder {'/'.join(truth.holder) or '-'}, phase {'/'.join(map(str, truth.phase))}, start {truth.start}"
+    )
+
+
+def _line(said: Said) -> str:
+    return (
+        f"{said.verdict} {said.kind} {said.type}, phase {said.phase}, held by {said.holder}, "
+        f"start {said.start}: {said.reason}"
+    )
