@@ -18,7 +18,7 @@ from leakguard.store.textlog.number import (
 from leakguard.store.textlog.prefix import when
 
 _TITLE = re.compile(rf"{PICTOGRAPH}(\S.*?)\s*:")
-_NAME = re.compile(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?:")
+_NAME = re.compile(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?")
 _ROW = re.compile(r"(\s*)(\S(?:.*\S)?)\s*:\s+(\S.*)")
 _EXPECTED = re.compile(
     r"(?:expected|must stay at|should be)\D{0,12}?(\d+)(?:\s*(?:-|–|to)\s*(\d+))?"
@@ -78,7 +78,7 @@ class _Reader:
 
     def _is_headed(self, payload: str) -> bool:
         """True for a title that has its value on the same line."""
-        return _name(payload) in (*_SIZES, *_COUNTS)
+        return _name(payload.partition(":")[0]) in (*_SIZES, *_COUNTS)
 
     def _take_title(self, payload: str, whole: bool) -> None:
         found = _section_of(payload)
@@ -93,7 +93,7 @@ class _Reader:
     def _take_metric(self, row: re.Match[str], whole: bool) -> bool:
         if self._section == "object counts" and row[1]:
             return False
-        name = _name(row[0])
+        name = _name(row[0].partition(":")[0])
         name = _SHORT.get((self._section, name), name)
         if name in _SIZES:
             return self._take_size(_SIZES[name], row, whole)
@@ -176,9 +176,9 @@ class _Reader:
 
 # The rows of one block are mostly those of the block before: the same text means the same.
 @functools.lru_cache(maxsize=256)
-def _name(payload: str) -> str:
-    """``   RSS (actual RAM):  8.52 GB`` is ``rss``; pictographs and brackets are left out."""
-    match = _NAME.match(payload)
+def _name(text: str) -> str:
+    """``   RSS (actual RAM)`` is ``rss``: pictographs and brackets are left out."""
+    match = _NAME.fullmatch(text)
     return match[1].lower() if match is not None else ""
 
 
