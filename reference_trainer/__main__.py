@@ -55,7 +55,7 @@ def _epilog() -> str:
 @click.option("--data-dir", type=click.Path(path_type=Path), default=Config.data_dir,
               help="Folder for the synthetic market and imported panels.")  # fmt: skip
 @click.option("--signal-strength", type=float, default=Config.signal_strength,
-              help="Planted alpha of the synthetic market.")  # fmt: skip
+              help="Correlation of the market's score with tomorrow's return.")  # fmt: skip
 @click.option("--env", "env_id", default=None, metavar="GYM_ID",
               help="A Gymnasium task instead of trading.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=0), default=Config.workers,

@@ -122,6 +122,10 @@ class Config:
         for name, least in MINIMUM.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is too small, {least} or more")
+        if not 0 <= self.signal_strength < 1:
+            raise ConfigError(
+                f"signal_strength={self.signal_strength} is no correlation, give 0 to below 1"
+            )
         if self.buffer_ready > self.buffer_capacity:
             raise ConfigError(
                 f"buffer_ready={self.buffer_ready} is more than buffer_capacity="

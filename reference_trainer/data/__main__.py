@@ -22,9 +22,8 @@ def main() -> None:
 @click.option("--days", default=3781, show_default=True, type=click.IntRange(min=30))
 @click.option("--stocks", default=669, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option(
-    "--signal-strength", default=0.0, show_default=True, help="Planted alpha; 0 is pure noise."
-)
+@click.option("--signal-strength", default=0.0, show_default=True, type=click.FloatRange(0, 0.99),
+              help="Correlation of score and tomorrow's return; 0 is pure noise.")  # fmt: skip
 def synth(path: Path, days: int, stocks: int, seed: int, signal_strength: float) -> None:
     """Write a seeded synthetic market as Parquet."""
     write_synthetic_market(

@@ -1,8 +1,8 @@
 """A seeded synthetic market with the habits of a real one, written as Parquet.
 
 Three market regimes, sector and style factors, GARCH volatility with fat tails, late
-listings, delistings and halts. `signal_strength` plants an alpha that the `score`
-feature shows a day ahead: at 0 the score is noise and nothing can be learnt.
+listings, delistings and halts. `signal_strength` is the correlation of the `score` feature with
+what the stock earns of its own on the next day: at 0 the score is noise and nothing can be learnt.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ def synthetic_market(
     common = _factor_returns(rng, days, stocks)
     own, volatility = _garch_returns(rng, days, stocks)
     score = _score(rng, days, stocks)
-    returns = common + own
     # The score of day t moves the return of day t + 1: seen first, paid later.
-    returns[1:] += signal_strength * 0.2 * volatility[1:] * score[:-1]
+    planted = signal_strength * volatility[1:] * score[:-1]
+    own[1:] = np.sqrt(1 - signal_strength**2) * own[1:] + planted
+    returns = common + own
     panel = _bars(rng, np.clip(returns, -0.5, 0.5), volatility, score)
     return panel, _listed(rng, days, stocks)
 
