@@ -104,13 +104,15 @@ class Explanations:
         start: int | None = None,
         end: int | None = None,
         tau: float | None = None,
-    ) -> None:
+    ) -> float:
+        """Keep a fit when it is the best of its kind; return its score."""
         variance = max(energy - explained, _LEAST_NOISE * energy) / self._freedom
         if variance <= 0.0:
-            return
+            return math.inf
         score = self._freedom * math.log(variance) + noise.log_variance + parameters * self._price
         if kind not in self.best or score < self.best[kind].score:
             self.best[kind] = Fit(score, noise, variance, start, end, tau)
+        return score
 
     def offer_steps(self, steps: Sequence[int]) -> None:
         """Weigh a level that changes at all of these rounds."""
@@ -129,7 +131,7 @@ class Explanations:
         """
         for kind, _, _ in _SATURATIONS:
             self._refine_tau(kind)
-        self._refine_tau("growth")
+        self._refine_warm_leak()
         reach = self.basis.n // 32
         while reach:
             fill = self.best["fill"]
@@ -143,14 +145,26 @@ class Explanations:
                 reach //= 2
 
     def _refine_tau(self, kind: Kind) -> None:
-        spread = _GRID
-        while (fit := self.best.get(kind)) and fit.tau is not None and spread > _FINE:
+        spread, tau = _GRID, self.best[kind].tau
+        while tau is not None and spread > _FINE:
             spread = math.sqrt(spread)
-            for tau in (fit.tau / spread, fit.tau * spread):
-                if kind == "growth":
-                    self._offer_warm_leak(fit.start or 0, tau)
-                else:
-                    self._offer_saturation(kind, tau)
+            for near in (tau / spread, tau * spread):
+                self._offer_saturation(kind, near)
+            tau = self.best[kind].tau
+
+    def _refine_warm_leak(self) -> None:
+        growth = self.best.get("growth")
+        if growth is None or growth.tau is None:
+            return
+        for start in {0, growth.start or 0}:
+            spread, tau = _GRID, growth.tau
+            best = self._offer_warm_leak(start, tau)
+            while spread > _FINE:
+                spread = math.sqrt(spread)
+                for near in (tau / spread, tau * spread):
+                    score = self._offer_warm_leak(start, near)
+                    if score < best:
+                        best, tau = score, near
 
     def _likely(self, kind: Kind) -> list[tuple[Noise, list[float], float]]:
         """Return the noise models to try again: that of the best fit, and that of growth."""
@@ -161,9 +175,11 @@ class Explanations:
             if id(noise) in wanted
         ]
 
-    def _offer_warm_leak(self, start: int, tau: float) -> None:
+    def _offer_warm_leak(self, start: int, tau: float) -> float:
+        """Weigh growth after a warm-up; return its score, infinite where it does not grow."""
+        best = math.inf
         if tau > self.basis.taus[WARM_UPS - 1]:
-            return
+            return best
         ramp, curve = self.basis.ramp(start), self.basis.saturation(tau)
         for noise, weighted, energy in self._likely("growth"):
             heavy, steep = (list(map(mul, noise.weights, shape)) for shape in (curve, ramp))
@@ -173,7 +189,9 @@ class Explanations:
             found = _best_growth((pair,), (dot(weighted, ramp),), (dot(weighted, curve),))
             if found:
                 explained, parameters = found[0], 4 if start else 3
-                self._offer("growth", noise, energy, explained, parameters, start, tau=tau)
+                score = self._offer("growth", noise, energy, explained, parameters, start, tau=tau)
+                best = min(best, score)
+        return best
 
     def _offer_fill(self, start: int, end: int) -> None:
         if 0 <= start < end - 1 and end <= self.basis.starts[-1]:

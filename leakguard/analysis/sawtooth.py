@@ -19,6 +19,7 @@ from leakguard.analysis.theil_sen import median
 # A jump is a change beyond this many deviations of the changes.
 _JUMP = 4.0
 _FEWEST_DROPS = 2
+_PASSES = 5
 # Fewer steps than this are events, not a staircase.
 _FEWEST_STEPS = 6
 _UNEVEN = 0.2
@@ -79,14 +80,17 @@ def even_rises(values: Sequence[float]) -> int:
 
 def _sawtooth(values: Sequence[float], drops: list[int]) -> Teeth | None:
     """Find the drops that noise hides, by cutting the series without its slope into levels."""
-    for _ in range(2):
+    for _ in range(_PASSES):
         rise = _slope_within(values, drops)
         flat = [value - rise * t for t, value in enumerate(values)]
         cuts = level_cuts(flat)
         means = _means(flat, cuts)
-        drops = [cut for cut, (a, b) in zip(cuts, pairwise(means), strict=True) if b < a]
-        if len(drops) < _FEWEST_DROPS:
+        found = [cut for cut, (a, b) in zip(cuts, pairwise(means), strict=True) if b < a]
+        if len(found) < _FEWEST_DROPS:
             return None
+        if found == drops:
+            break
+        drops = found
     return _levelled(values, drops)
 
 
