@@ -211,7 +211,8 @@ def _slows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
     recent = max(changes[-2:]) if len(changes) > 3 else changes[-1]
     later = changes[warmup:]
     still = len(later) >= 3 and math.fsum(later) > 0.0 and change.slowing(later, rounds)
-    enough = still and recent <= 0.5 * largest and changes[-1] <= _NEARLY_DONE * largest
+    less = still and later[-1] <= 0.6 * max(later) and recent <= 0.5 * largest
+    enough = less and changes[-1] <= _NEARLY_DONE * largest
     return rounds.verdict(
         "filling",
         "no" if enough else "cannot tell",
