@@ -45,14 +45,13 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
     collections = [s.collection for s in freeing if s.collection is not None]
     freed = sum(collection.types.get(name, 0) for collection in collections)
     size = sum(collection.bytes or 0 for collection in collections)
-    last = freeing[-1].generation or 0
-    rounds = max(len([g for g in case.run.generations if g <= last]), 1)
-    before = _until(case, name, freeing[0])
+    whole = case.timeline.best_series(name, count_reader(name))
+    before = _until(whole, freeing[0])
+    rate = _rate(before)
     piled_up = judge_series(before.values, integer=True).growing == "yes"
     confirmed = piled_up or len(freeing) > 1
     phase = type_contribution(case.run, name, count_reader(name)).main_phase()
-    snapshots = case.timeline.at(phase)
-    shown = snapshots.get(freeing[0].generation or 0, freeing[0])
+    shown = case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0])
     return Finding(
         fingerprint=fingerprint("cycles", name),
         kind="cycles",
@@ -62,10 +61,10 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
         phase=phase,
         label=shown.label,
         serial=shown.serial,
-        started_at=before.generations[0] if before.generations else None,
+        started_at=_started_at(whole),
         counts=tuple(map(int, before.values)),
-        count_per_generation=freed / rounds,
-        bytes_per_generation=size / rounds,
+        count_per_generation=rate,
+        bytes_per_generation=None if rate is None or not freed else size / freed * rate,
         confidence=0.95 if confirmed else 0.7,
         reason=f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} "
         f"{name} and {format_bytes(size)} that no live reference held"
@@ -76,12 +75,26 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
     )
 
 
-def _until(case: Case, name: str, collected: Snapshot) -> Series:
+def _rate(before: Series) -> float | None:
+    rounds = len(before) - 1
+    return (before.values[-1] - before.values[0]) / rounds if rounds > 0 else None
+
+
+def _started_at(whole: Series) -> int | None:
+    """Return the first generation at whose end there are more than before it."""
+    previous = whole.baseline or 0.0
+    for generation, value in zip(whole.generations, whole.values, strict=True):
+        if value > previous:
+            return generation
+        previous = value
+    return None
+
+
+def _until(whole: Series, collected: Snapshot) -> Series:
     """Return the counts from the last time they fell up to the first collection.
 
     The collection itself came after the counting of its generation.
     """
-    whole = case.timeline.best_series(name, count_reader(name))
     last = collected.generation or 0
     kept: list[tuple[int, float]] = []
     for generation, value in zip(whole.generations, whole.values, strict=True):
