@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,13 +49,11 @@ def _judged(program: Program, leak: bool, folder: Path, seconds: float) -> Case:
     return Case(program, leak, said, seconds)
 
 
-def sides(names: list[str]) -> Iterator[tuple[Program, bool]]:
-    """Yield every program with each of its sides."""
-    for name, program in PROGRAMS.items():
-        if not names or any(wanted in name for wanted in names):
-            if program.truth is not None:
-                yield program, True
-            yield program, False
+def sides(names: list[str]) -> list[tuple[Program, bool]]:
+    """Return every program with each of its sides, the leaks first."""
+    wanted = [p for p in PROGRAMS.values() if not names or any(name in p.name for name in names)]
+    leaks = [(program, True) for program in wanted if program.truth is not None]
+    return leaks + [(program, False) for program in wanted]
 
 
 def main() -> None:
@@ -68,7 +65,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args()
 
-    tasks = list(sides(options.only)) * options.repeat
+    tasks = sides(options.only) * options.repeat
     with ThreadPoolExecutor(options.jobs) as pool:
         cases: list[Case] = []
         for case in pool.map(lambda task: run(*task), tasks):

@@ -69,7 +69,7 @@ def healthy(main: Callable[..., None]) -> Callable[..., None]:
     return main
 
 
-def work(milliseconds: float = 12) -> int:
+def work(milliseconds: float = 8) -> int:
     """Keep the interpreter busy with objects that die at once; return what it counted."""
     end = time.perf_counter() + milliseconds / 1000
     total = 0

@@ -81,7 +81,8 @@ def _truth(case: Case) -> str:
     assert truth is not None
     return (
         f"type {'/'.join(truth.type) or '-'}, kind {'/'.join(truth.kind) or 'any'}, "
-        f"holder {'/'.join(truth.holder) or '-'}, phase {'/'.join(map(str, truth.phase))}, start {truth.start}"
+        f"holder {'/'.join(truth.holder) or '-'}, phase {'/'.join(map(str, truth.phase))}, "
+        f"start {truth.start}"
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
-
 from regression_tests.benchmarks.leakbench.program import GENERATIONS, ROUNDS, healthy, work
 
 
 class Ring:
     def __init__(self, capacity: int) -> None:
+        import numpy as np
+
         self.rows = np.zeros((capacity, 250), np.float64)
         self.used = 0
 
@@ -46,6 +46,8 @@ def preallocated_buffer_fills_up(guard: Any) -> None:
 
 @healthy
 def list_buffer_with_a_gauge(guard: Any) -> None:
+    import numpy as np
+
     class Replay:
         def __init__(self) -> None:
             self.transitions: list[Any] = []
@@ -95,6 +97,8 @@ def allocator_plateau(guard: Any) -> None:
 
 @healthy
 def batches_of_random_size(guard: Any) -> None:
+    import numpy as np
+
     chance = random.Random(7)
     for _ in guard.generations(ROUNDS):
         with guard.phase("batch"):
@@ -107,6 +111,8 @@ def batches_of_random_size(guard: Any) -> None:
 
 @healthy
 def population_cloned_and_swapped(guard: Any) -> None:
+    import numpy as np
+
     population = [np.ones(60_000, np.float32) for _ in range(8)]
     for _ in guard.generations(ROUNDS):
         with guard.phase("evaluate"):
@@ -120,6 +126,8 @@ def population_cloned_and_swapped(guard: Any) -> None:
 
 @healthy
 def checkpoint_every_fourth(guard: Any) -> None:
+    import numpy as np
+
     weights = np.ones(1_000_000, np.float32)
     for generation in guard.generations(ROUNDS):
         with guard.phase("train"):
@@ -133,6 +141,8 @@ def checkpoint_every_fourth(guard: Any) -> None:
 
 @healthy
 def scores_in_a_fixed_table(guard: Any) -> None:
+    import numpy as np
+
     scores = np.zeros((GENERATIONS + 1, 16))
     for generation in guard.generations(ROUNDS):
         with guard.phase("evaluate"):

@@ -26,7 +26,7 @@ class Gateway:
         self.segments: list[mmap.mmap] = []
 
 
-@leaking("open", type="TextIOWrapper BufferedReader FileIO", holder=".files")
+@leaking("open", type="TextIOWrapper BufferedReader FileIO", holder=".files", kind="files")
 def open_files(guard: Any, leak: bool) -> None:
     gateway = Gateway()
     for _ in guard.generations(ROUNDS):
@@ -44,7 +44,7 @@ def open_files(guard: Any, leak: bool) -> None:
             work()
 
 
-@leaking("connect", type="socket", holder=".sockets")
+@leaking("connect", type="socket", holder=".sockets", kind="files")
 def open_sockets(guard: Any, leak: bool) -> None:
     gateway = Gateway()
     for _ in guard.generations(ROUNDS):

@@ -6,13 +6,13 @@ import copy
 from collections import deque
 from typing import Any
 
-import numpy as np
-
 from regression_tests.benchmarks.leakbench.program import ROUNDS, leaking, work
 
 
 class TradingEnv:
     def __init__(self, prices: Any) -> None:
+        import numpy as np
+
         self.prices = prices
         self.portfolio = np.zeros(4_000)
         self.day = 0
@@ -24,6 +24,8 @@ class TradingEnv:
 
 class Agent:
     def __init__(self, number: int) -> None:
+        import numpy as np
+
         self.number = number
         self.weights = np.full(20_000, number, dtype=np.float32)
         self.fitness = 0.0
@@ -31,6 +33,8 @@ class Agent:
 
 class Trainer:
     def __init__(self) -> None:
+        import numpy as np
+
         self.prices = np.zeros(10_000)
         self.population = [Agent(i) for i in range(8)]
         self.ancestors: list[list[Agent]] = []
@@ -95,6 +99,8 @@ class Transition:
 
 @leaking("collect", type="Transition ndarray", holder=".memory")
 def replay_without_bound(guard: Any, leak: bool) -> None:
+    import numpy as np
+
     trainer = Trainer()
     trainer.memory = [] if leak else deque(maxlen=250)
     for _ in guard.generations(ROUNDS):
@@ -204,6 +210,7 @@ def forward_hooks_never_removed(guard: Any, leak: bool) -> None:
 
 @leaking("load", type="ndarray Tensor", holder=".targets")
 def tensors_over_numpy_owners(guard: Any, leak: bool) -> None:
+    import numpy as np
     import torch
 
     history = History()

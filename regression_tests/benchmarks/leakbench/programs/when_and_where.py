@@ -71,14 +71,14 @@ def nested_phase(guard: Any, leak: bool) -> None:
     desk = Desk()
     for _ in guard.generations(ROUNDS):
         with guard.phase("day"):
-            work(6)
+            work(5)
             with guard.phase("open"):
-                work(6)
+                work(5)
             with guard.phase("archive"):
                 desk.take(25, leak)
-                work(6)
+                work(5)
         with guard.phase("night"):
-            work(6)
+            work(5)
 
 
 @leaking(None, type="Ticket", holder=".closed")
