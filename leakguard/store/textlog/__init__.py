@@ -9,6 +9,8 @@ from leakguard.store.textlog.reading import Reading
 
 __all__ = ["read_runs"]
 
+_LARGE = 50_000_000
+
 
 def read_runs(path: Path) -> list[Run]:
     """Read every run in a text log: one for each process and each restart.
@@ -16,9 +18,9 @@ def read_runs(path: Path) -> list[Run]:
     Raises:
         UnreadableRun: the file is missing, empty, binary, or holds no memory snapshot.
     """
-    # One search suffices for blocks; only a log without them is searched for single lines, too.
-    seekable = path.is_file()
-    reading = Reading(path, single_lines=not seekable)
-    if seekable and not reading.complete:
+    # In a large log one search must suffice; only without blocks it is searched for lines, too.
+    large = path.is_file() and path.stat().st_size > _LARGE
+    reading = Reading(path, single_lines=not large)
+    if large and not reading.complete:
         reading = Reading(path, single_lines=True)
     return reading.runs()

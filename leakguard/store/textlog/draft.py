@@ -20,7 +20,11 @@ _BARE_TYPES = {"ndarray": "numpy.ndarray", "Tensor": "torch.Tensor", "list": "li
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """One moment; ``step`` is the bytes that the last printed digit of its RSS stands for."""
+    """One moment.
+
+    ``step`` is the bytes that the last printed digit of its RSS stands for, ``round`` the
+    generation that another line had announced, ``threshold`` the size of a large object.
+    """
 
     label: str
     place: Place
@@ -33,6 +37,7 @@ class Draft:
     extra: dict[str, list[str]] = field(default_factory=dict)
     time: datetime | None = None
     quoted: bool = False
+    round: int | None = None
     threshold: int | None = None
 
     @classmethod

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from leakguard.model import Gauge, Watched
 from leakguard.model.snapshot import Moment
 from leakguard.store.textlog.draft import Draft
+from leakguard.store.textlog.events import Events
 from leakguard.store.textlog.label import Place
 from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, resolution
 from leakguard.store.textlog.prefix import Prefix, Speaker, speaker, when
@@ -22,19 +22,17 @@ _LIVE = re.compile(rf"\b(?:Live (\w+)|(\w+) in memory): ({NUMBER})(?![\d.,]*\d)"
 _ROUND = re.compile(r"\b(?:Generation|Epoch) (\d{1,15})\s*/\s*\d+")
 _PHASE = re.compile(r"--- *Generation (\d{1,15}): (\S.*?) *---")
 _PENDING = re.compile(rf"\bUpload status: ({NUMBER})\+? pending")
-_MOST_POINTS = 4096
+PENDING = "uploads pending"
 
 
 @dataclass(slots=True)
 class Spoken:
-    """What one process has said so far: its round and phase, and the moments of it."""
+    """What one process has said last: its round and phase, its queue, the moment that is open."""
 
     generation: int | None = None
     phase: str | None = None
-    points: list[Draft] = field(default_factory=list)
+    pending: Gauge | None = None
     open: Draft | None = None
-    stride: int = 1
-    skip: int = 0
 
     def enter(self, generation: int, phase: str | None) -> None:
         """Go on to another round or phase."""
@@ -47,6 +45,7 @@ class OneLiners:
 
     def __init__(self) -> None:
         self._spoken: dict[Speaker, Spoken] = {}
+        self.points = Events()
         self.memory_limit: int | None = None
         self.folded = 0
 
@@ -64,20 +63,19 @@ class OneLiners:
             if whole or match.end() < len(line):
                 self._take_count(line, match)
         if (match := _PENDING.search(line)) is not None:
-            self._point(line, match, "pending").gauges["uploads pending"] = Gauge(
-                parse_count(match[1]) or 0
-            )
+            gauge = Gauge(parse_count(match[1]) or 0)
+            self._point(line, match, "pending").gauges[PENDING] = gauge
+            self._by(line, match).pending = gauge
 
-    def generation(self, who: Speaker) -> int | None:
-        """Return the round that a process said it is in."""
-        spoken = self._spoken.get(who)
-        return None if spoken is None else spoken.generation
-
-    def points(self) -> Iterator[tuple[Speaker, Draft]]:
-        """Yield the moments, one process after the other."""
-        for who, spoken in self._spoken.items():
-            for draft in spoken.points:
-                yield who, draft
+    def add_to(self, draft: Draft, who: Speaker) -> None:
+        """Tell a snapshot the round it was printed in, and a queue announced before it."""
+        spoken = self._spoken.get(who) or self._spoken.get(Speaker())
+        if spoken is None:
+            return
+        draft.round = spoken.generation
+        if spoken.pending is not None:
+            draft.gauges.setdefault(PENDING, spoken.pending)
+            spoken.pending = None
 
     def _take_ram(self, line: str, match: re.Match[str], whole: bool) -> None:
         size = parse_bytes(match["used"], whole or match.end("used") < len(line))
@@ -111,7 +109,7 @@ class OneLiners:
         if draft is None:
             draft = spoken.open = _begin(spoken)
             draft.time = when(line)
-            _append(spoken, draft)
+            self.points.add(_who(line, match), draft)
         return draft
 
 
@@ -131,14 +129,3 @@ def _begin(spoken: Spoken) -> Draft:
     label = f"Gen {spoken.generation}" + (f": {spoken.phase}" if spoken.phase else "")
     moment: Moment = "phase" if spoken.phase else "mark"
     return Draft(label, Place(moment, spoken.phase, spoken.generation))
-
-
-def _append(spoken: Spoken, draft: Draft) -> None:
-    """Keep evenly spaced moments of a log that never says which round it is in."""
-    spoken.skip = (spoken.skip + 1) % spoken.stride
-    if spoken.generation is None and spoken.skip:
-        return
-    spoken.points.append(draft)
-    if spoken.generation is None and len(spoken.points) > _MOST_POINTS:
-        del spoken.points[1::2]
-        spoken.stride *= 2

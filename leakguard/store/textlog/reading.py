@@ -10,6 +10,7 @@ from leakguard.model import Run
 from leakguard.store.textlog import one_line
 from leakguard.store.textlog.anchor import Anchor
 from leakguard.store.textlog.block import Block, Blocks
+from leakguard.store.textlog.draft import Draft
 from leakguard.store.textlog.line import texts
 from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.opened import looks_binary, open_log
@@ -57,7 +58,7 @@ class Reading:
         """
         notes: tuple[str, ...] = ()
         if not self._found.found:
-            self._found.take_points(self._said.points())
+            self._found.events = self._said.points
             notes = tuple(self._missing())
         runs = self._found.finish(self._said.memory_limit, notes)
         if not runs:
@@ -76,8 +77,7 @@ class Reading:
         self._blocks.feed(line, whole)
 
     def _take(self, block: Block) -> None:
-        who = speaker(block.prefix)
-        self._found.take(block, who, self._said.generation(who))
+        self._found.take(block, speaker(block.prefix), self._said)
 
     def _missing(self) -> Iterator[str]:
         """What a log of single lines cannot tell."""
@@ -85,7 +85,7 @@ class Reading:
             "the log has single lines only, no MEMORY SNAPSHOT blocks: virtual and GPU memory, "
             "peaks and the counts of lists, dicts, arrays and tensors are not known"
         )
-        points = [draft for _, draft in self._said.points()]
+        points = [draft for _, draft in self._said.points if isinstance(draft, Draft)]
         if all(draft.rss is None for draft in points):
             yield "no line gives the RAM in use; growth in bytes is not known"
         if not any(draft.watched for draft in points):

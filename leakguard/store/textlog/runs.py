@@ -12,6 +12,7 @@ from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.draft import Draft
 from leakguard.store.textlog.events import Event, Events
 from leakguard.store.textlog.label import in_generation
+from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.part import Part
 from leakguard.store.textlog.prefix import Speaker
 from leakguard.store.textlog.snapshot_rows import read_snapshot
@@ -24,27 +25,22 @@ class Runs:
 
     cut: int = 0
     headings: int = 0
-    _events: Events = field(default_factory=Events)
+    events: Events = field(default_factory=Events)
 
-    def take(self, block: Block, who: Speaker, generation: int | None = None) -> None:
-        """Add what one block says; ``generation`` is the round that runs, for a label without."""
+    def take(self, block: Block, who: Speaker, said: OneLiners) -> None:
+        """Add what one block says, and what single lines said before it."""
         self.cut += block.cut
         if block.kind == "SNAPSHOT":
             draft = read_snapshot(block)
             if draft is None:
                 self.headings += 1
             else:
-                draft.place = in_generation(draft.place, generation)
-                self._events.add(who, draft)
+                said.add_to(draft, who)
+                self.events.add(who, draft)
         elif block.kind == "TREND":
-            self._events.add(who, read_trend(block))
+            self.events.add(who, read_trend(block))
         else:
-            self._events.add(who, read_growth(block))
-
-    def take_points(self, points: Iterable[tuple[Speaker, Draft]]) -> None:
-        """Add the moments that single lines tell of."""
-        for who, draft in points:
-            self._events.add(who, draft)
+            self.events.add(who, read_growth(block))
 
     @property
     def has_generations(self) -> bool:
@@ -52,7 +48,7 @@ class Runs:
         return any(
             bool(event.rows) if isinstance(event, Trend)
             else isinstance(event, Draft) and event.place.generation is not None
-            for _, event in self._events
+            for _, event in self.events
         )  # fmt: skip
 
     @property
@@ -61,25 +57,32 @@ class Runs:
         return any(
             bool(event.rows) if isinstance(event, Trend)
             else isinstance(event, Draft) or event.before is not None or event.after is not None
-            for _, event in self._events
+            for _, event in self.events
         )  # fmt: skip
 
     def finish(self, memory_limit: int | None = None, notes: Iterable[str] = ()) -> list[Run]:
         """Return the runs, those of one process after the other."""
         notes = (*notes, *self._notes())
+        if not self.has_generations:
+            self._use_announced_rounds()
         runs: list[Run] = []
-        for who, events in sorted(_by_speaker(self._events).items(), key=_by_rank):
+        for who, events in sorted(_by_speaker(self.events).items(), key=_by_rank):
             parts = [part for part in _parts(events) if part.points]
             for k, part in enumerate(parts, 1):
                 info = _info(who, part, memory_limit)
                 runs.append(_run(info, part, (k, len(parts)), notes))
         return runs
 
+    def _use_announced_rounds(self) -> None:
+        for _, event in self.events:
+            if isinstance(event, Draft):
+                event.place = in_generation(event.place, event.round)
+
     def _notes(self) -> Iterable[str]:
-        if self._events.stride > 1:
-            yield f"long log: of {self._events.stride} generations one is kept"
-        if self._events.spacing > 1:
-            yield f"long log: of {self._events.spacing} snapshots of a label one is kept"
+        if self.events.stride > 1:
+            yield f"long log: of {self.events.stride} generations one is kept"
+        if self.events.spacing > 1:
+            yield f"long log: of {self.events.spacing} snapshots of a label one is kept"
         if self.headings:
             yield f"{self.headings} snapshot blocks were cut before their RSS and left out"
         if self.cut > self.headings:

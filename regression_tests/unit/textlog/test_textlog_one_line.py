@@ -8,8 +8,10 @@ import pytest
 from textlog_stories import LEAK_SERIES, leak_log, series
 
 from leakguard.errors import UnreadableRun
-from leakguard.model import Gauge, Watched
+from leakguard.model import Gauge, Snapshot, Watched
 from leakguard.model.units import GB
+from leakguard.render.log_block import snapshot_block
+from leakguard.store.textlog.one_line import PENDING
 
 LOG = """\
 Generation 13 / 25
@@ -85,8 +87,8 @@ def test_single_lines_of_ranks_are_kept_apart(read_all):
 def test_long_log_without_generations_is_thinned_evenly(read):
     run = read("".join(f"RAM: {n}.00 MB\n" for n in range(1, 20_001)))
     values = [s.metrics["rss"] for s in run.snapshots]
-    assert 2000 < len(values) <= 4097
-    steps = {b - a for a, b in pairwise(values[1:])}
+    assert 4000 < len(values) <= 10_000
+    steps = {b - a for a, b in pairwise(values)}
     assert len(steps) == 1
 
 
@@ -125,3 +127,24 @@ def test_cut_line_never_invents_a_number(read, line):
 def test_lines_that_only_look_alike_are_no_moments(read_all, line):
     with pytest.raises(UnreadableRun):
         read_all(line + "\n")
+
+
+def test_single_lines_beside_blocks_tell_the_limit_and_the_queue(read):
+    said = "RAM:  34.2G / 175.0G\nUpload status: 50+ pending\n"
+    head, tail = leak_log().rsplit("Generation", 1)
+    run = read(head + said + "Generation" + tail)
+    assert series(run) == LEAK_SERIES
+    assert run.info.memory_limit == 175 * GB
+    assert [dict(s.gauges) for s in run.snapshots] == [{}, {}, {}, {PENDING: Gauge(50)}]
+
+
+def test_announced_generation_is_not_put_on_labels_beside_others_that_name_theirs(read):
+    mark = snapshot_block(Snapshot(0, "After saving", metrics={"rss": GB}))
+    run = read(leak_log() + "Generation 3 / 25\n" + mark + "\n")
+    assert run.snapshots[-1].generation is None
+
+
+def test_large_log_is_read_the_same(read, monkeypatch):
+    small = [read(LOG), read(leak_log()), read(leak_log().replace("Gen ", "Phase "))]
+    monkeypatch.setattr("leakguard.store.textlog._LARGE", 100)
+    assert [read(LOG), read(leak_log()), read(leak_log().replace("Gen ", "Phase "))] == small
