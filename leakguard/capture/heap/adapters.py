@@ -108,10 +108,8 @@ class GraphAdapters:
 
     def _tensor_reader(self, torch: Torch) -> Reader:
         def read(tensor: Any) -> tuple[list[object], Iterable[object]]:
-            buffers = (*torch.buffers(tensor), *torch.gradient_buffers(tensor))
-            parts: list[object] = [self._memory.node(buffer) for buffer in buffers]
-            node = torch.backward_node(tensor)
-            return ([*parts, node] if node is not None else parts), _NO_ELEMENTS
+            memory = map(self._memory.node, torch.buffers(tensor))
+            return [*memory, *torch.relatives(tensor)], _NO_ELEMENTS
 
         return read
 
@@ -122,11 +120,7 @@ class GraphAdapters:
 
         def read(node: Any) -> tuple[list[object], Iterable[object]]:
             parts: list[object] = list(torch.next_nodes(node))
-            for kept in torch.saved(node, slots):
-                if derives(type(kept), torch.kind):
-                    parts += map(self._memory.node, torch.buffers(kept))
-                elif kept is not None:  # what a pack hook made of the tensor
-                    parts.append(kept)
+            parts += (kept for kept in torch.saved(node, slots) if kept is not None)
             if variable is not None:
                 parts.append(variable(node))
             return parts, _NO_ELEMENTS

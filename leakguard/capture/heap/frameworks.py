@@ -90,6 +90,7 @@ class Torch:
     is_leaf: Read
     grad: Read
     grad_fn: Read
+    base: Read
     is_sparse: Read
     indices: Read
     values: Read
@@ -114,20 +115,27 @@ class Torch:
         buffers = self.buffers(tensor)
         return buffers[0].device if buffers else None
 
-    def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
-        """Return the storages of a leaf's ``.grad``, which may have no Python object at all."""
+    def gradient(self, tensor: Any) -> Any:
+        """Return the ``.grad`` of a leaf, or None."""
         try:
-            gradient = self.grad(tensor) if self.is_leaf(tensor) else None
-        except Exception:  # as above
-            return ()
-        return () if gradient is None else self.buffers(gradient)
-
-    def backward_node(self, tensor: Any) -> Any:
-        """Return the node of the backward graph that made a tensor, or None."""
-        try:
-            return self.grad_fn(tensor)
+            return self.grad(tensor) if self.is_leaf(tensor) else None
         except Exception:  # as above
             return None
+
+    def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
+        """Return the storages of a leaf's ``.grad``, which may have no Python object at all."""
+        gradient = self.gradient(tensor)
+        return () if gradient is None else self.buffers(gradient)
+
+    def relatives(self, tensor: Any) -> list[Any]:
+        """Return what a tensor keeps alive in C++: gradient, base, node of the backward graph."""
+        found = [self.gradient(tensor)]
+        for read in (self.base, self.grad_fn):
+            try:
+                found.append(read(tensor))
+            except Exception:  # as above
+                continue
+        return [item for item in found if item is not None]
 
     def next_nodes(self, node: Any) -> list[Any]:
         """Return the nodes that a node passes its gradients to; fresh wrappers, keep them alive."""
@@ -139,7 +147,8 @@ class Torch:
     def saved(self, node: Any, slots: Iterable[SavedSlot]) -> Iterator[Any]:
         """Yield what a node saved for its backward pass; no unpack hook runs.
 
-        Where a pack hook replaced a tensor, what it made of it is yielded as it is.
+        Where a pack hook replaced a tensor, what it made of it is yielded as it is. A saved tensor
+        that had no Python object keeps the one it gets here for as long as the graph lives.
         """
         if self.unpack_hook is None or self.saved_data is None:
             return
@@ -157,7 +166,6 @@ class Torch:
         try:
             return _as_tuple(unpacked(node))
         except RuntimeError:  # freed by a backward pass, or changed in place since
-            # Not the first choice: it leaves a Python object behind that lives with the graph.
             assert self.saved_data is not None
             return tuple(map(self.saved_data, kept))
 
@@ -241,6 +249,7 @@ def _torch(module: dict[str, Any]) -> Torch:
         is_leaf=tensor["is_leaf"].__get__,
         grad=tensor["grad"].__get__,
         grad_fn=tensor["grad_fn"].__get__,
+        base=tensor["_base"].__get__,
         is_sparse=tensor["is_sparse"].__get__,
         indices=tensor["_indices"],
         values=tensor["_values"],

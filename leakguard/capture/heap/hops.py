@@ -159,7 +159,7 @@ def _local_of(holder: Any, held: Any) -> str | None:
             return f"local {name} in {function}()"
     if prefix is None and frame.f_back is held:
         return "called from"
-    return f"in {function}()" if prefix else None
+    return "" if prefix and held is frame else None
 
 
 def _attribute_of(holder: Any, held: Any) -> str | None:
@@ -226,11 +226,21 @@ def _adapted(holder: Any, held: Any) -> str | None:
     """Name what only adapters see: parts of arrays, tensors and code."""
     if is_backward_node(type(held)):
         return ".grad_fn"
+    for name in ("grad", "_base"):
+        if _descriptor_value(holder, name) is held:
+            return f".{name}"
+    base = _descriptor_value(holder, "base")
+    if base is _MISSING:
+        return None
+    return ".base" if base is held else ELEMENT
+
+
+def _descriptor_value(holder: Any, name: str) -> Any:
     for parent in lineage(type(holder)):
-        base = namespace(parent).get("base")
-        if type(base) is GetSetDescriptorType:
-            return ".base" if _value(base.__get__, holder) is held else ELEMENT
-    return None
+        found = namespace(parent).get(name)
+        if type(found) is GetSetDescriptorType:
+            return _value(found.__get__, holder)
+    return _MISSING
 
 
 def _value(read: Callable[[Any], Any], holder: Any) -> Any:

@@ -44,10 +44,10 @@ class Retention:
     def __init__(self, graph: Nodes, groups: Sequence[Group]) -> None:
         self._graph = graph
         self._groups = groups
-        self._gates = {node: whole for nodes, whole in groups for node in nodes}
+        gates = {node: whole for nodes, whole in groups for node in nodes}
         self._held = bytearray(len(graph))
         self._blocked: set[int] = set()
-        self._flood(graph.roots(), self._held, self._gates)
+        self._flood(graph.roots(), self._held, gates, self._blocked)
 
     def measure(self) -> list[Retained]:
         """Return one result a group, in their order."""
@@ -75,24 +75,29 @@ class Retention:
 
     def _reached_from(self, group: Group) -> list[int]:
         marked = bytearray(self._held)
-        return self._flood(self._starts(group), marked, {})
+        return self._flood(self._starts(group), marked, {}, set())
 
     def _kept_by_others(self, group: int) -> bytearray:
-        mine = set(self._groups[group][0])
-        gates = {node: whole for node, whole in self._gates.items() if node in mine}
+        gates = dict.fromkeys(*self._groups[group])
         kept = bytearray(self._held)
-        starts = [node for node in self._blocked if node not in mine]
+        starts = [node for node in self._blocked if node not in gates]
         for position, (nodes, whole) in enumerate(self._groups):
             if position != group and not whole:
                 starts += self._starts(([node for node in nodes if self._held[node]], False))
-        self._flood(starts, kept, gates)
+        self._flood(starts, kept, gates, set())
         return kept
 
     def _starts(self, group: Group) -> list[int]:
         nodes, whole = group
         return list(nodes) if whole else [c for n in nodes for c in self._graph.children(n)]
 
-    def _flood(self, starts: Iterable[int], marked: bytearray, gates: dict[int, bool]) -> list[int]:
+    def _flood(
+        self,
+        starts: Iterable[int],
+        marked: bytearray,
+        gates: dict[int, bool],
+        blocked: set[int],
+    ) -> list[int]:
         """Mark and return what the starts lead to; a gate is entered not at all or not beyond."""
         found, waiting = [], list(starts)
         while waiting:
@@ -101,7 +106,7 @@ class Retention:
                 continue
             whole = gates.get(node)
             if whole:
-                self._blocked.add(node)
+                blocked.add(node)
                 continue
             marked[node] = 1
             found.append(node)

@@ -79,7 +79,7 @@ def test_an_object_with_many_holders_counts_once(engine: Engine) -> None:
 def test_locals_of_running_functions_are_counted(engine: Engine) -> None:
     def count_inside() -> int:
         payload = bytes(7_654_321)
-        found = [entry for entry in engine.census(large=7_000_000).census.large]
+        found = engine.census(large=7_000_000).census.large
         return sum(entry.bytes >= len(payload) for entry in found)
 
     assert count_inside() == 1
@@ -141,7 +141,8 @@ class _PlainList(list):  # type: ignore[type-arg]
         1, 2**100, -5, True, 1.5, "a", "é" * 9, b"abc", None, ..., (1, 2), Pair(1, 2), [1, 2],
         list(range(100)), {}, {1: 2}, set(), frozenset((1, 2)), deque(range(99)),
         OrderedDict(a=1), bytearray(9), Slotted(), _PlainList((1, 2)), range(3), print, sys,
-        slice(1), memoryview(b"1"), Agent, (x for x in ()), sys.float_info, test_the_engine_itself_is_not_counted,
+        slice(1), memoryview(b"1"), Agent, (x for x in ()), sys.float_info,
+        test_the_engine_itself_is_not_counted,
     ],
     ids=lambda item: type(item).__name__,
 )  # fmt: skip

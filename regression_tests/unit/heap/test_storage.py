@@ -24,7 +24,7 @@ def test_the_owner_behind_a_view_is_found_once(engine: Engine) -> None:
     view = np.zeros(MEGABYTES_8)[3:8]  # nobody else knows the 8 MB
     again = view[1:]
     after = _arrays(engine)
-    assert [now - then for now, then in zip(after, before)] == [3, 1, 8 * MEGABYTES_8]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [3, 1, 8 * MEGABYTES_8]
     assert again.base is view.base
 
 

@@ -33,7 +33,7 @@ def test_views_and_expanded_tensors_share_one_storage(engine: Engine, torch) -> 
     weights = torch.zeros(250_000)
     held = [weights, weights[10:], weights.view(500, 500), weights[:1].expand(10**9)]
     after = _tensors(engine)
-    assert [now - then for now, then in zip(after, before)] == [4, 1, 1_000_000]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [4, 1, 1_000_000]
     assert len(held) == 4
 
 

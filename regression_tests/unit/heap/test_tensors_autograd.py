@@ -1,0 +1,157 @@
+"""Backward graphs are memory too: it is told who keeps them, and no hook runs meanwhile."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+from heap_engines import COMPILED, PYTHON, Engine
+
+engine_here = COMPILED or PYTHON
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return engine_here
+
+
+class Losses:
+    def __init__(self) -> None:
+        self.kept: list[object] = []
+
+
+def _holder(engine: Engine, limit: int = 40):
+    found = engine.inspect(limit=limit).holders
+    return {holder.path: holder for holder in found}[f"{__name__}.Losses.kept[*]"]
+
+
+def test_saved_tensors_are_retained_by_the_list_of_losses(engine: Engine, torch) -> None:
+    losses = Losses()
+    weights = torch.ones(10_000, requires_grad=True)
+    for _ in range(20):
+        losses.kept.append((weights * 2).exp().sum())
+    found = _holder(engine)
+    assert found.element == "torch.Tensor"
+    assert found.retained_bytes == pytest.approx(20 * 40_000, rel=0.02)
+    assert found.graph_nodes == 20 * 3 + 1  # sum, exp, mul, and the one node of the leaf
+
+
+def test_a_detached_loss_retains_no_graph(engine: Engine, torch) -> None:
+    losses = Losses()
+    weights = torch.ones(100_000, requires_grad=True)
+    losses.kept += [(weights * 2).exp().sum().detach() for _ in range(20)]
+    losses.kept.append(bytearray(200_000))
+    found = _holder(engine)
+    assert found.graph_nodes is None
+    assert found.retained_bytes < 220_000
+
+
+def test_storage_saved_twice_counts_once(engine: Engine, torch) -> None:
+    losses = Losses()
+    weights = torch.ones(50_000, requires_grad=True)
+    shared = weights.exp()
+    losses.kept += [shared.sin().sum(), shared.cos().sum()]
+    del shared
+    found = _holder(engine)
+    assert found.retained_bytes == pytest.approx(200_000, rel=0.02)
+
+
+def test_a_graph_that_was_used_retains_only_its_nodes(engine: Engine, torch) -> None:
+    losses = Losses()
+    weights = torch.ones(50_000, requires_grad=True)
+    losses.kept.append((weights * 2).exp().sum())
+    losses.kept[0].backward()
+    losses.kept.append(bytearray(200_000))
+    assert _holder(engine).retained_bytes < 210_000
+
+
+def test_no_unpack_hook_runs_and_what_was_packed_is_counted(engine: Engine, torch) -> None:
+    ran = []
+
+    def pack(tensor):
+        return ("packed", tensor.detach().clone())
+
+    def unpack(packed):
+        ran.append("unpack")
+        return packed[1]
+
+    losses = Losses()
+    weights = torch.ones(50_000, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        losses.kept.append((weights * 2).exp().sum())
+    found = _holder(engine)
+    assert ran == []
+    assert found.retained_bytes >= 200_000
+
+
+def test_functions_written_in_python_are_followed(engine: Engine, torch) -> None:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, values):
+            doubled = values * 2
+            ctx.save_for_backward(doubled.clone())
+            return doubled
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    losses = Losses()
+    weights = torch.ones(50_000, requires_grad=True)
+    losses.kept.append(Double.apply(weights).sum())
+    assert _holder(engine).retained_bytes == pytest.approx(200_000, rel=0.02)
+
+
+def test_a_census_leaves_no_tensor_behind(engine: Engine, torch) -> None:
+    losses = Losses()
+    weights = torch.ones(1000, requires_grad=True)
+    losses.kept += [(weights * 2).exp().sin().sum() for _ in range(50)]
+    before = _tensors(torch)
+    engine.census()
+    assert _tensors(torch) == before
+
+
+def test_tensors_that_a_deep_look_met_die_with_their_graph(engine: Engine, torch) -> None:
+    losses = Losses()
+    weights = torch.ones(1000, requires_grad=True)
+    before = _tensors(torch)
+    losses.kept += [(weights * 2).exp().sin().sum() for _ in range(50)]
+    engine.inspect()
+    losses.kept.clear()
+    assert _tensors(torch) == before
+
+
+def _tensors(torch) -> int:
+    return sum(type(item) is torch.Tensor for item in gc.get_objects())
+
+
+def test_the_graph_is_freed_with_its_loss(engine: Engine, torch) -> None:
+    weights = torch.ones(1000, requires_grad=True)
+    loss = (weights * 2).exp().sum()
+    watcher = weakref.ref(loss)
+    engine.inspect(targets=[loss])
+    del loss
+    assert watcher() is None
+
+
+def test_parameters_gradients_and_optimizer_state_belong_to_their_module(
+    engine: Engine, torch
+) -> None:
+    class Agent:
+        def __init__(self) -> None:
+            self.network = torch.nn.Linear(500, 500, bias=False)
+            self.optimizer = torch.optim.Adam(self.network.parameters())
+
+    agents = [Agent() for _ in range(2)]
+    for agent in agents:
+        agent.network(torch.ones(1, 500)).sum().backward()
+        agent.optimizer.step()
+    found = engine.inspect(large=3_000_000).large
+    told = [e.retained_bytes for e in found if e.type.endswith("Agent")]
+    assert told == [pytest.approx(4 * 500 * 500 * 4, rel=0.02)] * 2
