@@ -34,7 +34,11 @@ class TradingRules:
 
 @dataclass(frozen=True)
 class EpisodeSummary:
-    """What one finished episode came to; rates are per year where the name says so."""
+    """What one finished episode came to.
+
+    `sharpe` is per year; `turnover` is the sum of traded values as multiples of the equity of the
+    moment, buys and sales counted; `cost` is in units of the money at the start.
+    """
 
     days: int
     reward: float
@@ -238,7 +242,7 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self._execute(-self.holdings)
 
     def _execute(self, orders: np.ndarray) -> None:
-        held = self.holdings
+        held, equity = self.holdings, self.equity
         fee = np.abs(orders) * self.rules.cost_rate
         sold = np.divide(-orders, held, out=np.zeros(self.stocks), where=(orders < 0) & (held > 0))
         self._realized += np.where(sold > 0, -orders - sold * self._basis, 0.0) - fee
@@ -253,7 +257,7 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self._realized[closed] = self._basis[closed] = 0.0
         self.cash -= float(orders.sum() + fee.sum())
         self.cost += float(fee.sum())
-        self.turnover += float(np.abs(orders).sum())
+        self.turnover += float(np.abs(orders).sum()) / max(equity, 1e-9)
 
     def _book_keep(self, before: float, appetite: np.ndarray) -> float:
         change = np.log(max(self.equity, 1e-9) / max(before, 1e-9))

@@ -43,6 +43,13 @@ class Plotter:
             axes.plot(curve, label=name, linewidth=2.5 if name == "best agent" else 1.0)
         self._save(axes, target)
 
+    def memory(self, series: Mapping[str, Sequence[float]], target: Path | IO[bytes]) -> None:
+        """Resident memory in MB after each phase, one line a phase, one point a generation."""
+        axes = self._axes("Memory by phase", "generation", "RSS, MB")
+        for phase, values in series.items():
+            axes.plot(range(1, len(values) + 1), values, label=phase)
+        self._save(axes, target)
+
     def _axes(self, title: str, x: str, y: str) -> Any:
         self.figure.clear()
         axes = self.figure.subplots()

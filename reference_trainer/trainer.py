@@ -388,6 +388,15 @@ class ERLTrainer:
         with self.guard as guard:
             guard.snapshot("Trainer initialized", baseline=True)
             yield guard.generations(self._generations_left())
+            self._plot_memory(guard)
+
+    def _plot_memory(self, guard: LeakGuard) -> None:
+        series: dict[str, list[float]] = {}
+        for snapshot in guard.run.snapshots:
+            if snapshot.phase and "rss" in snapshot.metrics:
+                series.setdefault(snapshot.phase, []).append(snapshot.metrics["rss"] / 1e6)
+        if series:
+            self.plotter.memory(series, self.config.out / "plots" / "memory.png")
 
     def _guard(self) -> LeakGuard:
         size = self.config.population_size
