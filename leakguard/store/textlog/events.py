@@ -100,9 +100,5 @@ def _in_stride(event: Event, stride: int) -> bool:
 def _generation(event: Event) -> int | None:
     if isinstance(event, Draft):
         return event.place.generation
-    label = event.current if isinstance(event, Change) else _last(row.label for row in event.rows)
-    return None if label is None else parse_label(label).generation
-
-
-def _last(labels: Iterable[str]) -> str | None:
-    return next(reversed(list(labels)), None)
+    rounds = [parse_label(label).generation for label in event.last_labels]
+    return next((n for n in reversed(rounds) if n is not None), None)

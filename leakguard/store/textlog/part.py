@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from leakguard.store.textlog.draft import Draft
+from leakguard.store.textlog.label import parse_label
 from leakguard.store.textlog.tables import Change, Point, Trend
 
 
@@ -63,18 +64,15 @@ class Part:
 
     # -- tables ---------------------------------------------------------------------------------
 
-    def contradicts(self, trend: Trend) -> bool:
-        """True when a trend table belongs to another run: other baseline, or earlier rounds."""
-        if not self.points or not trend.rows:
-            return False
-        first = trend.rows[0]
-        known = self._labels.get(first.label)
-        if trend.from_baseline and known and not any(_same(p, first) for p in known):
+    def contradicts(self, table: Trend | Change) -> bool:
+        """True when a table belongs to another run: it has another baseline, or earlier rounds."""
+        first = table.baseline
+        known = self._labels.get(first.label) if first is not None else None
+        if first is not None and known and not any(_same(p, first) for p in known):
             return True
-        generations = [Draft.labelled(row.label).place.generation for row in trend.rows[-8:]]
-        reached = [g for g in generations if g is not None]
-        latest = self._latest
-        return bool(reached) and latest is not None and max(reached) < latest - 1
+        rounds = [parse_label(label).generation for label in table.last_labels]
+        reached = max((n for n in rounds if n is not None), default=None)
+        return reached is not None and self._latest is not None and reached < self._latest - 1
 
     def add_trend(self, trend: Trend) -> None:
         """Add the rows whose moments are unknown, where the table has them."""
@@ -95,8 +93,8 @@ class Part:
     def add_growth(self, change: Change) -> None:
         """Fill in the counts of the two moments that a growth block compares."""
         for label, point, side in (
-            (change.baseline, change.before, 0),
-            (change.current, change.after, 1),
+            (change.before_label, change.before, 0),
+            (change.after_label, change.after, 1),
         ):
             if label is None:
                 continue

@@ -13,8 +13,8 @@ _TIME = rf"(?:{_DAY}|[A-Z][a-z]{{2}}\s+\d{{1,2}}\s)?{_CLOCK}|\b[IWEFD]\d{{4}}\s{
 _LEVELS = r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b"
 _WHO = (
     r"\b(?i:rank|worker|node|proc|process|actor|gpu|replica|pod|host|learner|trainer|job|task|pid)"
-    r"[\s_=:#-]*\d{1,9}\b(?!:\d\d|[-/.,]\d)"
-    r"|\bpod/[^\s\]]+|\[default\d{1,6}\]:|\[\d+,\d{1,6}\]<std|\b[\w.-]+\[\d{1,9}\]:"
+    r"[\s_=:#-]*\d{1,9}\b(?!:\d\d|[-.,]\d)"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\bpod/[^\s\]]+|\[default\d{1,6}\]:|\[\d+,\d{1,6}\]<std|\b[\w.-]+\[\d{1,9}\]:"
 )
 _PARTS = re.compile(
     rf"(?P<who>{_WHO})"
@@ -26,12 +26,15 @@ _GENERAL = {"time": rf"(?:\[?(?:{_TIME})\]?| +)", "place": r"\S+", "level": r"(?
 
 _RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]*|\[default|\[\d+,)(\d{1,6})")
 _PID = re.compile(r"(?i:pid)[\s_=:#-]*(\d{1,9})|[\w.-]+\[(\d{1,9})\]:")
-_SERVICE = re.compile(r"\s*([A-Za-z][\w.-]*)\s*\|\s*")
-_NUMBERED = re.compile(r"\s*(\d{1,5}):\s*|\[(\d{1,5})\].*")
+_SERVICE = re.compile(r"([A-Za-z][\w.-]*)\s*\|")
+_NUMBERED = re.compile(r"(\d{1,5}):|\[(\d{1,5})\].*")
 
 
 class Speaker(NamedTuple):
-    """Which of several processes wrote a line; ``sure`` is false for a bare number."""
+    """Which of several processes wrote a line.
+
+    ``sure`` is false for a prefix that merely has a number in it, which may count something.
+    """
 
     name: str | None = None
     rank: int | None = None
@@ -95,13 +98,15 @@ def speaker(prefix: Prefix) -> Speaker:
     for part in _PARTS.finditer(prefix.text):
         if part["who"]:
             return _named(part["who"])
-    bare = _PARTS.sub("", prefix.text)
+    bare = _PARTS.sub("", prefix.text).strip()
     if (service := _SERVICE.fullmatch(bare)) is not None:
         return Speaker(service[1])
-    if prefix.fixed and (number := _NUMBERED.fullmatch(bare.strip())) is not None:
+    if not prefix.fixed or re.search(r"\d", bare) is None:
+        return Speaker()
+    if (number := _NUMBERED.fullmatch(bare)) is not None:
         rank = int(number[1] or number[2])
         return Speaker(f"rank {rank}", rank, sure=False)
-    return Speaker()
+    return Speaker(bare.strip(" :|>-"), sure=False)
 
 
 def _named(who: str) -> Speaker:

@@ -16,7 +16,7 @@ from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.part import Part
 from leakguard.store.textlog.prefix import Speaker
 from leakguard.store.textlog.snapshot_rows import read_snapshot
-from leakguard.store.textlog.tables import Trend, read_growth, read_trend
+from leakguard.store.textlog.tables import Change, Trend, read_growth, read_trend
 
 
 @dataclass(slots=True)
@@ -109,23 +109,31 @@ def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[E
 def _parts(events: Iterable[Event]) -> list[Part]:
     parts = [Part()]
     for event in events:
-        part = parts[-1]
         if isinstance(event, Draft):
-            if part.repeats(event):
-                continue
-            if part.starts_over(event):
-                leaders = part.leaders()
-                part = _begin(parts)
-                for draft in leaders:
-                    part.add(draft)
-            part.add(event)
-        elif isinstance(event, Trend):
-            if part.contradicts(event):
-                part = _begin(parts)
-            part.add_trend(event)
+            _add_snapshot(parts, event)
         else:
-            part.add_growth(event)
+            _add_table(parts, event)
     return parts
+
+
+def _add_snapshot(parts: list[Part], draft: Draft) -> None:
+    part = parts[-1]
+    if part.repeats(draft):
+        return
+    if part.starts_over(draft):
+        leaders = part.leaders()
+        part = _begin(parts)
+        for leader in leaders:
+            part.add(leader)
+    part.add(draft)
+
+
+def _add_table(parts: list[Part], table: Trend | Change) -> None:
+    part = _begin(parts) if parts[-1].contradicts(table) else parts[-1]
+    if isinstance(table, Trend):
+        part.add_trend(table)
+    else:
+        part.add_growth(table)
 
 
 def _begin(parts: list[Part]) -> Part:

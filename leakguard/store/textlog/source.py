@@ -44,6 +44,7 @@ class Source:
         self._leads = leads
         self._buffer = bytearray(_CHUNK + _CONTEXT + 2 * _LONGEST_LINE)
         self._position = 0
+        self._anchor = 0
         self._end = 0
         self.size = 0
 
@@ -119,5 +120,3 @@ class Source:
         self._end = kept + count
         self.size += count
         return count > 0
-
-    _anchor = 0

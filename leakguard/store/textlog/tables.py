@@ -35,16 +35,36 @@ class Trend:
     rows: tuple[Point, ...]
     from_baseline: bool
 
+    @property
+    def baseline(self) -> Point | None:
+        """The run's first moment, where the table begins with it."""
+        return self.rows[0] if self.from_baseline and self.rows else None
+
+    @property
+    def last_labels(self) -> tuple[str, ...]:
+        """The labels at the end, among them one of the round that just ended."""
+        return tuple(row.label for row in self.rows[-8:])
+
 
 @dataclass(slots=True)
 class Change:
     """One growth block: two moments and the counts at both."""
 
-    baseline: str | None = None
-    current: str | None = None
+    before_label: str | None = None
+    after_label: str | None = None
     before: Point | None = None
     after: Point | None = None
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def baseline(self) -> Point | None:
+        """The moment that growth is measured against."""
+        return self.before
+
+    @property
+    def last_labels(self) -> tuple[str, ...]:
+        """The label of the round that just ended."""
+        return () if self.after_label is None else (self.after_label,)
 
 
 def read_trend(block: Block) -> Trend:
@@ -71,7 +91,7 @@ def read_growth(block: Block) -> Change:
         if payload.strip() in ("RAM Usage:", "Object Count Changes:"):
             in_sizes = True
         elif not in_sizes and (match := _LABEL.fullmatch(payload)) is not None and whole:
-            setattr(change, match[1].lower(), match[2].strip())
+            _add_label(change, match)
         elif (match := _SIZE.fullmatch(payload)) is not None:
             _add_size(change, match, whole)
         elif (match := _CHANGE.fullmatch(payload)) is not None:
@@ -79,14 +99,21 @@ def read_growth(block: Block) -> Change:
     return change
 
 
+def _add_label(change: Change, match: re.Match[str]) -> None:
+    if match[1] == "Baseline":
+        change.before_label = match[2].strip()
+    else:
+        change.after_label = match[2].strip()
+
+
 def _add_size(change: Change, match: re.Match[str], whole: bool) -> None:
     size = parse_bytes(match[2], whole)
     if size is None:
         return
-    if match[1] == "Baseline" and change.baseline:
-        change.before = Point(change.baseline, size, resolution(match[2]))
-    elif match[1] == "Current" and change.current:
-        change.after = Point(change.current, size, resolution(match[2]))
+    if match[1] == "Baseline" and change.before_label:
+        change.before = Point(change.before_label, size, resolution(match[2]))
+    elif match[1] == "Current" and change.after_label:
+        change.after = Point(change.after_label, size, resolution(match[2]))
 
 
 def _add_count(change: Change, match: re.Match[str]) -> None:

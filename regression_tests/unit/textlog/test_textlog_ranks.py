@@ -20,6 +20,9 @@ SPEAKERS = {
     "srun": ("0: ", "1: "),
     "syslog": ("Jan  7 10:01:02 box python[501]: ", "Jan  7 10:01:02 box python[502]: "),
     "kubectl": ("[pod/trainer-0/main] ", "[pod/trainer-1/main] "),
+    "addresses": ("10.0.0.1: ", "10.0.0.2: "),
+    "hosts": ("ip-10-0-0-1: ", "ip-10-0-0-2: "),
+    "rank of several": ("[Rank 0/2] ", "[Rank 1/2] "),
     "services": ("learner | ", "evaluator | "),
     "one without a prefix": ("", "[rank1]: "),
 }  # fmt: skip

@@ -63,6 +63,19 @@ def test_tables_of_two_runs_are_two_runs(read_all):
     assert [len(run.snapshots) for run in runs] == [4, 4]
 
 
+def test_growth_blocks_of_two_runs_are_two_runs(read_all):
+    def growths(first: int) -> str:
+        changes = [
+            Growth(s.label, m.label, first, int(m.metrics["rss"]))
+            for s, m in zip([MOMENTS[0]] * 3, MOMENTS[1:], strict=True)
+        ]
+        return "".join(growth_block(change) + "\n" for change in changes)
+
+    runs = read_all(growths(4_230_000_000) + growths(4_990_000_000))
+    assert [run.baseline.metrics["rss"] for run in runs] == [4_230_000_000, 4_990_000_000]
+    assert [run.generations for run in runs] == [(1, 2, 3), (1, 2, 3)]
+
+
 def test_equal_marks_without_a_generation_are_points_of_their_own(read):
     marks = [Snapshot(0, "After epoch", metrics={"rss": 8 * GB + n}) for n in range(3)]
     assert len(read(trend_block(rows(baseline(), *marks)) + "\n").snapshots) == 4
