@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -80,11 +79,11 @@ def _acting() -> str:
 def _evolution() -> str:
     stack = _stack(512)
     size = sum(network.nbytes for network in stack.networks)
-    before = _anonymous()
+    before = _status("RssAnon")
     for seed in range(5):
         rng = np.random.default_rng(seed)
         evolve(stack, list(range(AGENTS)), EvolutionRules(), rng)
-    return f"{(_anonymous() - before) / 1e6:+.1f} MB on a population of {size / 1e6:.0f} MB"
+    return f"{(_status('RssAnon') - before) / 1e6:+.1f} MB on a population of {size / 1e6:.0f} MB"
 
 
 def _saving(nbytes: int) -> str:
@@ -155,29 +154,21 @@ def _seconds(call: Callable[[], object], repeats: int = 9) -> float:
 
 
 def _cost(call: Callable[[], object]) -> tuple[float, int]:
-    """Seconds, and the peak of anonymous memory above where it began."""
-    before, peak, done = _anonymous(), [0], threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.002):
-            peak[0] = max(peak[0], _anonymous())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    """Seconds, and the peak of resident memory above where it began."""
+    # Linux: writing 5 sets the high-water mark back to what is resident now.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
     began = time.perf_counter()
     call()
-    seconds = time.perf_counter() - began
-    done.set()
-    watcher.join()
-    return seconds, max(0, peak[0] - before)
+    return time.perf_counter() - began, max(0, _status("VmHWM") - before)
 
 
-def _anonymous() -> int:
-    """Anonymous resident memory in bytes (Linux); pages of mapped files don't count."""
+def _status(name: str) -> int:
+    """A number of bytes from /proc/self/status (Linux)."""
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
-    return psutil.Process().memory_info().rss
+    raise click.ClickException(f"this system does not tell {name}; the benchmark needs Linux")
 
 
 if __name__ == "__main__":
