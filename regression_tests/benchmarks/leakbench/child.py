@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from leakguard import LeakGuard
 from regression_tests.benchmarks.leakbench import programs
 from regression_tests.benchmarks.leakbench.program import PROGRAMS
 
 assert programs
 
 
-def main(name: str, leak: str, out: str) -> None:
-    """Run the program and leave the guard's run in the folder ``out``."""
+def main(tool: str, name: str, leak: str, out: str) -> None:
+    """Run the program and leave in the folder ``out`` what the tool has recorded or said."""
     program = PROGRAMS[name]
-    with LeakGuard(out=Path(out) / "run.jsonl", max_overhead=None) as guard:
-        program.main(guard, *(() if program.truth is None else (leak == "leak",)))
+    arguments = () if program.truth is None else (leak == "leak",)
+
+    def play(guard: Any) -> None:
+        program.main(guard, *arguments)
+
+    watch = _with_leakguard if tool == "leakguard" else _with_peer
+    watch(tool, play, Path(out))
+
+
+def _with_leakguard(tool: str, play: Callable[[Any], None], out: Path) -> None:
+    from leakguard import LeakGuard
+
+    with LeakGuard(out=out / "run.jsonl", max_overhead=None) as guard:
+        play(guard)
+
+
+def _with_peer(tool: str, play: Callable[[Any], None], out: Path) -> None:
+    from regression_tests.benchmarks.leakbench.peers import PEERS
+
+    peer = PEERS[tool]()
+    play(peer)
+    said = [asdict(one) for one in peer.said()]
+    (out / "said.json").write_text(json.dumps(said), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])
     sys.stdout.flush()
     os._exit(0)  # threads that a program left waiting do not hold it up

@@ -18,18 +18,20 @@ class Said:
     phase: str | None = None
     holder: str | None = None
     start: int | None = None
+    site: str | None = None
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of one program under one tool.
+    """One side of one program, run under one tool.
 
     Attributes:
         failure: why the run gave no answer; None when it did.
         seconds: wall time of the program's process.
     """
 
+    tool: str
     program: Program
     leak: bool
     said: tuple[Said, ...]
@@ -49,10 +51,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is right about the best of a case's accusations; None is not asked."""
+    """What is right about the best of a case's accusations; None is not asked.
+
+    Attributes:
+        named: whether the type, the holder or a line of the program is right.
+        strangers: accusations that name neither the right type nor the right holder nor a line.
+    """
 
     detected: bool
     suspected: bool
+    named: bool
     type: bool | None
     holder: bool | None
     phase: bool
@@ -72,15 +80,21 @@ def marks_of(case: Case) -> Marks:
     assert truth is not None
     best = max(case.leaks or case.alarms, key=lambda said: sum(_fits(said, truth)), default=None)
     right = (False,) * 4 if best is None else _fits(best, truth)
+    named = [any(_fits(said, truth)[:2]) or _in_program(said, case) for said in case.alarms]
     return Marks(
         bool(case.leaks),
         bool(case.alarms) and not case.leaks,
+        any(named),
         right[0] if truth.type or truth.kind else None,
         right[1] if truth.holder else None,
         right[2],
         right[3],
-        sum(not any(_fits(said, truth)[:2]) for said in case.alarms),
+        named.count(False),
     )
+
+
+def _in_program(said: Said, case: Case) -> bool:
+    return said.site is not None and case.program.main.__code__.co_filename in said.site
 
 
 def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool]:

@@ -7,10 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of
 
 HEAD = (
-    "| tool | leaks | detected | only suspected | right type or kind | right holder | right phase "
-    "| start within 1 | strangers | calm runs | false alarms | median s a run |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    "| tool | leaks | detected | only suspected | named right | right type or kind | right holder "
+    "| right phase | start within 1 | strangers | calm runs | false alarms | median s a run |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
+
+
+def page(cases: Sequence[Case]) -> str:
+    """Return the table, a row for each tool, then what leakguard has missed."""
+    by_tool: dict[str, list[Case]] = {}
+    for case in cases:
+        by_tool.setdefault(case.tool, []).append(case)
+    rows = [row(tool, its) for tool, its in by_tool.items()]
+    return "\n".join([HEAD, *rows, "", *misses(c for c in cases if c.tool == "leakguard"), ""])
 
 
 def row(tool: str, cases: Sequence[Case]) -> str:
@@ -23,6 +32,7 @@ def row(tool: str, cases: Sequence[Case]) -> str:
         str(len(marks)),
         _share(marks, lambda m: m.detected),
         str(sum(m.suspected for m in marks)),
+        _share(marks, lambda m: m.named),
         *(_share(marks, of) for of in _ASKED),
         str(sum(m.strangers for m in marks)),
         str(len(calm)),

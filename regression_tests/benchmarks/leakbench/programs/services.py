@@ -69,7 +69,7 @@ class Page:
         return "".join(self.rows)
 
 
-@leaking("render", type="Page", holder="rendered cache")
+@leaking("render load", type="Page", holder="rendered cache")
 def lru_cache_on_method(guard: Any, leak: bool) -> None:
     for generation in guard.generations(ROUNDS):
         with guard.phase("load"):
@@ -115,7 +115,7 @@ def event_listeners(guard: Any, leak: bool) -> None:
             work()
 
 
-@leaking("subscribe", type="function cell", holder=".callbacks")
+@leaking("subscribe", type="function cell bytearray", holder=".callbacks")
 def closures_registered_each_round(guard: Any, leak: bool) -> None:
     class Scheduler:
         def __init__(self) -> None:
