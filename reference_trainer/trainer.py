@@ -48,6 +48,7 @@ class ERLTrainer:
     def __init__(self, config: Config, log: TextIO | None = None) -> None:
         self.config = config
         self.log = log or sys.stdout
+        # One thread: small matrices gain nothing from two, and sums keep their order.
         torch.set_num_threads(1)
         self.task = make_task(config)
         check_memory(config, self.task.architecture, self.say)
