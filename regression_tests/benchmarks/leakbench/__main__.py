@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import leakguard
@@ -23,22 +24,42 @@ CHILD = [sys.executable, "-m", "regression_tests.benchmarks.leakbench.child"]
 PATIENCE = 200
 
 
-def run(tool: str, program: Program, leak: bool) -> Case:
-    """Run one side of a program under a tool in a fresh process, and read what the tool says."""
-    with tempfile.TemporaryDirectory() as folder:
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One side of a program to be run under a tool, for the n-th time."""
+
+    tool: str
+    program: Program
+    leak: bool
+    repetition: int
+
+    @property
+    def side(self) -> str:
+        """The side's name on the child's command line."""
+        return "leak" if self.leak else "clean"
+
+
+def case_of(task: Task, runs: Path) -> Case:
+    """Return what the tool says; the program runs only when ``runs`` does not hold it yet."""
+    folder = runs / task.tool / f"{task.program.name}-{task.side}-{task.repetition}"
+    done = folder / "done.json"
+    if not done.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         began = time.perf_counter()
-        failure = _play(tool, program, leak, folder)
-        seconds = time.perf_counter() - began
-        if failure is not None:
-            return Case(tool, program, leak, (), seconds, failure)
-        try:
-            return Case(tool, program, leak, _said(tool, Path(folder)), seconds)
-        except Exception as error:  # a tool that falls over has given no answer
-            return Case(tool, program, leak, (), seconds, f"{type(error).__name__}: {error}")
+        outcome = _play(task, folder)
+        done.write_text(json.dumps([time.perf_counter() - began, outcome]), encoding="utf-8")
+    seconds, failure = json.loads(done.read_text(encoding="utf-8"))
+    said: tuple[Said, ...] = ()
+    try:
+        said = () if failure else _said(task.tool, folder)
+    except Exception as error:  # a tool that falls over has given no answer
+        failure = f"{type(error).__name__}: {error}"
+    return Case(task.tool, task.program, task.leak, said, seconds, failure)
 
 
-def _play(tool: str, program: Program, leak: bool, folder: str) -> str | None:
-    command = [*CHILD, tool, program.name, "leak" if leak else "clean", folder]
+def _play(task: Task, folder: Path) -> str | None:
+    (folder / "run.jsonl").unlink(missing_ok=True)
+    command = [*CHILD, task.tool, task.program.name, task.side, str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -74,18 +95,20 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1, metavar="K")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the runs, or judge again")
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args()
 
     tasks = [
-        (tool, program, leak)
+        Task(tool, program, leak, repetition)
         for tool in options.tool or ["leakguard"]
-        for _ in range(options.repeat)
+        for repetition in range(1, options.repeat + 1)
         for program, leak in sides(options.only)
     ]
     cases: list[Case] = []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for case in pool.map(lambda task: run(*task), tasks):
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
+        runs = options.runs or Path(scratch)
+        for case in pool.map(lambda task: case_of(task, runs), tasks):
             cases.append(case)
             print("\n".join(table.misses([case])) or ".", file=sys.stderr, flush=True)
             if options.out:
