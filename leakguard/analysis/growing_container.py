@@ -9,6 +9,7 @@ from leakguard.analysis.series import judge_series
 from leakguard.model import Holder
 
 _LOOKS = 3
+_WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
 NO_ROOT = "(no root)"
 
 
@@ -28,6 +29,11 @@ class GrowingContainer:
     def is_filling(self) -> bool:
         """True for a bounded container; one whose entries keep autograd graphs is not excused."""
         return self.holder.capacity is not None and not self.holder.graph_nodes
+
+    @property
+    def is_weak(self) -> bool:
+        """True for a container of weak references, which hold nothing."""
+        return self.holder.element in _WEAK
 
     @property
     def rate(self) -> float:
@@ -55,7 +61,7 @@ def growing_containers(case: Case) -> list[GrowingContainer]:
                 looks.setdefault(holder.path, []).append((snapshot.generation, holder))
     last = max((seen[-1][0] for seen in looks.values()), default=None)
     found = [_growing(seen) for seen in looks.values() if seen[-1][0] == last]
-    growing = sorted(filter(None, found), key=lambda c: -c.retained_rate)
+    growing = sorted(filter(None, found), key=lambda c: (c.is_weak, -c.retained_rate))
     return [c for c in growing if not any(other.holds(c.holder.path) for other in growing)]
 
 

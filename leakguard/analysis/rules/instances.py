@@ -23,10 +23,34 @@ _MOST = 0.5  # of the bytes of a phase's growth, and no more than their double, 
 def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Report the growing types of each phase, one defect for each container that holds them."""
     containers = growing_containers(case)
+    groups = sorted(by_phase(growing_types(case)).items(), key=_weight)
     outcomes: list[Finding | Cleared] = []
-    for phase, group in by_phase(growing_types(case)).items():
-        outcomes.extend(_phase_outcomes(case, phase, group, containers))
+    named: set[str] = set()
+    for phase, group in groups:
+        # What a container holds is one defect, whatever else is made in other phases on the way.
+        holding = _holding(group, containers)
+        if holding and holding[0].holder.path in named:
+            continue
+        fresh = [c for c in containers if c.holder.path not in named]
+        for outcome in _phase_outcomes(case, phase, group, fresh):
+            outcomes.append(outcome)
+            if isinstance(outcome, Finding) and outcome.held_by is not None:
+                named.add(outcome.held_by)
     return outcomes
+
+
+def _weight(entry: tuple[str | None, list[GrowingType]]) -> tuple[bool, float]:
+    phase, group = entry
+    return phase is None, -_known_bytes(group)
+
+
+def _holding(
+    group: list[GrowingType], containers: list[GrowingContainer]
+) -> list[GrowingContainer]:
+    """Return the unbounded containers whose elements, or graphs, belong to the group."""
+    names = _names(group)
+    own = [c for c in containers if c.holder.element in names or c.holder.graph_nodes]
+    return [c for c in own if not c.is_filling] or _holders_of_most(group, containers)
 
 
 def _phase_outcomes(
@@ -35,10 +59,9 @@ def _phase_outcomes(
     group: list[GrowingType],
     containers: list[GrowingContainer],
 ) -> list[Finding | Cleared]:
-    names = {growing.name for growing in group}
-    holding = [c for c in containers if c.holder.element in names or c.holder.graph_nodes]
-    filling = [c for c in holding if c.is_filling]
-    growing = [c for c in holding if not c.is_filling] or _holders_of_most(group, containers)
+    names = _names(group)
+    filling = [c for c in containers if c.is_filling and c.holder.element in names]
+    growing = _holding(group, containers)
     cleared: list[Finding | Cleared] = [_filling(container) for container in filling]
     if growing:
         return cleared + _by_container(case, phase, group, growing)
@@ -69,17 +92,36 @@ def _holders_of_most(
 def _by_container(
     case: Case, phase: str | None, group: list[GrowingType], growing: list[GrowingContainer]
 ) -> list[Finding | Cleared]:
-    first, *others = growing
+    first = _main_holder(growing, group[0])
     least = _OWN_SHARE * max(first.retained_rate, _known_bytes(group))
-    own = [c for c in others if c.retained_rate >= least and c.holder.element in _names(group)]
-    taken = {container.holder.element for container in own}
+    own = [
+        container
+        for container in growing
+        if container is not first
+        and container.retained_rate >= least
+        and container.holder.element in _names(group)
+    ]
+    taken = {container.holder.element for container in own} - {first.holder.element}
     rest = [g for g in group if g.name not in taken] or group
-    findings: list[Finding | Cleared] = [_finding(case, phase, rest[0], rest, first)]
+    lead = _lead(rest, first)
+    findings: list[Finding | Cleared] = [_finding(case, phase, lead, rest, first)]
     for container in own:
-        lead = next(g for g in group if g.name == container.holder.element)
-        if lead is not rest[0]:
-            findings.append(_finding(case, phase, lead, [lead], container))
+        other = next(g for g in group if g.name == container.holder.element)
+        if other is not lead:
+            findings.append(_finding(case, phase, other, [other], container))
     return findings
+
+
+def _main_holder(growing: list[GrowingContainer], lead: GrowingType) -> GrowingContainer:
+    """Return the container of the lead itself, else the one that retains most."""
+    return next((c for c in growing if c.holder.element == lead.name), growing[0])
+
+
+def _lead(group: list[GrowingType], container: GrowingContainer) -> GrowingType:
+    """Return the type to name: the program's own class, else what the container holds."""
+    if group[0].watched or group[0].is_users:
+        return group[0]
+    return next((g for g in group if g.name == container.holder.element), group[0])
 
 
 def _finding(
@@ -169,14 +211,17 @@ def _bytes_rate(
     """Return the bytes a generation adds.
 
     The census counts the objects themselves, the container what they keep alive: the larger of
-    the two is nearer to the whole. A text log has RSS only.
+    the two is nearer to the whole. A text log has the process's numbers only.
     """
     retained = container.retained_rate if container is not None else 0.0
     known = max(retained, _known_bytes(group))
     if known > 0:
         return known
-    share = case.contribution("rss", group[0].judged.started_at).by_phase.get(phase)
-    return share if share and share > 0 else None
+    shares = (
+        case.contribution(metric, group[0].judged.started_at).by_phase.get(phase, 0.0)
+        for metric in ("heap_in_use", "rss")
+    )
+    return next((share for share in shares if share > 0), None)
 
 
 def _latest(case: Case, phase: str | None) -> Snapshot | None:

@@ -24,7 +24,7 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
         return []
     if not judged.grows:
         return _cleared(judged)
-    if judged.verdict.rate < _NOTABLE or _explained(judged, found):
+    if judged.verdict.rate < _NOTABLE or _explained(case, judged, found):
         return []
     in_objects = _objects_rate(case) >= _MOST * judged.verdict.rate
     gauges = _filling_gauges(case, found)
@@ -33,10 +33,14 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     return [_finding(case, judged, in_objects)]
 
 
-def _explained(judged: Judged, found: Sequence[Finding | Cleared]) -> bool:
+def _explained(case: Case, judged: Judged, found: Sequence[Finding | Cleared]) -> bool:
+    """True where other findings add up to the growth, or name the phase in a log without bytes."""
     findings = [f for f in found if isinstance(f, Finding)]
     explained = sum(f.bytes_per_generation or 0.0 for f in findings)
-    return explained >= _MOST * judged.verdict.rate
+    if explained >= _MOST * judged.verdict.rate:
+        return True
+    phase = case.contribution(judged.series.name, judged.started_at).main_phase()
+    return not case.counts_objects and phase in {f.phase for f in findings if f.phase}
 
 
 def _objects_rate(case: Case) -> float:

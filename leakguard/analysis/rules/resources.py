@@ -17,10 +17,25 @@ _RESOURCES: dict[str, tuple[Kind, str]] = {
     "children": ("children", "join or terminate the processes; reuse one pool of workers"),
 }
 
+_SAME = 0.1  # of the rate, for objects and resource to be the same leak
+
 
 def resources(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Report each resource whose number grows every generation."""
-    return [finding for name in _RESOURCES if (finding := _judge(case, name)) is not None]
+    judged = filter(None, (_judge(case, name) for name in _RESOURCES))
+    return [finding for finding in judged if not _has_holder(finding, found)]
+
+
+def _has_holder(finding: Finding, found: Sequence[Finding | Cleared]) -> bool:
+    """True when the objects behind the resource are named already, with who holds them."""
+    rate = finding.count_per_generation or 0.0
+    return any(
+        isinstance(other, Finding)
+        and other.held_by is not None
+        and other.phase == finding.phase
+        and abs((other.count_per_generation or 0.0) - rate) <= _SAME * rate
+        for other in found
+    )
 
 
 def _judge(case: Case, name: str) -> Finding | None:
