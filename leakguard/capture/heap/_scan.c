@@ -96,7 +96,7 @@ typedef struct {
     char hidden, managed, traversed, deferred, handed, fast;
 } Class;
 
-enum { FAST_NONE, FAST_LIST, FAST_VAR };
+enum { FAST_NONE, FAST_LIST, FAST_VAR, FAST_STR, FAST_INT };
 
 /* ---- the scan ---------------------------------------------------------------------------- */
 
@@ -213,6 +213,12 @@ class_of(Scan *scan, PyTypeObject *cls)
         made.fast = FAST_VAR;
         made.fixed = cls->tp_basicsize + made.header;
     }
+    else if (cls == &PyUnicode_Type) {
+        made.fast = FAST_STR;
+    }
+    else if (cls == &PyLong_Type) {
+        made.fast = FAST_INT;
+    }
     if (scan->is_deferred != Py_None) {
         PyObject *deferred = PyObject_CallOneArg(scan->is_deferred, (PyObject *)cls);
         made.deferred = deferred == Py_True;
@@ -252,6 +258,19 @@ size_of(const Class *cls, PyObject *item, Py_ssize_t referents, int only_dict)
     if (cls->fast == FAST_VAR) {
         return cls->fixed + Py_SIZE(item) * cls->item;
     }
+    if (cls->fast == FAST_STR && PyUnicode_IS_COMPACT_ASCII(item)) {
+        return (Py_ssize_t)sizeof(PyASCIIObject) + PyUnicode_GET_LENGTH(item) + 1;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    if (cls->fast == FAST_INT && PyUnstable_Long_IsCompact((PyLongObject *)item)) {
+        return (Py_ssize_t)sizeof(PyLongObject);
+    }
+#else
+    if (cls->fast == FAST_INT && Py_SIZE(item) != 0) {
+        Py_ssize_t digits = Py_SIZE(item) < 0 ? -Py_SIZE(item) : Py_SIZE(item);
+        return cls->cls->tp_basicsize + digits * cls->item;
+    }
+#endif
     if (cls->method == NULL) {
         Py_ssize_t size = cls->fixed;
         if (cls->hidden && referents >= 1 && !(referents == 2 && only_dict)) {
@@ -410,26 +429,62 @@ collect_code(Scan *scan, PyObject *item)
 
 /* ---- the census -------------------------------------------------------------------------- */
 
+/* What one object refers to, waiting to be told from what was seen: looked at in batches, so that
+   memory is asked for long before it is needed. */
+#define BATCH 4096
+
 typedef struct {
     Scan *scan;
     Py_ssize_t referents;
-    int holds_dict, all_listed;
+    PyObject *first[2];
+    int all_listed;
+    Py_ssize_t waiting;
+    PyObject *batch[BATCH];
 } Leaves;
 
 /* Add what the collector did not list: with nothing frozen, that is what it does not track. */
 static int
+flush(Leaves *leaves)
+{
+    Scan *scan = leaves->scan;
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t i = 0; i < leaves->waiting; i++) {
+        if (i + 2 * AHEAD < leaves->waiting) {
+            FETCH(leaves->batch[i + 2 * AHEAD]);
+        }
+        PyObject *item = leaves->batch[i];
+        if (!leaves->all_listed || !PyObject_GC_IsTracked(item)) {
+            leaves->batch[kept++] = item;
+        }
+    }
+    leaves->waiting = 0;
+    for (Py_ssize_t i = 0; i < kept; i++) {
+        expect(scan, leaves->batch, i, kept);
+        PyObject *item = leaves->batch[i];
+        if (find(scan, item) < 0 && add_object(scan, item) == -2) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
 leaf_visit(PyObject *item, void *arg)
 {
     Leaves *leaves = (Leaves *)arg;
+    if (leaves->referents < 2) {
+        leaves->first[leaves->referents] = item;
+    }
     leaves->referents++;
-    leaves->holds_dict |= Py_TYPE(item) == &PyDict_Type;
-    if (leaves->all_listed && PyObject_GC_IsTracked(item)) {
-        return 0;
-    }
-    if (find(leaves->scan, item) < 0 && add_object(leaves->scan, item) == -2) {
-        return -1;
-    }
-    return 0;
+    leaves->batch[leaves->waiting++] = item;
+    return leaves->waiting == BATCH ? flush(leaves) : 0;
+}
+
+/* The same for what only an adapter holds: it is gone after the call, so it is taken at once. */
+static int
+leaf_visit_at_once(PyObject *item, void *arg)
+{
+    return leaf_visit(item, arg) < 0 ? -1 : flush((Leaves *)arg);
 }
 
 static int
@@ -482,13 +537,14 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject *handed,
         return -1;
     }
     leaves->referents = 0;
-    leaves->holds_dict = 0;
     if (cls->traversed && Py_TYPE(item)->tp_traverse != NULL && PyObject_IS_GC(item)) {
         if (Py_TYPE(item)->tp_traverse(item, leaf_visit, leaves) != 0) {
             return -1;
         }
     }
-    Py_ssize_t size = size_of(cls, item, leaves->referents, leaves->holds_dict);
+    int only_dict = cls->hidden && leaves->referents == 2 &&
+                    (PyDict_CheckExact(leaves->first[0]) || PyDict_CheckExact(leaves->first[1]));
+    Py_ssize_t size = size_of(cls, item, leaves->referents, only_dict);
     if (size < 0) {
         return -1;
     }
@@ -518,7 +574,7 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject *handed,
         return 0;
     }
     if (cls->read != NULL) {
-        return read_with(cls->read, item, leaf_visit, leaves, leaf_visit, leaves);
+        return read_with(cls->read, item, leaf_visit_at_once, leaves, leaf_visit_at_once, leaves);
     }
     return 0;
 }
@@ -538,31 +594,44 @@ scan_census(Scan *scan, PyObject *args)
         return NULL;
     }
     PyObject *handed = PyList_New(0), *big = PyList_New(0), *result = NULL, *classes = NULL;
-    Leaves leaves = {scan, 0, 0, all_listed};
-    if (handed == NULL || big == NULL) {
+    Leaves *leaves = PyMem_RawCalloc(1, sizeof(Leaves));
+    if (handed == NULL || big == NULL || leaves == NULL) {
         goto done;
     }
+    leaves->scan = scan;
+    leaves->all_listed = all_listed;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked); i++) {
         PyObject *item = PyList_GET_ITEM(tracked, i);
+        if (i + AHEAD < PyList_GET_SIZE(tracked)) {
+            FETCH(PyList_GET_ITEM(tracked, i + AHEAD));
+        }
         if (all_listed) {
-            if (count_object(&leaves, item, large, handed, big) < 0) {
+            if (count_object(leaves, item, large, handed, big) < 0) {
                 goto done;
             }
         }
-        else if (leaf_visit(item, &leaves) < 0) {
+        else if (leaf_visit(item, leaves) < 0) {
             goto done;
         }
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(beside); i++) {
-        if (leaf_visit(PyList_GET_ITEM(beside, i), &leaves) < 0) {
+        if (leaf_visit(PyList_GET_ITEM(beside, i), leaves) < 0) {
             goto done;
         }
     }
-    for (; scan->next < scan->count; scan->next++) {
-        if (count_object(&leaves, scan->objects[scan->next], large, handed, big) < 0) {
+    do {
+        if (flush(leaves) < 0) {
             goto done;
         }
-    }
+        for (; scan->next < scan->count; scan->next++) {
+            if (scan->next + AHEAD < scan->count) {
+                FETCH(scan->objects[scan->next + AHEAD]);
+            }
+            if (count_object(leaves, scan->objects[scan->next], large, handed, big) < 0) {
+                goto done;
+            }
+        }
+    } while (leaves->waiting > 0);
     classes = PyList_New(0);
     for (Py_ssize_t i = 0; classes != NULL && i < scan->n_classes; i++) {
         Class *cls = &scan->classes[i];
@@ -576,6 +645,7 @@ scan_census(Scan *scan, PyObject *args)
         result = PyTuple_Pack(3, classes, handed, big);
     }
 done:
+    PyMem_RawFree(leaves);
     Py_XDECREF(classes);
     Py_XDECREF(handed);
     Py_XDECREF(big);

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Runs the compiled heap scan under AddressSanitizer and UndefinedBehaviorSanitizer on a planted
+# heap; prints "clean" or the first report. With --valgrind, under memcheck instead.
+# Usage: regression_tests/benchmarks/heap/sanitize.sh [--valgrind] [PYTHON]
+set -eu
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../../.." && pwd)
+valgrind=""
+if [ "${1:-}" = "--valgrind" ]; then valgrind=1; shift; fi
+python=${1:-"$root/.venv/bin/python"}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
+cp -r "$root/leakguard" "$work/leakguard"
+rm -f "$work"/leakguard/capture/heap/_scan*.so
+flags="-g -O1 -fno-omit-frame-pointer -shared -fPIC -I$include"
+[ -n "$valgrind" ] || flags="$flags -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+# shellcheck disable=SC2086
+${CC:-cc} $flags "$root/leakguard/capture/heap/_scan.c" -o "$work/leakguard/capture/heap/_scan$suffix"
+export PYTHONPATH="$work" PYTHONMALLOC=malloc
+planted="$root/regression_tests/benchmarks/heap/planted_heap.py"
+if [ -n "$valgrind" ]; then
+    # the interpreter and its libraries have reports of their own; those of the scan count
+    valgrind --leak-check=no --log-file="$work/log" "$python" "$planted" --objects 2000
+    if grep -q "_scan" "$work/log"; then cat "$work/log"; exit 1; fi
+else
+    LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+        "$python" "$planted" --objects 50000
+fi
+echo clean
