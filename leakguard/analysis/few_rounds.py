@@ -28,6 +28,7 @@ _FLAT = 0.1
 # A late start is claimed after so many changes.
 _LATE = {True: 3, False: 5}
 _NEARLY_DONE = 0.3
+_SHRINKING = 0.65
 _MUCH = 0.25
 
 
@@ -211,8 +212,9 @@ def _slows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
     recent = max(changes[-2:]) if len(changes) > 3 else changes[-1]
     later = changes[warmup:]
     still = len(later) >= 3 and math.fsum(later) > 0.0 and change.slowing(later, rounds)
-    less = still and later[-1] <= 0.6 * max(later) and recent <= 0.5 * largest
-    enough = less and changes[-1] <= _NEARLY_DONE * largest
+    # A leak behind a long warm-up shrinks too, towards its rate: it must not look nearly over.
+    less = still and later[-1] <= _SHRINKING * later[max(0, len(later) - 4)]
+    enough = less and recent <= 0.5 * largest and changes[-1] <= _NEARLY_DONE * largest
     return rounds.verdict(
         "filling",
         "no" if enough else "cannot tell",

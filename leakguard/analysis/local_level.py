@@ -137,12 +137,11 @@ class Noise:
         self.log_variance = -math.fsum(map(math.log, self.weights))
         curves = basis.curves
         self.weighted = [list(map(mul, self.weights, curve)) for curve in curves]
-        gram = [[dot(weighted, curve) for curve in curves] for weighted in self.weighted]
-        self.energy = [gram[i][i] for i in range(len(curves))]
+        self.energy = [dot(w, curve) for w, curve in zip(self.weighted, curves, strict=True)]
         self.inverse = [1.0 / energy for energy in self.energy]
         ramps = len(basis.starts)
         self.fills = [
-            (i, j, 1.0 / (gram[i][i] + gram[j][j] - 2.0 * gram[i][j]))
+            (i, j, 1.0 / (self.energy[i] + self.energy[j] - 2.0 * self._product(i, j)))
             for i in range(ramps)
             for j in range(i + 2, ramps)
         ]
@@ -150,9 +149,12 @@ class Noise:
             solved
             for i in range(LAST_GROWTH)
             for j in range(ramps, ramps + WARM_UPS)
-            if (solved := solve(i, j, gram[i][i], gram[i][j], gram[j][j]))
+            if (solved := solve(i, j, self.energy[i], self._product(i, j), self.energy[j]))
         ]
         self._steps: dict[int, tuple[float, list[float]]] = {}
+
+    def _product(self, one: int, other: int) -> float:
+        return dot(self.weighted[one], self.basis.curves[other])
 
     def step(self, start: int) -> tuple[float, list[float]]:
         """Return the energy of a step, and its inner products with all curves."""
@@ -185,7 +187,7 @@ def _returning(coefficient: float, stiffness: Sequence[float]) -> list[float]:
     return [(1.0 - coefficient) ** 2 + coefficient * mu for mu in stiffness]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)
 def noises(n: int) -> tuple[Basis, tuple[Noise, ...]]:
     """Return the basis for ``n`` rounds and its noise models.
 

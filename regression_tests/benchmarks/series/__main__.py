@@ -29,9 +29,12 @@ def share(row: Row, rule: Rule, repetitions: int, seed: int) -> float:
 
 
 def series(row: Row, repetitions: int, seed: int) -> list[np.ndarray]:
-    """Return a row's series: the same for every rule, and for every order of the rows."""
+    """Return a row's series: the same for every rule, and for every order of the rows.
+
+    They are sorted by length, which is how a run judges them: what depends on it is cached.
+    """
     rng = np.random.default_rng([seed, zlib.crc32(row.name.encode())])
-    return [row.make(rng) for _ in range(repetitions)]
+    return sorted((row.make(rng) for _ in range(repetitions)), key=len)
 
 
 def table(rows: tuple[Row, ...], repetitions: int, seed: int) -> list[str]:
