@@ -20,6 +20,7 @@ from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.render import FORMATS, document, render_many
+from leakguard.render.chain_graph import draw_chain
 from leakguard.render.outline import worst
 
 _STANDARD_INPUT = Path("-")
@@ -38,11 +39,13 @@ _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "juni
               help="Exit with status 1 from this verdict on.")  # fmt: skip
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
+@click.option("--graph", metavar="FILE", type=click.Path(path_type=Path),
+              help="Also draw the leak trace: chain.svg or chain.png.")  # fmt: skip
 @click.option("--redact", is_flag=True,
               help="Hide home folders, user names and secrets of command lines.")  # fmt: skip
 def report(
     paths: tuple[Path, ...], format_: str | None, output: Path | None, fail_on: Verdict | None,
-    color: str, redact: bool,
+    color: str, graph: Path | None, redact: bool,
 ) -> int:  # fmt: skip
     """Say what the runs at PATH show: a recorded run (.jsonl), a run folder, a text log, or - for
     a log on standard input.
@@ -56,6 +59,8 @@ def report(
         fail_on=fail_on or "leak",
     )  # fmt: skip
     write(drawn, output)
+    if graph is not None:
+        draw_chain(worst(reports), graph)
     if chosen == "github":
         append_summary(render_many(reports, "markdown", redact=redact))
     return 2 if unusable else int(fails(reports, fail_on))

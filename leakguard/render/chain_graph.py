@@ -1,0 +1,83 @@
+"""A leak trace as a picture, drawn by objgraph.
+
+The recorded run has the names of the hops and not the objects, so each hop is stood in for by an
+object of the same type name, held in the same way.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from pathlib import Path
+
+from leakguard.errors import UsageError
+from leakguard.model import Finding, Holder, Hop, Report
+
+_INSTALL = "install the extra leakguard[graph] and graphviz (its `dot` command)"
+
+
+def draw_chain(report: Report, file: Path) -> None:
+    """Draw the trace of the report's first finding that has one; the suffix names the format.
+
+    Raises:
+        UsageError: no finding has a trace, or objgraph or graphviz is missing.
+    """
+    holder = next(filter(None, (_holder(report, f) for f in report.findings)), None)
+    if holder is None:
+        raise UsageError("no finding of this run has a leak trace to draw; record it with out=")
+    try:
+        import objgraph
+    except ImportError:
+        raise UsageError(f"objgraph draws the trace and is missing: {_INSTALL}") from None
+    if shutil.which("dot") is None:
+        raise UsageError(f"graphviz draws the trace and is missing: {_INSTALL}")
+    chain = _stand_ins(holder.trace)
+    suspects = {id(item) for item, hop in zip(chain, holder.trace, strict=True) if hop.suspect}
+    drawn = io.StringIO()
+    objgraph.show_chain(
+        chain,
+        backrefs=False,
+        output=drawn,
+        highlight=lambda item: id(item) in suspects,
+        extra_info=lambda item: _label(item, chain, holder.trace),
+        shortnames=False,
+    )
+    _convert(drawn.getvalue(), file)
+
+
+def _convert(dot: str, file: Path) -> None:
+    kind = file.suffix.lstrip(".") or "svg"
+    done = subprocess.run(
+        ["dot", f"-T{kind}", "-o", str(file)], input=dot, text=True, capture_output=True
+    )
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()
+        raise UsageError(f"cannot draw {file}: {reason[0] if reason else 'dot failed'}")
+
+
+def _holder(report: Report, finding: Finding) -> Holder | None:
+    snapshots = reversed(report.run.snapshots)
+    held = (h for s in snapshots for h in s.holders if h.path == finding.held_by)
+    return next(held, None)
+
+
+def _label(item: object, chain: list[object], trace: tuple[Hop, ...]) -> str:
+    return next(hop.label for known, hop in zip(chain, trace, strict=True) if known is item)
+
+
+def _stand_ins(trace: tuple[Hop, ...]) -> list[object]:
+    """Return one object a hop, each holding the next."""
+    chain: list[object] = []
+    for hop in reversed(trace):
+        module, _, name = hop.type.rpartition(".")
+        members = {
+            "__module__": module or "builtins",
+            "__slots__": ("holds",),  # a slot is referred to directly, on every Python
+            "__repr__": lambda self: "",
+        }
+        stand_in = type(name, (), members)()
+        if chain:
+            stand_in.holds = chain[0]
+        chain.insert(0, stand_in)
+    return chain
