@@ -40,6 +40,18 @@ def test_four_generations_equal_two_and_two_after_a_resume(
     assert len(straight.buffer) == len(resumed.buffer) == 200
 
 
+def test_a_gymnasium_run_resumes_bit_for_bit(trainer: Trainer, run: Run, tmp_path: Path) -> None:
+    settings = {"env_id": "Pendulum-v1", "population_size": 2, "elite_fraction": 0.4,
+                "random_steps": 300, "buffer_capacity": 700, "n_step": 2}  # fmt: skip
+    straight = run(trainer(out=tmp_path / "a", **settings), 3)
+    run(trainer(out=tmp_path / "b", **settings), 1)
+    resumed = trainer(out=tmp_path / "b", **settings)
+    assert resumed.resume() == 1
+    run(resumed, 3)
+    assert all(map(np.array_equal, everything(straight), everything(resumed)))
+    assert list(straight.history) == list(resumed.history)
+
+
 def test_resume_needs_no_refill(trainer: Trainer, run: Run) -> None:
     first = run(trainer(), 2)
     again = trainer()

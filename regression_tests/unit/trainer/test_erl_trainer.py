@@ -12,6 +12,7 @@ import torch
 from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
 from reference_trainer.errors import ConfigError
+from reference_trainer.plots import Plotter
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
 
@@ -177,6 +178,20 @@ def test_environments_and_buffer_share_one_panel(trainer: Trainer) -> None:
     for env in (made.task.eval_env, made.task.val_env):
         assert np.shares_memory(env.data_array, panel)
     assert np.shares_memory(made.buffer.storage.view.source, panel)  # type: ignore[attr-defined]
+
+
+def test_the_task_is_described_by_its_days(trainer: Trainer) -> None:
+    assert trainer().task.describe() == (
+        "Market synthetic_200x6_seed0_signal0.parquet: 200 days x 6 stocks x 9 features\n"
+        "Training days 20 to 156, validation days 160 to 199"
+    )
+
+
+def test_memory_by_phase_is_drawn_as_one_line_a_phase(tmp_path: Path) -> None:
+    plotter = Plotter()
+    plotter.memory({"evaluate": [100.0, 101.0], "train": [102.0, 103.0]}, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").stat().st_size > 1_000
+    assert not plotter.figure.axes
 
 
 def test_each_generation_is_announced_with_its_status(trainer: Trainer, run: Run) -> None:
