@@ -66,7 +66,7 @@ def ten_small_objects(guard: Any, leak: bool) -> None:
             work()
 
 
-@leaking("archive", type="Ticket", holder=".closed")
+@leaking("day/archive archive", type="Ticket", holder=".closed")
 def nested_phase(guard: Any, leak: bool) -> None:
     desk = Desk()
     for _ in guard.generations(ROUNDS):
