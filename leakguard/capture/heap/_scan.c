@@ -190,7 +190,7 @@ class_of(Scan *scan, PyTypeObject *cls)
     Class made = {0};
     int kind, hidden, managed, traversed, handed;
     PyObject *method, *read;
-    if (!PyArg_ParseTuple(layout, "inOnpppOp", &kind, &made.fixed, &method, &made.header, &hidden,
+    if (!PyArg_ParseTuple(layout, "inOnpppOi", &kind, &made.fixed, &method, &made.header, &hidden,
                           &managed, &traversed, &read, &handed)) {
         Py_DECREF(layout);
         return NULL;
@@ -529,7 +529,7 @@ read_with(PyObject *read, PyObject *item, visitproc visit, void *parts_arg, visi
 }
 
 static int
-count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject *handed, PyObject *big)
+count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed, PyObject *big)
 {
     Scan *scan = leaves->scan;
     Class *cls = class_of(scan, Py_TYPE(item));
@@ -550,7 +550,7 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject *handed,
     }
     cls->live++;
     cls->bytes += size;
-    if (cls->handed && PyList_Append(handed, item) < 0) {
+    if (cls->handed && PyList_Append(handed[cls->handed - 1], item) < 0) {
         return -1;
     }
     if (size >= large) {
@@ -581,7 +581,8 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject *handed,
 
 PyDoc_STRVAR(census_doc,
 "census(tracked, beside, all_listed, large)\n--\n\n"
-"Count all objects by exact class: ([(class, live, bytes)], handed objects, [(class, bytes)]).");
+"Count all objects by exact class: [(class, live, bytes)], the objects of classes that are handed\n"
+"over as 1 and as 2, and [(class, bytes)] of large ones.");
 
 static PyObject *
 scan_census(Scan *scan, PyObject *args)
@@ -593,9 +594,10 @@ scan_census(Scan *scan, PyObject *args)
                           &all_listed, &large)) {
         return NULL;
     }
-    PyObject *handed = PyList_New(0), *big = PyList_New(0), *result = NULL, *classes = NULL;
+    PyObject *handed[2] = {PyList_New(0), PyList_New(0)};
+    PyObject *big = PyList_New(0), *result = NULL, *classes = NULL;
     Leaves *leaves = PyMem_RawCalloc(1, sizeof(Leaves));
-    if (handed == NULL || big == NULL || leaves == NULL) {
+    if (handed[0] == NULL || handed[1] == NULL || big == NULL || leaves == NULL) {
         goto done;
     }
     leaves->scan = scan;
@@ -642,12 +644,13 @@ scan_census(Scan *scan, PyObject *args)
         Py_XDECREF(entry);
     }
     if (classes != NULL) {
-        result = PyTuple_Pack(3, classes, handed, big);
+        result = PyTuple_Pack(4, classes, handed[0], handed[1], big);
     }
 done:
     PyMem_RawFree(leaves);
     Py_XDECREF(classes);
-    Py_XDECREF(handed);
+    Py_XDECREF(handed[0]);
+    Py_XDECREF(handed[1]);
     Py_XDECREF(big);
     return result;
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
@@ -51,15 +51,16 @@ def _census(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) ->
     )
 
 
-def _types(classes: Iterable[ClassCount], ledger: Ledger) -> dict[str, TypeCount]:
+def _types(classes: Sequence[ClassCount], ledger: Ledger) -> dict[str, TypeCount]:
     counts: defaultdict[str, int] = defaultdict(int)
     sizes: defaultdict[str, int] = defaultdict(int)
     for entry in classes:
         name = qualified_name(entry.cls)
         counts[name] += entry.live
         sizes[name] += entry.bytes
+    owners = {id(entry.cls): qualified_name(entry.cls) for entry in classes}
     for piece in ledger.in_memory():
-        sizes[qualified_name(type(piece.owner))] += piece.buffer.bytes
+        sizes[owners[id(type(piece.owner))]] += piece.buffer.bytes
     return {
         name: TypeCount(count, sizes[name])
         for name, count in counts.items()

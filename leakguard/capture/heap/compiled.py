@@ -24,16 +24,17 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
     tracked = gc.get_objects()
     scan = _scan.Scan(_census_description(frameworks))
     try:
-        classes, handed, big = scan.census(tracked, beside, not gc.get_freeze_count(), large)
+        classes, arrays, tensors, big = scan.census(
+            tracked, beside, not gc.get_freeze_count(), large
+        )
     finally:
         tracked.clear()
         scan.close()
-    arrays = frameworks.numpy.kind if frameworks.numpy else None
     return Tally(
         [ClassCount(*entry) for entry in classes],
-        [item for item in handed if derives(type(item), arrays)],
-        [item for item in handed if not derives(type(item), arrays)],
-        [entry for entry in big if not _is_handed(entry[0], frameworks)],
+        arrays,
+        tensors,
+        [entry for entry in big if not _handed(entry[0], frameworks)],
     )
 
 
@@ -45,7 +46,7 @@ class Graph(_scan.Scan):
     def __init__(
         self, describe: Callable[[type], Layout], is_deferred: Callable[[type], bool]
     ) -> None:
-        super().__init__(lambda cls: (*describe(cls), False), is_deferred)
+        super().__init__(lambda cls: (*describe(cls), 0), is_deferred)
 
     def path_columns(self) -> PathColumns:
         """Return the tree of paths as columns."""
@@ -58,14 +59,14 @@ class Graph(_scan.Scan):
 
 def _census_description(frameworks: Frameworks) -> Callable[[type], tuple[Any, ...]]:
     describe = census_layouts(frameworks)
-    return lambda cls: (*describe(cls), _is_handed(cls, frameworks))
+    return lambda cls: (*describe(cls), _handed(cls, frameworks))
 
 
-def _is_handed(cls: type, frameworks: Frameworks) -> bool:
-    numpy, torch = frameworks.numpy, frameworks.torch
-    return derives(cls, numpy.kind if numpy else None) or derives(
-        cls, torch.kind if torch else None
-    )
+def _handed(cls: type, frameworks: Frameworks) -> int:
+    """Return 1 for arrays, 2 for tensors, whose instances are handed over; 0 for the rest."""
+    if frameworks.numpy and derives(cls, frameworks.numpy.kind):
+        return 1
+    return 2 if frameworks.torch and derives(cls, frameworks.torch.kind) else 0
 
 
 def _beside() -> list[object]:

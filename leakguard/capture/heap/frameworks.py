@@ -50,6 +50,10 @@ class Numpy:
     dtype: Read
     flat: Read
 
+    def own_buffer(self, array: Any) -> Buffer:
+        """Return the memory of an array that has no base, whatever its strides."""
+        return Buffer("cpu", self.interface(array)["data"][0], self.bytes(array))
+
     def buffer(self, array: Any) -> Buffer:
         """Return the extent an array spans; strided and broadcast views span what they touch."""
         description = self.interface(array)
@@ -87,6 +91,7 @@ class Torch:
     storage_device: Read
     shape: Read
     dtype: Read
+    is_cpu: Read
     is_leaf: Read
     grad: Read
     grad_fn: Read
@@ -171,7 +176,7 @@ class Torch:
 
     def _buffer(self, tensor: Any) -> Buffer:
         storage = self.storage(tensor)
-        device = str(self.storage_device(storage))
+        device = "cpu" if self.is_cpu(tensor) else str(self.storage_device(storage))
         if device == "meta":
             return Buffer(device, 0, 0)
         return Buffer(device, self.storage_start(storage), self.storage_bytes(storage))
@@ -246,6 +251,7 @@ def _torch(module: dict[str, Any]) -> Torch:
         storage_device=storage["device"].__get__,
         shape=tensor["shape"].__get__,
         dtype=tensor["dtype"].__get__,
+        is_cpu=tensor["is_cpu"].__get__,
         is_leaf=tensor["is_leaf"].__get__,
         grad=tensor["grad"].__get__,
         grad_fn=tensor["grad_fn"].__get__,

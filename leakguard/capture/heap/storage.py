@@ -51,7 +51,7 @@ class Ledger:
             owner = numpy.base(array)
             if owner is None:
                 self.arrays.objects += 1
-                self.arrays.add(array, numpy.buffer(array))
+                self.arrays.add(array, numpy.own_buffer(array))
                 continue
             root, owner = array_owner(array, owner, numpy)
             group = self.mapped if is_mapped(owner) else self.arrays
