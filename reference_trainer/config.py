@@ -79,10 +79,12 @@ class Config:
 
     # Evaluation
     episodes_per_agent: int = 1
+    # One episode both measures and explores; False measures without noise, as ERL does.
     explore_in_fitness: bool = True
     random_steps: int = 0
 
-    # Evolution (Khadka & Tumer 2018)
+    # Evolution (Khadka & Tumer 2018); with rl_sync_every, agent 0 stays out of it and is copied
+    # over the weakest agent every so many generations
     evolution: bool = True
     evolve_every: int = 1
     elite_fraction: float = 0.125

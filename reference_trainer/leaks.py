@@ -232,7 +232,8 @@ class Figures(Leaks):
     def after_plot(self) -> None:
         from matplotlib import pyplot
 
-        pyplot.switch_backend("agg") if pyplot.get_backend() != "agg" else None
+        if pyplot.get_backend() != "agg":
+            pyplot.switch_backend("agg")
         pixels = (self.size or 4_000_000) // 4
         figure = pyplot.figure(figsize=(8, 4.5), dpi=(pixels / (8 * 4.5)) ** 0.5)
         figure.subplots().plot([record["fitness_mean"] for record in self.trainer.history])
