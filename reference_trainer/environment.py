@@ -126,11 +126,11 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Fill the orders at the next open and move to the next close."""
         appetite = np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0)
-        wanted = self._target_weights(appetite)
+        wanted, closing = self._target_weights(appetite), self.settling
         before = self.equity
         self.day += 1
         self._move_prices(self._yesterday(self.close_column), self._today(self.open_column))
-        self._fill(wanted)
+        self._fill(wanted, closing)
         self._move_prices(self._today(self.open_column), self._today(self.close_column))
         if self.day == self.end_idx and self.end_idx > self.trading_end_idx:
             self._close_book()
@@ -228,9 +228,11 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     def _traded(self) -> np.ndarray:
         return self.mask[self.day]
 
-    def _fill(self, wanted: np.ndarray) -> None:
+    def _fill(self, wanted: np.ndarray, closing: bool) -> None:
         equity = self.equity
         orders = wanted * equity - self.holdings
+        if closing:
+            orders = np.minimum(orders, 0.0)
         small = np.abs(orders) < self.rules.no_trade_band * equity
         orders[(small & (wanted > 0)) | ~self._traded] = 0.0
         self._execute(orders)

@@ -121,6 +121,17 @@ def test_settlement_only_shrinks_positions_and_ends_in_cash() -> None:
     assert env.equity == pytest.approx(env.cash)
 
 
+def test_settlement_never_buys_a_share() -> None:
+    env = make_env(rules=TradingRules(max_positions=STOCKS, no_trade_band=0.0))
+    env.reset()
+    shares = []
+    for _ in range(15):
+        env.step(np.array([1.0, 0.5, 0.2, -1]))
+        shares.append(env.holdings / env.data_array[env.day, :, 3])
+    assert (np.diff(shares[11:], axis=0) <= 1e-12).all()
+    assert (np.diff(shares[:11], axis=0) > 1e-12).any()
+
+
 def test_settled_episode_terminates_and_is_not_truncated() -> None:
     *_, last = play(make_env(), np.zeros(STOCKS))
     assert (last[2], last[3]) == (True, False)
