@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -133,12 +132,12 @@ def report(title: str, results: dict[str, tuple[float, int]]) -> None:
 
 def extra_memory(objects: int) -> None:
     """Print what one deep look adds to the peak of a fresh process."""
+    # VmHWM, not ru_maxrss: the latter starts from the parent's peak
     code = (
-        "import resource, sys; sys.path.insert(0, sys.argv[1])\n"
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import compare_heap_tools as b; keeper = b.populate(int(sys.argv[2]))\n"
         "from leakguard.capture import heap\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
-        "before = peak(); found = heap.inspect(); print(heap.ENGINE, (peak() - before) // 10**6)"
+        "before = b.peak(); found = heap.inspect(); print(heap.ENGINE, (b.peak() - before) // 10**6)"
     )
     here = __file__.rpartition("/")[0] or "."
     out = subprocess.run(
@@ -146,6 +145,13 @@ def extra_memory(objects: int) -> None:
     )
     engine, megabytes = out.stdout.split()
     print(f"extra memory of one deep look at {objects:,} objects ({engine}): {megabytes} MB")
+
+
+def peak() -> int:
+    """Return the most memory this process ever had resident, in bytes (Linux)."""
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
 
 
 def main() -> None:
@@ -164,8 +170,6 @@ def main() -> None:
         report(f"who holds it, {objects:,} objects more", measure(inspections(objects, keeper), 1))
         extra_memory(objects)
         del keeper
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(f"\npeak of this process: {peak:,.0f} MB")
 
 
 if __name__ == "__main__":
