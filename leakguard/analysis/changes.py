@@ -23,9 +23,9 @@ _SLOWING = 0.03
 # and chance bends a line as much in less than one case in five.
 _STEADY = 0.8
 _MAYBE_SLOWING = 0.2
-# Few changes hardly bend by more than chance: doubt is cheaper.
-_MAYBE_SLOWING_OF_FEW = 0.35
-_FEW = 7
+# Few changes hardly bend by more than chance: any bend is a doubt.
+_STEADY_OF_FEW = 0.85
+_FEW = 6
 # Two or three changes must be this much alike to look steady.
 _ALIKE = 0.2
 _HORIZON = 60
@@ -75,8 +75,9 @@ def slowing(changes: Sequence[float], rounds: Rounds) -> bool:
         uneven = changes[-1] < max(changes) and max(changes) - min(changes) > _ALIKE * mean
         return uneven or shrinking > (_SLOWING if m > 2 else _SLOWING / 3.0)
     first, last, by_chance = curvature(rounds.values[len(rounds) - m - 1 :])
-    doubt = _MAYBE_SLOWING_OF_FEW if m < _FEW else _MAYBE_SLOWING
-    return last < _STEADY * first and by_chance < doubt
+    if m < _FEW:
+        return last < _STEADY_OF_FEW * first
+    return last < _STEADY * first and by_chance < _MAYBE_SLOWING
 
 
 def curvature(values: Sequence[float]) -> tuple[float, float, float]:

@@ -145,6 +145,8 @@ class Explanations:
                 reach //= 2
 
     def _refine_tau(self, kind: Kind) -> None:
+        if kind not in self.best:
+            return
         spread, tau = _GRID, self.best[kind].tau
         while tau is not None and spread > _FINE:
             spread = math.sqrt(spread)

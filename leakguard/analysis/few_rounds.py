@@ -28,7 +28,7 @@ _FLAT = 0.1
 # A late start is claimed after so many changes.
 _LATE = {True: 3, False: 5}
 _NEARLY_DONE = 0.3
-_SHRINKING = 0.65
+_SHRINKING = 0.5
 _MUCH = 0.25
 
 

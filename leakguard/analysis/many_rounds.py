@@ -45,6 +45,7 @@ _FULL = 5
 # A step that is so few rounds old may be the start of growth.
 _RISEN = 4
 _EVEN_RISES = 3
+_ROUNDING = 1e-6
 _HORIZON = 400
 
 
@@ -130,15 +131,26 @@ def _accelerates(rounds: Rounds) -> SeriesVerdict | None:
 def _explained(rounds: Rounds) -> SeriesVerdict:
     weighing = Weighing(rounds)
     growth = weighing.growth
-    if weighing.doubts:
+    if weighing.level or (growth is None and not weighing.doubts):
+        return _level(weighing)
+    if growth is None or weighing.doubts:
         return _healthy(weighing)
-    if growth is None:
-        return rounds.verdict("noise", "no", 0.5, "it moves by nothing that could be measured")
     if weighing.slows(growth):
         return _doubtful(weighing, growth, "filling", "it grows, and ever less")
-    if not weighing.new_high():
-        return _doubtful(weighing, growth, "transient", "it rises, and is not above earlier rounds")
+    if not (weighing.new_high() and weighing.outlives_its_drops()):
+        return _doubtful(weighing, growth, "transient", "it rises, and has fallen back before")
     return _leak(weighing, growth)
+
+
+def _level(weighing: Weighing) -> SeriesVerdict:
+    rounds = weighing.rounds
+    return rounds.verdict(
+        "sawtooth" if weighing.teeth and weighing.teeth.falls else _quiet_shape(rounds),
+        "no",
+        0.95,
+        f"nothing rises in {len(rounds)} rounds beside a regular pattern",
+        detectable=max(rounds.noise_floor, _ROUNDING * rounds.span) / len(rounds),
+    )
 
 
 def _leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from leakguard.analysis import change_point, noise, theil_sen
 from leakguard.analysis.changes import curvature
@@ -32,6 +33,10 @@ _SURE_OF_FEW: tuple[Kind, ...] = ("fill", "slow saturation", "endless saturation
 _CURVES: tuple[Kind, ...] = ("fill", "saturation", "slow saturation", "endless saturation")
 # Growth that scores worse than a healthy explanation by this much needs no finer fit.
 _BEATEN = -6.0
+# A drop takes this share of the whole range.
+_MUCH = 0.25
+# What is left of an exact sawtooth is rounding.
+_EXACT = 1e-6
 # So many steps are events; more are a staircase, and a staircase leaks.
 _FEW_STEPS = (3, 6)
 # Growth slows down when a parabola ends below this share of its first change, by no chance.
@@ -45,6 +50,7 @@ class Weighing:
     Attributes:
         values: the series in blocks, without spikes and without teeth.
         block: rounds in a block.
+        level: True when nothing is left to explain.
         growth: the best fit of growth; None when nothing rises.
         lead: by how much each healthy explanation scores worse than growth.
         doubts: the healthy explanations that growth does not beat by their margin.
@@ -58,11 +64,15 @@ class Weighing:
         calm = noise.without_spikes(blocks)
         self.teeth: Teeth | None = find_teeth(calm)
         self.values = self.teeth.levelled if self.teeth else calm
+        self.level = max(self.values) - min(self.values) <= max(
+            rounds.noise_floor, _EXACT * rounds.span
+        )
         steps = change_point.candidates(self.values)
         self._explanations = Explanations(self.values, steps, used=1 if self.teeth else 0)
         self.best = self._explanations.best
         self._compare()
-        if all(doubt in _CURVES and self.lead[doubt] > _BEATEN for doubt in self.doubts):
+        near = all(doubt in _CURVES and self.lead[doubt] > _BEATEN for doubt in self.doubts)
+        if self.growth is not None and near:
             self._look_closer()
 
     def _look_closer(self) -> None:
@@ -119,6 +129,17 @@ class Weighing:
         return all(
             math.fsum(self.values[i : i + quarter]) < last for i in range(n - 2 * quarter + 1)
         )
+
+    def outlives_its_drops(self) -> bool:
+        """Return True when it rose for twice as long since its last drop as ever before one.
+
+        One drop is no sawtooth yet, and may be the first of one.
+        """
+        changes = noise.differences(self.values)
+        least = _MUCH * (max(self.values) - min(self.values))
+        drops = [0, *(i for i, change in enumerate(changes, 1) if change < -least)]
+        longest = max((b - a for a, b in pairwise(drops)), default=0)
+        return len(self.values) - drops[-1] >= 2 * longest
 
     def rate(self, fit: Fit) -> tuple[float, tuple[float, float]]:
         """Return the slope since the series settled, its interval widened for wandering noise."""

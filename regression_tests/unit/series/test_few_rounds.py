@@ -176,3 +176,40 @@ def test_undecided_growth_says_how_many_more_rounds_would_decide():
     assert verdict.growing == "cannot tell"
     assert verdict.more_rounds is not None
     assert verdict.detectable > verdict.rate
+
+
+def test_memory_that_set_up_freed_does_not_hide_a_leak():
+    verdict = judge_series([100.0, 60.0, 65.0, 70.0, 75.0, 80.0, 85.0, 90.0])
+    assert (verdict.growing, verdict.started) == ("yes", 2)
+    assert verdict.rate == pytest.approx(5.0)
+
+
+def test_counts_that_double_are_a_leak():
+    assert judge_series([1, 2, 4, 8, 16, 32, 64], integer=True).growing == "yes"
+
+
+def test_leak_of_objects_that_starts_late_says_when():
+    verdict = judge_series([2, 2, 2, 2, 18, 34, 50, 66], integer=True)
+    assert (verdict.growing, verdict.started) == ("yes", 4)
+
+
+def test_jump_in_the_last_round_is_left_open():
+    verdict = judge_series([100.0, 100.5, 100.2, 100.1, 100.4, 150.0])
+    assert (verdict.shape, verdict.growing) == ("step", "cannot tell")
+
+
+def test_creep_behind_a_step_is_told_with_its_size():
+    verdict = judge_series([500, 820, 822, 823, 824, 824.5, 825, 825.2])
+    assert verdict.growing != "yes"
+    assert "the 6 rounds since add 5.2" in verdict.reason
+
+
+def test_leak_behind_a_decaying_warm_up_is_never_cleared():
+    values = [10.0 * t + 60.0 * (1.0 - 2.718 ** (-t / 2.0)) for t in range(13)]
+    assert {judge_series(values[:n]).growing for n in range(5, 13)} <= {"cannot tell", "yes"}
+
+
+def test_cache_of_a_hundred_keys_is_cleared_when_it_is_full():
+    sizes = [30, 51, 65, 76, 83, 88, 92, 94, 96, 98, 99, 99, 100, 100, 100, 100, 100, 100]
+    assert all(judge_series(sizes[:n], integer=True).growing != "yes" for n in range(3, 19))
+    assert judge_series(sizes, integer=True).growing == "no"

@@ -180,3 +180,29 @@ def test_curves_without_noise_are_told_apart():
     line = judge_series([0.5 * t for t in range(60)])
     curve = judge_series([50.0 * (1.0 - math.exp(-t / 9.0)) for t in range(60)])
     assert (line.growing, curve.growing) == ("yes", "no")
+
+
+def test_one_restart_in_the_middle_is_not_a_leak():
+    for verdict in judged(lambda t: 20.0 * (t % 8), 16):
+        assert verdict.growing != "yes"
+
+
+def test_leak_behind_a_large_set_up_is_found():
+    for verdict in judged(lambda t: 320.0 * (t > 0) + 100.0 * (t > 1) + 8.0 * t, 16):
+        assert verdict.growing == "yes"
+        assert verdict.rate == pytest.approx(8.0, rel=0.1)
+
+
+def test_calm_rounds_behind_a_large_set_up_are_a_step():
+    for verdict in judged(lambda t: 320.0 * (t > 0), 20):
+        assert (verdict.shape, verdict.growing) == ("step", "no")
+
+
+def test_growth_that_slows_without_end_is_not_cleared():
+    verdict = judge_series([100.0 * math.log(t + 1.0) for t in range(40)])
+    assert verdict.growing != "no"
+
+
+def test_leak_of_objects_that_starts_late_in_a_long_run_says_when():
+    verdict = judge_series([2] * 20 + [18, 34, 50, 66, 82], integer=True)
+    assert (verdict.growing, verdict.started, verdict.rate) == ("yes", 20, 16.0)

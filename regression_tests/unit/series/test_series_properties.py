@@ -20,6 +20,9 @@ few_or_many = st.one_of(st.lists(whole, max_size=12), st.lists(whole, min_size=1
 @example([1.7e308, -1.7e308, 1.7e308, 0.0], False, 2)
 @example([5e-324, 0.0, 1.5e-323], False, 0)
 @example([0.0] * 20 + [5e-324], True, 2)
+@example([16.0 * (t % 4) for t in range(20)], True, 2)
+@example([16.0 * (t % 3) + t for t in range(40)], False, 2)
+@example([50.0, 40.0, *[30.0] * 20], True, 2)
 @example([1e300 * t for t in range(30)], False, 2)
 @example([1.0] * 30 + [1.0 + 2.0**-52] * 5, False, 2)
 def test_any_finite_series_is_judged(values: list[float], integer: bool, warmup: int):
