@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from types import CellType, FunctionType
@@ -68,9 +69,15 @@ def steps_to(graph: Nodes, node: int) -> list[Step]:
         chain = chain[:_LONGEST] + chain[-_TAIL:]
     steps = [Step(graph.root_name(chain[0]), graph.object_at(chain[0]))]
     through_namespace = graph.is_namespace_root(chain[0])
+    local_values = None
     for above, below in pairwise(chain):
         holder, held = graph.object_at(above), graph.object_at(below)
-        name = hop_name(holder, held, graph.kind_of(above))
+        if derives(type(holder), threading.local) and type(held) is dict:
+            local_values, name = held, ""
+        elif holder is local_values:  # by thread; whose values they are is not asked
+            name = ""
+        else:
+            name = hop_name(holder, held, graph.kind_of(above))
         if through_namespace and name.startswith("['"):
             name = f".{name[2:-2]}"
         through_namespace = name == ""

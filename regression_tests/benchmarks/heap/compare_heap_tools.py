@@ -137,7 +137,8 @@ def extra_memory(objects: int) -> None:
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import compare_heap_tools as b; keeper = b.populate(int(sys.argv[2]))\n"
         "from leakguard.capture import heap\n"
-        "before = b.peak(); found = heap.inspect(); print(heap.ENGINE, (b.peak() - before) // 10**6)"
+        "before = b.peak(); found = heap.inspect()\n"
+        "print(heap.ENGINE, (b.peak() - before) // 10**6)"
     )
     here = __file__.rpartition("/")[0] or "."
     out = subprocess.run(

@@ -259,13 +259,12 @@ def test_a_local_of_another_thread_is_found(engine: Engine) -> None:
 
 
 @each_engine
-def test_a_thread_local_value_is_seen(engine: Engine, place) -> None:
-    storage, target = threading.local(), Target()
+def test_a_thread_local_value_reads_like_an_attribute(engine: Engine, place) -> None:
+    storage = threading.local()
     place(storage)
-    storage.kept = target
-    found = engine.inspect(targets=(target,)).held[0]
-    assert found.trace
-    del target
+    storage.kept = [Target()]
+    found = engine.inspect(targets=storage.kept[:]).held[0]
+    assert found.held_by == f"{HERE}.placed.kept[*]"
 
 
 @each_engine
