@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Literal, TypeVar
 
 from leakguard import current
+from leakguard.beacon import Listener
 from leakguard.capture.cycle_watch import CycleWatch
 from leakguard.capture.expectation import Promises
 from leakguard.capture.governor import Governor
@@ -56,6 +57,7 @@ class LeakGuard:
         log_every: int = 1,
         large_object: str | int = "50 MB",
         max_overhead: float | None = 0.01,
+        on_signal: int | None = None,
         collect: Literal["suspicion", "never"] = "suspicion",
         name: str | None = None,
         ignore: Iterable[str] = (),
@@ -72,6 +74,8 @@ class LeakGuard:
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time the guard may cost after its first eight generations;
                 None looks at every generation whatever it costs.
+            on_signal: answer this signal (for example ``signal.SIGUSR1``) with a look at who holds
+                what; ``leakguard snapshot PID`` sends it. Needs ``out``.
             collect: whether the guard may run the garbage collector. On ``suspicion`` it does so
                 after objects that nothing holds have piled up for some generations, and once at
                 the end of a generation in which a promised object seems alive; ``never`` leaves
@@ -100,6 +104,10 @@ class LeakGuard:
         self._recorder = Recorder(
             Watchlist(watch), self._gauges, parse_size(large_object), peaks=_peaks
         )
+        if on_signal is not None and out is None:
+            raise UsageError("on_signal= needs out=, the file where the answer is written")
+        self._on_signal = on_signal
+        self._listener: Listener | None = None
         self._promises = Promises(may_collect=collect != "never")
         self._cycles = None if collect == "never" else CycleWatch()
         self._watcher: Watcher | None = None
@@ -119,6 +127,9 @@ class LeakGuard:
         """End the run: stop being active, close the file, and write the report to the log."""
         if self._watcher is not None:
             current.deactivate(self)
+            if self._listener is not None:
+                self._listener.close()
+                self._listener = None
             self._watcher.safely(self._watcher.journal.finish)
 
     def __enter__(self) -> LeakGuard:
@@ -224,6 +235,8 @@ class LeakGuard:
                 self._clock,
                 cycles=self._cycles,
             )
+            if self._on_signal is not None and self._out is not None:
+                self._listener = Listener(self._on_signal, self._out, self._watcher.request)
             current.activate(self)
             self._watcher.safely(self._watcher.mark, "Run started", "mark")
         return self._watcher

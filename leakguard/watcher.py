@@ -23,6 +23,8 @@ from leakguard.model import Census, Collection, Cost, Snapshot
 from leakguard.model.snapshot import Moment
 from leakguard.round import Round
 
+REQUESTED = "Requested by a signal"
+
 
 @dataclass(slots=True)
 class _OpenRound:
@@ -52,6 +54,8 @@ class Watcher:
     round: Round = field(default_factory=Round)
     _open: _OpenRound | None = None
     _collection: Collection | None = None
+    _inside: int | None = None
+    _requested: bool = False
     _rounds: int = 0
     _began: float = 0.0
     _pid: int = 0
@@ -76,9 +80,26 @@ class Watcher:
             return
         try:
             with self._lock, collector_held():
-                action(*args)
+                outer, self._inside = self._inside, threading.get_ident()
+                try:
+                    action(*args)
+                finally:
+                    self._inside = outer
         except Exception as error:
             self.problems["guard"] = f"{type(error).__name__}: {error}"
+        if self._requested and self._inside is None:
+            self._requested = False
+            self.safely(self.inspect, REQUESTED)
+
+    def request(self) -> None:
+        """Record a look that a signal asked for: now, or when the guard's own work is done.
+
+        A signal may arrive in the middle of that work, in the very thread that does it.
+        """
+        if self._inside == threading.get_ident():
+            self._requested = True
+        else:
+            self.safely(self.inspect, REQUESTED)
 
     def mark(self, label: str, moment: Moment) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""

@@ -15,9 +15,10 @@ from leakguard.cli.check import check
 from leakguard.cli.diff import diff
 from leakguard.cli.output import close_quietly, complain
 from leakguard.cli.report import report
+from leakguard.cli.snapshot import snapshot
 from leakguard.errors import LeakguardError
 
-COMMANDS: tuple[click.Command, ...] = (report, check, diff)
+COMMANDS: tuple[click.Command, ...] = (report, check, diff, snapshot)
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 

@@ -1,0 +1,56 @@
+"""``leakguard snapshot``: ask a running process who holds what, now."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+
+from leakguard.beacon import Beacon, find_beacon
+from leakguard.errors import UsageError
+from leakguard.model.snapshot import Snapshot
+
+_EVERY = 0.1
+
+
+@click.command("snapshot")
+@click.argument("pid", type=click.IntRange(min=1), metavar="PID")
+@click.option("--wait", default=60.0, show_default=True, type=click.FloatRange(min=0.1),
+              metavar="SECONDS", help="How long the process may take to answer.")  # fmt: skip
+def snapshot(pid: int, wait: float) -> int:
+    """Ask the guard in process PID for a look at who holds what, and print it.
+
+    The guard must have been told on_signal=; it answers between two steps of its main thread.
+    """
+    from leakguard.render.holders import render_holders
+
+    beacon = find_beacon(pid)
+    before = _latest(beacon)
+    try:
+        os.kill(pid, beacon.signal)
+    except OSError as error:
+        raise UsageError(f"cannot signal process {pid}: {error.strerror}") from None
+    click.echo(render_holders(_answer(beacon, before, wait)), nl=False)
+    return 0
+
+
+def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
+    deadline = time.monotonic() + wait
+    while time.monotonic() < deadline:
+        latest = _latest(beacon)
+        if latest is not None and latest.holders and (before is None or latest != before):
+            return latest
+        time.sleep(_EVERY)
+    raise UsageError(
+        f"process {beacon.pid} did not answer within {wait:g} s; its main thread may be busy in C"
+    )
+
+
+def _latest(beacon: Beacon) -> Snapshot | None:
+    """Return the newest look that a signal asked for."""
+    from leakguard.store import load_runs
+    from leakguard.watcher import REQUESTED
+
+    run = load_runs(beacon.out)[-1]
+    return next((s for s in reversed(run.snapshots) if s.label == REQUESTED), None)
