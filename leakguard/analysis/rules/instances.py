@@ -49,7 +49,13 @@ def _holding(
 ) -> list[GrowingContainer]:
     """Return the unbounded containers whose elements, or graphs, belong to the group."""
     names = _names(group)
-    own = [c for c in containers if c.holder.element in names or c.holder.graph_nodes]
+    strong = any(growing.is_users or growing.watched for growing in group)
+    own = [
+        container
+        for container in containers
+        if (container.holder.element in names or container.holder.graph_nodes)
+        and not (strong and container.is_weak)  # a weak reference holds no object of the program
+    ]
     return [c for c in own if not c.is_filling] or _holders_of_most(group, containers)
 
 
