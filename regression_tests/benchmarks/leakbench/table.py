@@ -13,13 +13,33 @@ HEAD = (
 )
 
 
+LEGEND = """
+Every program runs in a fresh process for ten generations of a few phases; a leaking one also runs
+as its clean twin, with the fix applied. **Named right**: the type, the holder or a line of the
+program is right in one accusation. **Strangers**: accusations in leaking programs that name none of
+the three. **False alarms**: calm runs (clean twins and look-alikes) with a leak or a suspect.
+leakguard looks at every generation (`max_overhead=None`) and its verdict counts as it stands. The
+others look once after each generation and know no phases; a number that never falls in the last six
+generations and rises in half of them or more is called a leak, the five largest at most:
+
+- objgraph: tracked objects of each type, after a collection.
+- pympler: bytes of each type, rising by more than 500 in a generation.
+- tracemalloc: bytes of each line of one frame, after a collection, rising by more than 500.
+- rss: a line through the last six resident sizes rises by more than 10 kB a generation and by three
+  times its own error; it names nothing.
+
+Seconds are wall time on a shared machine: compare them within a table, not with another one.
+"""
+
+
 def page(cases: Sequence[Case]) -> str:
     """Return the table, a row for each tool, then what leakguard has missed."""
     by_tool: dict[str, list[Case]] = {}
     for case in cases:
         by_tool.setdefault(case.tool, []).append(case)
     rows = [row(tool, its) for tool, its in by_tool.items()]
-    return "\n".join([HEAD, *rows, "", *misses(c for c in cases if c.tool == "leakguard"), ""])
+    missed = misses(case for case in cases if case.tool == "leakguard")
+    return "\n".join([HEAD, *rows, LEGEND, "What leakguard got wrong:\n", *missed, ""])
 
 
 def row(tool: str, cases: Sequence[Case]) -> str:
