@@ -12,6 +12,9 @@ import pytest
 
 from leakguard.model import Run
 
+# One worker trains once for both files.
+pytestmark = pytest.mark.xdist_group("trained")
+
 MAX_GROWTH = 2_000_000  # bytes of live memory a generation, at this size of training
 
 ENVIRONMENT = "reference_trainer.environment.TradingEnvironment"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+# One worker trains once for both files.
+pytestmark = pytest.mark.xdist_group("trained")
+
 ENVIRONMENT = "reference_trainer.environment.TradingEnvironment"
 AGENT = "reference_trainer.ddpg.DDPGAgent"
 TRAINER = "reference_trainer.trainer.ERLTrainer"
