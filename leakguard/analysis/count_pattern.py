@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from leakguard.analysis import changes as change
-from leakguard.analysis.rounds import Rounds, number
+from leakguard.analysis.rounds import Rounds
 from leakguard.analysis.series_verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.theil_sen import median
 
@@ -43,8 +43,9 @@ def stopped(rounds: Rounds, rest: int) -> SeriesVerdict | None:
         shape,
         "no" if enough else "cannot tell",
         0.6 + 0.1 * min(rest, 3) if enough else 0.3,
-        f"it went from {number(rounds.values[0])} to {number(rounds.values[last])} and the {rest} "
-        f"rounds since add {number(rounds.values[-1] - rounds.values[last])}",
+        f"it went from {rounds.describe(rounds.values[0])} to "
+        f"{rounds.describe(rounds.values[last])} and the {rest} rounds since add "
+        f"{rounds.describe(rounds.values[-1] - rounds.values[last])}",
         plateau=Plateau(rounds.values[-1], last) if shape == "filling" else None,
         detectable=change.detectable(rounds.changes[-rest:], rounds),
         more_rounds=None if enough else 1,
@@ -80,7 +81,7 @@ def _staircase(rounds: Rounds) -> SeriesVerdict | None:
     sizes = [rounds.changes[i - 1] for i in rises]
     if max(sizes) > _ALIKE * min(sizes):
         return None
-    every = f"it grew by {number(sizes[-1])} at every {number(median(sorted(gaps)))} rounds"
+    every = f"it grew by {rounds.describe(sizes[-1])} at every {median(sorted(gaps)):g} rounds"
     if len(rises) < _FEWEST_RISES:
         return rounds.verdict(
             "growing", "cannot tell", 0.4, f"{every}, twice so far: a third time would tell",
@@ -110,7 +111,7 @@ def _exact(rounds: Rounds) -> SeriesVerdict | None:
         "growing",
         "yes",
         (1.0 - 0.8 / run) * (1.0 - 10.0 * chance),
-        f"it grew by exactly {number(step)} in each of the last {run} rounds",
+        f"it grew by exactly {rounds.describe(step)} in each of the last {run} rounds",
         since=since,
         detectable=change.detectable(rounds.changes[since:], rounds),
         ruled_out=("filling or warm-up: the changes do not shrink",),

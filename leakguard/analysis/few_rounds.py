@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from leakguard.analysis import changes as change
 from leakguard.analysis.count_pattern import count_pattern, one_dominates, stopped
-from leakguard.analysis.rounds import Rounds, number
+from leakguard.analysis.rounds import Rounds
 from leakguard.analysis.saturation import fit_saturation
 from leakguard.analysis.series_verdict import Plateau, SeriesVerdict, Shape
 from leakguard.analysis.theil_sen import kendall_score
@@ -54,7 +54,7 @@ def _after_set_up(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
     later = rounds.since(drops[-1])
     if len(_drops(later)) > 0 or later.span <= rounds.noise_floor:
         return None
-    fallen = f"after the fall to {number(later.values[0])} in round {drops[-1]}"
+    fallen = f"after the fall to {rounds.describe(later.values[0])} in round {drops[-1]}"
     return judge_few(later, warmup).after(drops[-1], fallen)
 
 
@@ -70,10 +70,10 @@ def _falls(rounds: Rounds) -> SeriesVerdict | None:
         return None
     risen = max(rounds.values) - max(rounds.values[0], rounds.values[-1])
     shape: Shape = "flat" if net < -0.5 * rounds.span else "noise"
-    reason = f"the last of {len(rounds)} rounds is not above the first ({number(net)})"
+    reason = f"the last of {len(rounds)} rounds is not above the first ({rounds.describe(net)})"
     if risen > 0.5 * rounds.span and risen > rounds.noise_floor:
         shape = _fallen_shape(rounds)
-        reason = f"it rose by {number(risen)} and came back: {reason}"
+        reason = f"it rose by {rounds.describe(risen)} and came back: {reason}"
     return rounds.verdict(
         shape,
         "no",
@@ -156,8 +156,8 @@ def _steps(rounds: Rounds) -> SeriesVerdict | None:
         "step",
         "no",
         0.6 + 0.05 * min(len(after), 6),
-        f"it rose once, by {number(rounds.changes[jump])} in round {jump + 1}, and the "
-        f"{len(after)} rounds since add {number(math.fsum(after))}",
+        f"it rose once, by {rounds.describe(rounds.changes[jump])} in round {jump + 1}, and the "
+        f"{len(after)} rounds since add {rounds.describe(math.fsum(after))}",
         detectable=change.detectable(after, rounds),
     )
 
@@ -173,7 +173,11 @@ def _grows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
         if chance > change.risk(len(later)) / tries or change.slowing(later, rounds):
             continue
         mean = math.fsum(later) / len(later)
-        each = f"exactly {number(mean)}" if len(set(later)) == 1 else f"about {number(mean)}"
+        each = (
+            f"exactly {rounds.describe(mean)}"
+            if len(set(later)) == 1
+            else f"about {rounds.describe(mean)}"
+        )
         left_out = f" (the first {since} left out)" if since else ""
         return rounds.verdict(
             "growing",
@@ -219,8 +223,8 @@ def _slows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
         "filling",
         "no" if enough else "cannot tell",
         0.75 if enough else 0.4,
-        f"it still grows, and less each round: {number(changes[0])} at first, "
-        f"{number(changes[-1])} in the last of {len(rounds)} rounds",
+        f"it still grows, and less each round: {rounds.describe(changes[0])} at first, "
+        f"{rounds.describe(changes[-1])} in the last of {len(rounds)} rounds",
         plateau=_plateau(rounds) if len(changes) >= 4 else None,
         detectable=change.detectable(changes, rounds),
         more_rounds=None if enough else max(2, 7 - len(rounds)),
@@ -240,12 +244,12 @@ def _undecided(rounds: Rounds, warmup: int) -> SeriesVerdict:
     later = changes[warmup if len(rounds) >= warmup + 4 else 0 :]
     chance = min(change.chance(changes, rounds), change.chance(later, rounds))
     detectable = change.detectable(changes, rounds)
-    risen = number(rounds.values[-1] - rounds.values[0])
+    risen = rounds.describe(rounds.values[-1] - rounds.values[0])
     if max(changes[-2:]) >= max(changes) > rounds.noise_floor and one_dominates(changes):
         return rounds.verdict(
             "step", "cannot tell", 0.2,
-            f"it rose by {number(max(changes))} at the end of {len(rounds)} rounds: the next "
-            "rounds decide between a step and growth",
+            f"it rose by {rounds.describe(max(changes))} at the end of {len(rounds)} rounds: the "
+            "next rounds decide between a step and growth",
             detectable=detectable, more_rounds=3,
         )  # fmt: skip
     if chance > 0.1 and len(rounds) >= 5:

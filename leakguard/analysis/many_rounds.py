@@ -14,7 +14,7 @@ from itertools import pairwise
 from leakguard.analysis import change_point, saturation, theil_sen
 from leakguard.analysis.explanation import Fit, Kind
 from leakguard.analysis.few_rounds import judge_few
-from leakguard.analysis.rounds import Rounds, number
+from leakguard.analysis.rounds import Rounds
 from leakguard.analysis.sawtooth import even_rises, find_teeth
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
 from leakguard.analysis.weighing import MARGIN, Weighing
@@ -66,10 +66,12 @@ def _after_set_up(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
     if not first:
         return None
     later = rounds.since(first[-1])
-    change = number(later.values[0] - rounds.values[0])
+    change = rounds.describe(later.values[0] - rounds.values[0])
     set_up = f"after a change of {change} in the first {first[-1]} rounds"
     if later.span <= rounds.noise_floor:
-        verdict = later.verdict("flat", "no", 0.9, f"it stays at {number(later.values[0])}")
+        verdict = later.verdict(
+            "flat", "no", 0.9, f"it stays at {rounds.describe(later.values[0])}"
+        )
     elif len(later) < FEWEST:
         verdict = judge_few(later, 0)
     else:
@@ -95,8 +97,8 @@ def _never_grew(rounds: Rounds) -> SeriesVerdict | None:
         shape,
         "no",
         0.95,
-        f"the last {quarter} of {len(rounds)} rounds are at {number(means[0])} on average, not "
-        f"above the rounds before ({number(means[3])} at first)",
+        f"the last {quarter} of {len(rounds)} rounds are at {rounds.describe(means[0])} on "
+        f"average, not above the rounds before ({rounds.describe(means[3])} at first)",
         detectable=4.0 * rounds.spread() * math.sqrt(12.0 / len(rounds) ** 3),
     )
 
@@ -121,7 +123,8 @@ def _accelerates(rounds: Rounds) -> SeriesVerdict | None:
         "growing",
         "yes",
         0.9,
-        f"it grew faster each round for {len(later)} rounds, by {number(later[-1])} in the last",
+        f"it grew faster each round for {len(later)} rounds, by {rounds.describe(later[-1])} in "
+        "the last",
         since=since,
         detectable=max(rounds.noise_floor, rounds.spread()),
         ruled_out=("filling or warm-up: the changes grow",),
@@ -164,9 +167,9 @@ def _leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
         "growing",
         "yes",
         0.85 + 0.14 * (1.0 - math.exp(-ahead / 8.0)),
-        f"it grows by {number(rate)} a round {began} ({number(interval[0])} to "
-        f"{number(interval[1])}, {len(rounds) - settled} rounds); {_PLAIN[nearest]} is the closest "
-        "healthy explanation and fits worse",
+        f"it grows by {rounds.describe(rate)} a round {began} ({rounds.describe(interval[0])} to "
+        f"{rounds.describe(interval[1])}, {len(rounds) - settled} rounds); {_PLAIN[nearest]} is "
+        "the closest healthy explanation and fits worse",
         since=since,
         detectable=weighing.detectable(growth),
         ruled_out=tuple(
@@ -193,7 +196,7 @@ def _doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> Ser
         shape,
         "cannot tell",
         0.5,
-        f"{reason}: {number(rate)} a round of late",
+        f"{reason}: {weighing.rounds.describe(rate)} a round of late",
         detectable=weighing.detectable(growth),
         more_rounds=max(_RISEN, len(weighing.values) // 4) * weighing.block,
         measured=(rate, interval),
@@ -268,7 +271,7 @@ def _sentence(weighing: Weighing, kind: Kind, over: bool, plateau: Plateau | Non
     if plateau is not None:
         tense = "reached" if (plateau.round or 0) < n else "expected"
         ends = "" if plateau.round is None else f", {tense} in round {plateau.round}"
-        said = f"{said}: a plateau at {number(plateau.value)}{ends}"
+        said = f"{said}: a plateau at {weighing.rounds.describe(plateau.value)}{ends}"
     return said if over else f"{said}; it is not over yet"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from leakguard.analysis import noise, theil_sen
@@ -17,11 +17,13 @@ class Rounds:
     Attributes:
         integer: the values are counts of things: a change of one is real.
         noise_floor: moves of a value below this mean nothing.
+        describe: how a value is written in a sentence.
     """
 
     values: Sequence[float]
     integer: bool
     noise_floor: float
+    describe: Callable[[float], str]
     changes: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -32,7 +34,7 @@ class Rounds:
 
     def since(self, first: int) -> Rounds:
         """Return the rounds from ``first`` on."""
-        return Rounds(self.values[first:], self.integer, self.noise_floor)
+        return Rounds(self.values[first:], self.integer, self.noise_floor, self.describe)
 
     @property
     def span(self) -> float:
@@ -88,6 +90,6 @@ class Rounds:
 
 def number(value: float) -> str:
     """Return a number as a person would write it in a sentence."""
-    if value == int(value) and abs(value) < 1e7:
+    if abs(value) < 1e7 and value == int(value):
         return f"{int(value)}"
     return f"{value:.4g}"

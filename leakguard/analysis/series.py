@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from leakguard.analysis.count_pattern import count_pattern
@@ -26,6 +26,7 @@ def judge_series(
     noise_floor: float = 0.0,
     capacity: float | None = None,
     warmup: int = 2,
+    describe: Callable[[float], str] = number,
 ) -> SeriesVerdict:
     """Return what kind of series ``values`` is, one value a round, oldest first.
 
@@ -35,6 +36,7 @@ def judge_series(
         noise_floor: a move of a value by less than this means nothing (a page, a block).
         capacity: the value at which the series is known to stop, in its own unit.
         warmup: how many changes at the start may be left out as warm-up.
+        describe: how a value is written in the reason, for example ``format_bytes``.
 
     Raises:
         ValueError: for a value that is not finite, or a negative noise floor or warm-up.
@@ -45,10 +47,14 @@ def judge_series(
         scaled = [value / unit for value in series]
         limit = None if capacity is None else capacity / unit
         verdict = judge_series(
-            scaled, noise_floor=noise_floor / unit, capacity=limit, warmup=warmup
+            scaled,
+            noise_floor=noise_floor / unit,
+            capacity=limit,
+            warmup=warmup,
+            describe=lambda value: describe(value * unit),
         )
         return _in_unit(unit, verdict)
-    rounds = Rounds(series, integer, noise_floor)
+    rounds = Rounds(series, integer, noise_floor, describe)
     if not series or rounds.span <= noise_floor:
         return _flat(rounds)
     if len(series) < _FEWEST:
@@ -98,18 +104,18 @@ def _in_unit(unit: float, verdict: SeriesVerdict) -> SeriesVerdict:
         plateau=plateau and replace(plateau, value=plateau.value * unit),
         noise=verdict.noise * unit,
         detectable=verdict.detectable * unit,
-        reason=f"in units of {unit:.3g}, {verdict.reason}",
     )
 
 
 def _flat(rounds: Rounds) -> SeriesVerdict:
     known = len(rounds) >= _FEWEST
-    level = f"at {number(rounds.values[0])}" if rounds.values else "nowhere: there are no rounds"
     return rounds.verdict(
         "flat",
         "no" if known else "cannot tell",
         0.9 if known else 0.1,
-        f"it stays {level} for {len(rounds)} rounds" if rounds.values else "there are no rounds",
+        f"it stays at {rounds.describe(rounds.values[0])} for {len(rounds)} rounds"
+        if rounds.values
+        else "there are no rounds",
         detectable=rounds.noise_floor / max(1, len(rounds) - 1) if known else math.inf,
         more_rounds=None if known else _FEWEST - len(rounds),
     )
@@ -120,7 +126,7 @@ def _too_few(rounds: Rounds) -> SeriesVerdict:
         "noise",
         "cannot tell",
         0.2 if rounds.values[-1] > rounds.values[0] else 0.1,
-        f"two rounds show one change ({number(rounds.changes[0])}); a trend needs three",
+        f"two rounds show one change ({rounds.describe(rounds.changes[0])}); a trend needs three",
         more_rounds=_FEWEST - len(rounds),
     )
 
@@ -135,7 +141,8 @@ def _towards(capacity: float, rounds: Rounds, verdict: SeriesVerdict) -> SeriesV
         "filling",
         "no",
         0.9,
-        f"it is at {number(last)} of a capacity of {number(capacity)} and is full in round {full}",
+        f"it is at {rounds.describe(last)} of a capacity of {rounds.describe(capacity)} and is "
+        f"full in round {full}",
         plateau=Plateau(capacity, full),
         detectable=verdict.detectable,
     )

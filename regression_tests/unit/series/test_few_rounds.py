@@ -213,3 +213,8 @@ def test_cache_of_a_hundred_keys_is_cleared_when_it_is_full():
     sizes = [30, 51, 65, 76, 83, 88, 92, 94, 96, 98, 99, 99, 100, 100, 100, 100, 100, 100]
     assert all(judge_series(sizes[:n], integer=True).growing != "yes" for n in range(3, 19))
     assert judge_series(sizes, integer=True).growing == "no"
+
+
+def test_reason_writes_values_as_the_caller_does():
+    verdict = judge_series([8.52e9, 15.34e9, 22.67e9], describe=lambda size: f"{size / 1e9:.1f} GB")
+    assert "about 7.1 GB in each of 2 rounds" in verdict.reason
