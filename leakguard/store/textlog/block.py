@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from leakguard.store.textlog.plain import plain_block
 from leakguard.store.textlog.prefix import Prefix
 
 Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
@@ -40,6 +41,10 @@ _MOST_LINES: dict[Kind, int] = {"SNAPSHOT": 2000, "TREND": 100_000, "GROWTH": 20
 _QUOTE_LINES = 80
 
 
+def _is_content(payload: str) -> bool:
+    return payload.startswith("   ") or _CONTENT.match(payload) is not None
+
+
 @dataclass(slots=True)
 class Block:
     """The payload lines of one block, each with whether it came with its line end.
@@ -65,9 +70,7 @@ class Block:
             return
         if not self.started:
             self.started = _STARTS[self.kind].match(payload) is not None
-        if (payload.startswith("   ") or _CONTENT.match(payload)) and len(self.lines) < _MOST_LINES[
-            self.kind
-        ]:
+        if _is_content(payload) and len(self.lines) < _MOST_LINES[self.kind]:
             self.lines.append((payload, whole))
             self.noise = 0
         else:
@@ -105,6 +108,19 @@ class Blocks:
             self._body(line, whole)
         elif ("LEAK" in line or "NOT DECIDED" in line) and _VERDICT.search(line):
             self._quote = _QUOTE_LINES
+
+    def feed_plain(self, piece: bytearray) -> int:
+        """Take the undamaged block that a piece begins with; return where the block ends."""
+        plain = None if self._open or self._quote > 0 else plain_block(piece)
+        if plain is None or _PICTOGRAPH.fullmatch(plain.lead) is None:
+            return 0
+        if not all(map(_is_content, plain.rows)):
+            return 0
+        prefix = Prefix.of("", True)
+        self._frames[prefix.constant] = prefix
+        rows = [(row, True) for row in plain.rows]
+        self._deliver(Block("SNAPSHOT", plain.label, prefix, cut=False, lines=rows))
+        return plain.end
 
     def close(self) -> None:
         """Deliver what is still open, cut as it is."""

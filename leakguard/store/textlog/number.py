@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from leakguard.model.units import UNITS
@@ -13,6 +14,8 @@ _SIZE = re.compile(rf"([+-]?)\s*({NUMBER})\s*([A-Za-z]+)")
 _LARGEST = 2**63
 
 
+# One size stands in many blocks.
+@functools.lru_cache(maxsize=1024)
 def parse_bytes(text: str, whole: bool = True) -> int | None:
     """Return the bytes of ``"1,234.5 MiB"``; a number without a unit is None.
 
@@ -47,6 +50,7 @@ def parse_number(text: str) -> float | int | None:
     return None if value >= _LARGEST else value
 
 
+@functools.lru_cache(maxsize=1024)
 def resolution(text: str) -> int:
     """Return the bytes that one step of the last printed digit of a size stands for."""
     match = _SIZE.fullmatch(text.strip())

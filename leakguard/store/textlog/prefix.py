@@ -93,6 +93,7 @@ def _literal(text: str, fixed: bool) -> str:
     return re.sub(r"(?:\\ )*\d+", r" *\\d+", escaped).replace(":", "[:-]")
 
 
+@functools.lru_cache(maxsize=512)
 def speaker(prefix: Prefix) -> Speaker:
     """Return the process that a prefix names."""
     for part in _PARTS.finditer(prefix.text):

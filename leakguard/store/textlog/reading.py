@@ -21,6 +21,7 @@ from leakguard.store.textlog.source import Source
 _ANCHOR = b"MEMORY"
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
 _LEADS = (b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED")
+_BEGINNINGS = (_ANCHOR, *_LEADS)
 
 
 class Reading:
@@ -67,6 +68,10 @@ class Reading:
 
     def _feed(self, piece: bytearray, whole: bool) -> None:
         feed = self._feed_both if self._single_lines else self._blocks.feed
+        if not self._single_lines:
+            del piece[: self._blocks.feed_plain(piece)]
+            if not (self._blocks.busy or any(word in piece for word in _BEGINNINGS)):
+                return
         *lines, last = texts(piece)
         for line in lines:
             feed(line, True)

@@ -70,7 +70,7 @@ class _Reader:
         indent = payload[:1].isspace()
         if indent and whole and self._section == "object counts" and self._take_object(payload):
             return
-        row = _ROW.fullmatch(payload)
+        row = None if payload.endswith(":") else _ROW.fullmatch(payload)
         if row is None or not (indent or not self._indented or self._is_headed(payload)):
             self._take_title(payload, whole)
         elif not self._take_metric(row, whole) and whole:

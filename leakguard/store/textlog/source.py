@@ -7,7 +7,7 @@ from typing import Protocol
 
 from leakguard.store.textlog.anchor import Anchor
 
-_CHUNK = 1 << 19
+_CHUNK = 1 << 18
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
 # About a block: what is read beyond a block is looked at line by line.

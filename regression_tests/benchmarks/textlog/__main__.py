@@ -22,9 +22,10 @@ GREP = ["grep", "-A", "15", "MEMORY SNAPSHOT"]
 
 @dataclass(frozen=True)
 class Timing:
-    """One run of one command: wall seconds, peak RSS in bytes, its output."""
+    """One run of one command: wall and CPU seconds, peak RSS in bytes, its output."""
 
     seconds: float
+    cpu: float
     peak: int
     output: str
 
@@ -40,7 +41,7 @@ def run(command: list[str], output: Path, locale: str | None = None) -> Timing:
         seconds = time.perf_counter() - began
     scale = 1 if sys.platform == "darwin" else 1024
     text = output.read_bytes()[-20_000:].decode("utf-8", "replace")
-    return Timing(seconds, usage.ru_maxrss * scale, text)
+    return Timing(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale, text)
 
 
 def commands(log: Path) -> dict[str, tuple[list[str], str | None]]:
@@ -77,7 +78,8 @@ def rows(kind: str, size: int, blocks: int, timings: dict[str, list[Timing]]) ->
         ]
         lines.append(
             f"| {kind}, {size / GB:.2f} GB, {blocks:,} of them | {name} | {median[name]:.2f} "
-            f"| {min(t.seconds for t in all_):.2f} | {ratios[0]:.2f} | {ratios[1]:.2f} "
+            f"| {min(t.seconds for t in all_):.2f} | {statistics.median(t.cpu for t in all_):.2f} "
+            f"| {ratios[0]:.2f} | {ratios[1]:.2f} "
             f"| {max(t.peak for t in all_) / MB:.0f} |"
         )
     return lines
@@ -91,9 +93,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("-o", "--out", type=Path, help="write the result here, too")
     arguments = parser.parse_args()
+    load = os.getloadavg()[0]
     table = [
-        "| log | command | s, median | s, best | x grep in UTF-8 | x grep in C | peak RSS, MB |",
-        "|---|---|---|---|---|---|---|",
+        "| log | command | s, median | s, best | CPU s | x grep in UTF-8 | x grep in C "
+        "| peak RSS, MB |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     with tempfile.TemporaryDirectory() as folder:
         for kind, make in made_logs():
@@ -106,7 +110,9 @@ def main() -> None:
     text = "\n".join(
         [
             f"A report on a large log beside grep; {arguments.repeat} runs each, in turn, file in "
-            f"the page cache, CPython {platform.python_version()}, {os.cpu_count()} cores.",
+            f"the page cache, CPython {platform.python_version()}, {os.cpu_count()} cores, load "
+            f"average {load:.1f} when it began. The peak of a child that needs less than this "
+            "script is the script's own.",
             "",
             *table,
             "",
