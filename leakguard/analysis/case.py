@@ -8,7 +8,7 @@ from leakguard.analysis.contribution import Contribution, metric_contribution
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import Timeline
-from leakguard.model import Run
+from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
 
 # Bookkeeping of interpreter and guard moves a few kilobytes a generation in any program.
@@ -90,6 +90,11 @@ class Case:
             return None
         floor = BYTES_FLOOR if series.unit == "bytes" else 0.0
         return Judged(series, judge_series(series.values, noise_floor=floor))
+
+    def shown(self, phase: str | None) -> Snapshot | None:
+        """Return the snapshot that shows a phase best: its latest; None when there is none."""
+        snapshots = self.timeline.at(phase)
+        return snapshots[max(snapshots)] if snapshots else None
 
     def contribution(self, metric: str, since: int | None = None) -> Contribution:
         """Split a metric's growth over the phases."""

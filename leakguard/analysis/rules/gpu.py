@@ -29,8 +29,7 @@ def _explained(allocated: Judged, found: Sequence[Finding | Cleared]) -> bool:
 def _finding(case: Case, allocated: Judged) -> Finding:
     verdict, since = allocated.verdict, allocated.started_at
     phase = case.contribution("gpu_allocated", since).main_phase()
-    snapshots = case.timeline.at(phase)
-    shown = snapshots[max(snapshots)] if snapshots else None
+    shown = case.shown(phase)
     reserved = case.metric("gpu_reserved")
     confirmed = reserved is not None and reserved.verdict.growing != "no"
     return Finding(

@@ -12,7 +12,7 @@ from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import witnesses
-from leakguard.model import Cleared, Finding, Snapshot
+from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
 
 _KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
@@ -140,7 +140,7 @@ def _finding(
     verdict = lead.judged.verdict
     phase = _phase_of(lead, container) or phase
     evidence = witnesses(case, lead, container)
-    shown = _latest(case, phase)
+    shown = case.shown(phase)
     companions = [growing.name for growing in group if growing is not lead][:3]
     holder = container.holder if container else None
     return Finding(
@@ -228,8 +228,3 @@ def _bytes_rate(
         for metric in ("heap_in_use", "rss")
     )
     return next((share for share in shares if share > 0), None)
-
-
-def _latest(case: Case, phase: str | None) -> Snapshot | None:
-    snapshots = case.timeline.at(phase)
-    return snapshots[max(snapshots)] if snapshots else None

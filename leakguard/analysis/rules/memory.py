@@ -97,8 +97,7 @@ def _why_not(judged: Judged, rose: float) -> str:
 def _finding(case: Case, judged: Judged, in_objects: bool) -> Finding:
     verdict, series, since = judged.verdict, judged.series, judged.started_at
     phase = case.contribution(series.name, since).main_phase()
-    snapshots = case.timeline.at(phase)
-    shown = snapshots[max(snapshots)] if snapshots else None
+    shown = case.shown(phase)
     second = _second_witness(case, series.name, in_objects)
     low, high = verdict.interval
     return Finding(

@@ -48,8 +48,7 @@ def _judge(case: Case, name: str) -> Finding | None:
     kind, fix = _RESOURCES[name]
     judged = Judged(series, verdict)
     phase = case.contribution(name, judged.started_at).main_phase()
-    snapshots = case.timeline.at(phase)
-    shown = snapshots[max(snapshots)] if snapshots else None
+    shown = case.shown(phase)
     return Finding(
         fingerprint=fingerprint(kind, phase),
         kind=kind,
