@@ -160,7 +160,7 @@ def hidden_state_never_detached(guard: Any, leak: bool) -> None:
             work()
 
 
-@leaking("grow_head", type="Parameter Tensor", holder=".state .param_groups params")
+@leaking("grow_head train", type="Parameter Tensor dict", holder=".state .param_groups params")
 def optimizer_of_dead_parameters(guard: Any, leak: bool) -> None:
     import torch
 
