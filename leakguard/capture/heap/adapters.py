@@ -28,6 +28,10 @@ if sys.version_info < (3, 11):  # real objects there, made anew on each read sin
 _READ_CODE = tuple(
     CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
 )
+# What torch 2.13 allocates in C++ beside the data, measured with mallinfo2: for a tensor, for its
+# storage with the alignment of the data, for the place of a tensor in a backward graph, and for a
+# node of the graph with what it notes on its saved tensors.
+TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES, NODE_BYTES = 224, 144, 200, 640
 _NO_ELEMENTS: tuple[object, ...] = ()
 
 
@@ -88,10 +92,11 @@ class GraphAdapters:
         if derives(cls, type):
             return layout_of(cls, read_class)
         if torch and derives(cls, torch.kind):
-            return layout_of(cls, self._tensor_reader(torch))
+            layout = layout_of(cls, self._tensor_reader(torch))
+            return layout._replace(fixed=layout.fixed + TENSOR_BYTES)
         if torch and is_backward_node(cls):
             layout = layout_of(cls, self._node_reader(torch, cls))
-            return layout._replace(kind=AUTOGRAD, fixed=0, method=None, hidden=False)
+            return layout._replace(kind=AUTOGRAD, fixed=NODE_BYTES, method=None, hidden=False)
         return layout_of(cls)
 
     def _array_reader(self, numpy: Numpy) -> Reader:
@@ -108,8 +113,11 @@ class GraphAdapters:
 
     def _tensor_reader(self, torch: Torch) -> Reader:
         def read(tensor: Any) -> tuple[list[object], Iterable[object]]:
-            memory = map(self._memory.node, torch.buffers(tensor))
-            return [*memory, *torch.relatives(tensor)], _NO_ELEMENTS
+            memory = (self._memory.node(buffer, STORAGE_BYTES) for buffer in torch.buffers(tensor))
+            gradient, base, node = torch.relatives(tensor)
+            place = None if node is None else Memory(PLACE_BYTES)
+            parts = [*memory, gradient, base, place, node]
+            return [part for part in parts if part is not None], _NO_ELEMENTS
 
         return read
 
@@ -164,8 +172,11 @@ class _MemoryMap:
         self._nodes: dict[tuple[str, int], tuple[int, Memory]] = {}
         self._starts: list[int] = []
 
-    def node(self, buffer: Buffer) -> Memory:
-        """Return the node of the memory that a buffer is, or lies in."""
+    def node(self, buffer: Buffer, extra: int = 0) -> Memory:
+        """Return the node of the memory that a buffer is, or lies in.
+
+        ``extra`` is what keeping track of the memory costs on the host.
+        """
         known = self._nodes.get((buffer.device, buffer.start))
         if known is not None and known[0] >= buffer.start + buffer.bytes:
             return known[1]
@@ -177,6 +188,6 @@ class _MemoryMap:
                     return around
             if known is None:
                 insort(self._starts, buffer.start)
-        made = Memory(buffer.bytes if buffer.device == "cpu" else 0)
+        made = Memory(extra + (buffer.bytes if buffer.device == "cpu" else 0))
         self._nodes[buffer.device, buffer.start] = (buffer.start + buffer.bytes, made)
         return made

@@ -69,7 +69,10 @@ def qualified_name(cls: type) -> str:
 
 def derives(cls: type, base: type | None) -> bool:
     """Tell whether ``base`` is in the lineage, by identity; metaclass hooks are not asked."""
-    return base is not None and any(parent is base for parent in lineage(cls))
+    for parent in _MRO(cls) or (cls,):  # noqa: SIM110 - asked for every class of every walk
+        if parent is base:
+            return True
+    return False
 
 
 def from_standard_library(cls: type) -> bool:

@@ -122,25 +122,16 @@ class Torch:
 
     def gradient(self, tensor: Any) -> Any:
         """Return the ``.grad`` of a leaf, or None."""
-        try:
-            return self.grad(tensor) if self.is_leaf(tensor) else None
-        except Exception:  # as above
-            return None
+        return _or_none(self.grad, tensor) if _or_none(self.is_leaf, tensor) else None
 
     def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
         """Return the storages of a leaf's ``.grad``, which may have no Python object at all."""
         gradient = self.gradient(tensor)
         return () if gradient is None else self.buffers(gradient)
 
-    def relatives(self, tensor: Any) -> list[Any]:
+    def relatives(self, tensor: Any) -> tuple[Any, Any, Any]:
         """Return what a tensor keeps alive in C++: gradient, base, node of the backward graph."""
-        found = [self.gradient(tensor)]
-        for read in (self.base, self.grad_fn):
-            try:
-                found.append(read(tensor))
-            except Exception:  # as above
-                continue
-        return [item for item in found if item is not None]
+        return self.gradient(tensor), _or_none(self.base, tensor), _or_none(self.grad_fn, tensor)
 
     def next_nodes(self, node: Any) -> list[Any]:
         """Return the nodes that a node passes its gradients to; fresh wrappers, keep them alive."""
@@ -269,6 +260,13 @@ def _reader_of_saved(internals: dict[str, Any], name: str) -> Read | None:
     """Return a reader of saved tensors as they are kept; older torch can only unpack: None."""
     saved = namespace(vars(internals["_autograd"])["SavedTensor"]).get(name)
     return None if saved is None else saved.__get__
+
+
+def _or_none(read: Read, item: Any) -> Any:
+    try:
+        return read(item)
+    except Exception:  # a wrapper of another framework
+        return None
 
 
 def _as_tuple(kept: Any) -> tuple[Any, ...]:

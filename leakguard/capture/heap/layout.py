@@ -11,10 +11,10 @@ from leakguard.capture.heap.classes import (
     HAS_GC,
     MANAGED_DICT,
     basic_size,
-    derives,
     dict_offset,
     flags,
     item_size,
+    lineage,
     size_method,
 )
 from leakguard.capture.heap.sizes import (
@@ -31,14 +31,14 @@ PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD = range(8)
 
 # What no traversal visits: named parts, then elements.
 Reader = Callable[[Any], tuple[list[object], Iterable[object]]]
-_CONTAINERS = (
-    (dict, DICT),
-    (list, LIST),
-    (tuple, TUPLE),
-    (set, ELEMENTS),
-    (frozenset, ELEMENTS),
-    (deque, ELEMENTS),
-)
+_CONTAINERS = {
+    id(dict): DICT,
+    id(list): LIST,
+    id(tuple): TUPLE,
+    id(set): ELEMENTS,
+    id(frozenset): ELEMENTS,
+    id(deque): ELEMENTS,
+}
 
 
 class Memory(int):
@@ -106,7 +106,8 @@ def layout_of(cls: type, read: Reader | None = None) -> Layout:
 
 
 def _kind(cls: type) -> int:
-    for base, kind in _CONTAINERS:
-        if derives(cls, base):
+    for parent in lineage(cls):
+        kind = _CONTAINERS.get(id(parent))
+        if kind is not None:
             return kind
     return NAMED if dict_offset(cls) and cls is not FunctionType else PLAIN

