@@ -33,8 +33,9 @@ _SURE_OF_FEW: tuple[Kind, ...] = ("fill", "slow saturation", "endless saturation
 _CURVES: tuple[Kind, ...] = ("fill", "saturation", "slow saturation", "endless saturation")
 # Growth that scores worse than a healthy explanation by this much needs no finer fit.
 _BEATEN = -6.0
-# A drop takes this share of the whole range.
+# A drop takes this share of the whole range, and so many deviations of the usual changes.
 _MUCH = 0.25
+_BEYOND_NOISE = 5.0
 # What is left of an exact sawtooth is rounding.
 _EXACT = 1e-6
 # So many steps are events; more are a staircase, and a staircase leaks.
@@ -136,7 +137,8 @@ class Weighing:
         One drop is no sawtooth yet, and may be the first of one.
         """
         changes = noise.differences(self.values)
-        least = _MUCH * (max(self.values) - min(self.values))
+        span = max(self.values) - min(self.values)
+        least = max(_MUCH * span, _BEYOND_NOISE * noise.mad(changes))
         drops = [0, *(i for i, change in enumerate(changes, 1) if change < -least)]
         longest = max((b - a for a, b in pairwise(drops)), default=0)
         return len(self.values) - drops[-1] >= 2 * longest
