@@ -21,7 +21,7 @@ demo: $(READY)
 	@echo && $(BIN)/leakguard report $(DEMO)/healthy/run.jsonl $(DEMO)/leaking/run.jsonl
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .
