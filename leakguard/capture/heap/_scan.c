@@ -397,11 +397,22 @@ collect_visit(PyObject *item, void *arg)
     return 0;
 }
 
+/* An object that is not tracked may be half made: only tuples and dicts leave the collector's lists
+   when they are whole. */
+static int
+may_traverse(const Class *cls, PyObject *item)
+{
+    if (!cls->traversed || Py_TYPE(item)->tp_traverse == NULL) {
+        return 0;
+    }
+    return PyTuple_CheckExact(item) || PyDict_CheckExact(item) || PyObject_GC_IsTracked(item);
+}
+
 static int
 collect(Scan *scan, const Class *cls, PyObject *item)
 {
     scan->n_found = 0;
-    if (!cls->traversed || Py_TYPE(item)->tp_traverse == NULL || !PyObject_IS_GC(item)) {
+    if (!may_traverse(cls, item)) {
         return 0;
     }
     return Py_TYPE(item)->tp_traverse(item, collect_visit, scan);
@@ -537,7 +548,7 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed
         return -1;
     }
     leaves->referents = 0;
-    if (cls->traversed && Py_TYPE(item)->tp_traverse != NULL && PyObject_IS_GC(item)) {
+    if (may_traverse(cls, item)) {
         if (Py_TYPE(item)->tp_traverse(item, leaf_visit, leaves) != 0) {
             return -1;
         }

@@ -23,6 +23,7 @@ from leakguard.capture.heap.layout import (
     PLAIN,
     TUPLE,
     Layout,
+    may_traverse,
 )
 from leakguard.capture.heap.path_tree import (
     ELEMENT,
@@ -251,7 +252,7 @@ class Graph:
             return
         self._kinds[node] = layout.kind
         self._starts[node] = self._ends[node] = len(self._edges)
-        referents = gc.get_referents(item) if layout.traversed else []
+        referents = gc.get_referents(item) if may_traverse(layout, item) else []
         only_dict = len(referents) == 2 and holds_dict(referents)
         size = layout.size(item, len(referents), only_dict)
         self._sizes[node] = size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -77,6 +78,16 @@ class Layout(NamedTuple):
         if self.method is None:
             return self.fixed + (hidden_values_size(referents, with_dict) if self.hidden else 0)
         return self.method(instance) + self.header
+
+
+def may_traverse(layout: Layout, item: object) -> bool:
+    """Tell whether an object may be asked what it refers to.
+
+    One that is not tracked may be half made: only tuples and dicts leave the collector's lists
+    when they are whole.
+    """
+    cls = type(item)  # compared by identity: a metaclass may have an __eq__
+    return layout.traversed and (cls is tuple or cls is dict or gc.is_tracked(item))
 
 
 _MEMORY = Layout(MEMORY, 0, None, 0, False, False, False, None)

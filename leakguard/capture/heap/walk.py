@@ -90,7 +90,9 @@ def _referents(wave: ByClass, describe: Describe) -> Iterator[Iterable[object]]:
     for instances in wave.values():
         layout = describe(type(instances[0]))
         if layout.traversed:
-            remaining = iter(instances)
+            cls = type(instances[0])
+            whole = cls is tuple or cls is dict  # see layout.may_traverse
+            remaining = iter(instances) if whole else filter(gc.is_tracked, instances)
             while chunk := list(islice(remaining, _CHUNK)):
                 yield gc.get_referents(*chunk)
         if layout.read is not None:
