@@ -24,6 +24,9 @@ def cycles(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     if not leads:
         return []
     name = max(leads, key=leads.count)
+    if not is_users(name) and not any(name in s.watched for s in collected):
+        # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
+        return [_left_to_the_collector(collected)]
     freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
     return [_finding(case, name, freeing)]
 
@@ -39,6 +42,12 @@ def _lead(snapshot: Snapshot) -> str | None:
     watched = [name for name in collection.types if name in snapshot.watched]
     own = [name for name in collection.types if is_users(name)]
     return next(iter((*watched, *own, *collection.types)))
+
+
+def _left_to_the_collector(collected: list[Snapshot]) -> Cleared:
+    size = sum(s.collection.bytes or 0 for s in collected if s.collection is not None)
+    reason = f"objects in cycles waited for the collector, which freed {format_bytes(size)}"
+    return Cleared("garbage in cycles", "sawtooth", reason)
 
 
 def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:

@@ -9,6 +9,7 @@ from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.model import Cleared, Finding
+from leakguard.model.series import Series
 
 
 def gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
@@ -16,6 +17,17 @@ def gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     names = dict.fromkeys(name for s in case.run.snapshots for name in s.gauges)
     judged = (_judge(case, name) for name in names)
     return [outcome for outcome in judged if outcome is not None]
+
+
+def filling_gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Series]:
+    """Return the series of the gauges that were cleared as filling."""
+    names = {name for snapshot in case.run.snapshots for name in snapshot.gauges}
+    cleared = (c for c in found if isinstance(c, Cleared) and c.pattern == "filling")
+    return [
+        case.timeline.best_series(c.metric, gauge_reader(c.metric))
+        for c in cleared
+        if c.metric in names
+    ]
 
 
 def _judge(case: Case, name: str) -> Finding | Cleared | None:

@@ -10,20 +10,25 @@ from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer, growing_containers
 from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import witnesses
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
+from leakguard.model.series import Series
 
 _KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
+_SAME = 0.02  # of a number, for a gauge to report the same thing
 _OWN_SHARE = 0.1  # of the bytes of a phase's growth, for a second container to be its own defect
 _MOST = 0.5  # of the bytes of a phase's growth, and no more than their double, in a container
 
 
 def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Report the growing types of each phase, one defect for each container that holds them."""
-    containers = growing_containers(case)
-    groups = sorted(by_phase(growing_types(case)).items(), key=_weight)
+    filling = filling_gauges(case, found)
+    containers = [c for c in growing_containers(case) if not _is_gauged(c, filling)]
+    types = [g for g in growing_types(case) if not _follows_a_gauge(g, filling)]
+    groups = sorted(by_phase(types).items(), key=_weight)
     outcomes: list[Finding | Cleared] = []
     named: set[str] = set()
     for phase, group in groups:
@@ -37,6 +42,25 @@ def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | 
             if isinstance(outcome, Finding) and outcome.held_by is not None:
                 named.add(outcome.held_by)
     return outcomes
+
+
+def _is_gauged(container: GrowingContainer, filling: list[Series]) -> bool:
+    """True when a gauge that fills reports the entries of this very container."""
+    entries = container.entries[-1]
+    return any(abs(gauge.values[-1] - entries) <= _SAME * entries for gauge in filling)
+
+
+def _follows_a_gauge(growing: GrowingType, filling: list[Series]) -> bool:
+    """True when as many objects are added as a gauge with a capacity says, and none is watched."""
+    if growing.watched is not None:
+        return False
+    rate = growing.judged.verdict.rate
+    return any(abs(_rate(gauge) - rate) <= _SAME * rate for gauge in filling)
+
+
+def _rate(series: Series) -> float:
+    rounds = max(series.generations[-1] - series.generations[0], 1)
+    return (series.values[-1] - series.values[0]) / rounds
 
 
 def _weight(entry: tuple[str | None, list[GrowingType]]) -> tuple[bool, float]:

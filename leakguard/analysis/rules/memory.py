@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_bytes, format_change
@@ -27,7 +28,7 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     if judged.verdict.rate < _NOTABLE or _explained(case, judged, found):
         return []
     in_objects = _objects_rate(case) >= _MOST * judged.verdict.rate
-    gauges = _filling_gauges(case, found)
+    gauges = [series.name for series in filling_gauges(case, found)]
     if gauges and (in_objects or judged.series.name != "heap_in_use"):
         return [_while_filling(judged, gauges)]
     return [_finding(case, judged, in_objects)]
@@ -53,12 +54,6 @@ def _objects_rate(case: Case) -> float:
     if len(series) < 2:
         return 0.0
     return (series.values[-1] - series.values[0]) / (series.generations[-1] - series.generations[0])
-
-
-def _filling_gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[str]:
-    names = {name for snapshot in case.run.snapshots for name in snapshot.gauges}
-    cleared = (c for c in found if isinstance(c, Cleared) and c.pattern == "filling")
-    return [c.metric for c in cleared if c.metric in names]
 
 
 def _while_filling(judged: Judged, gauges: list[str]) -> Cleared:

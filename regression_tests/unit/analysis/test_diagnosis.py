@@ -159,6 +159,19 @@ def test_gauge_below_its_capacity_clears_the_memory_it_takes():
     assert {c.metric for c in report.cleared} == {"replay_buffer", "heap_in_use"}
 
 
+def test_list_that_a_gauge_reports_is_filling_and_another_one_is_not():
+    def run(added):
+        story = RunStory()
+        for n in range(1, 9):
+            counts = {"app.Transition": added * n}
+            gauges = {"buffer": Gauge(100 * n, 2_000)}
+            story.generation(collect=State({"rss": 1 * GB, "python_blocks": n}, counts, {}, gauges))
+        return diagnose(story.run())
+
+    assert run(100).findings == ()
+    assert [f.type for f in run(16).findings] == ["app.Transition"]
+
+
 def test_native_growth_is_not_excused_by_a_buffer_that_fills():
     story = RunStory()
     for n in range(1, 9):
