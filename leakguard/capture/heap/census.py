@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,8 @@ from leakguard.model.census import Census, LargeObject, TypeCount
 
 Walk = Callable[[Frameworks, int], Tally]
 _OURS = "leakguard."
+_LARGEST_POOLED = 512
+_POOLING = frozenset({"", "default", "debug", "pymalloc", "pymalloc_debug"})
 
 
 def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) -> HeapCensus:
@@ -33,9 +36,17 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
             census=_census(tally, ledger, frameworks, large),
             watched=_watched(tally.classes, watch),
             python_bytes=sum(entry.bytes for entry in tally.classes),
+            pooled_bytes=_pooled(tally.classes),
             seconds=time.perf_counter() - start,
             engine=engine,
         )
+
+
+def _pooled(classes: Iterable[ClassCount]) -> int:
+    """Estimate the bytes in pools: classes whose objects are small on average lie there."""
+    if os.environ.get("PYTHONMALLOC", "pymalloc") not in _POOLING:
+        return 0
+    return sum(entry.bytes for entry in classes if entry.bytes <= _LARGEST_POOLED * entry.live)
 
 
 def _census(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> Census:

@@ -17,6 +17,8 @@ class HeapCensus:
     Attributes:
         watched: for each asked name, the instances of the class and of its subclasses.
         python_bytes: objects' own sizes in all, array and tensor memory left out.
+        pooled_bytes: the part of them that lies in the pools of Python's small-object allocator,
+            which the C allocator does not count as in use.
         seconds: wall time of the walk.
         engine: ``"compiled"`` or ``"python"``.
     """
@@ -24,6 +26,7 @@ class HeapCensus:
     census: Census
     watched: Mapping[str, int]
     python_bytes: int
+    pooled_bytes: int
     seconds: float
     engine: str
 
@@ -36,12 +39,13 @@ class HeapCensus:
         return self.python_bytes + arrays + (tensors.bytes if tensors else 0)
 
     def coverage(self, in_use: int) -> float | None:
-        """Return the share of the allocators' in-use bytes that the census explains.
+        """Return the share of the memory in use that the census explains; None if that is 0.
 
-        It stays below 1 by what C libraries allocate for themselves, and may pass it where an
-        allocator does not report its mapped blocks; None where nothing is in use.
+        ``in_use`` is what the C allocator reports; the pools beside it are added here. The share
+        stays below 1 by what C and C++ libraries allocate for themselves.
         """
-        return self.accounted_bytes / in_use if in_use > 0 else None
+        whole = in_use + self.pooled_bytes
+        return self.accounted_bytes / whole if whole > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,15 @@ def test_the_engine_itself_is_not_counted(engine: Engine) -> None:
 
 
 @each_engine
+def test_coverage_is_the_explained_share_of_what_is_in_use(engine: Engine) -> None:
+    census = engine.census()
+    pooled = census.pooled_bytes
+    assert 0 < pooled < census.python_bytes <= census.accounted_bytes
+    assert census.coverage(census.accounted_bytes - pooled) == pytest.approx(1.0)
+    assert census.coverage(2 * census.accounted_bytes - pooled) == pytest.approx(0.5)
+
+
+@each_engine
 def test_large_objects_are_listed_by_their_own_bytes(engine: Engine) -> None:
     held = bytearray(3_000_000)
     found = engine.census(large=2_500_000).census.large
