@@ -24,7 +24,7 @@ MARGIN: dict[Kind, float] = {
     "fill": 0.0,
     "saturation": 3.0,
     "step and saturation": 3.0,
-    "slow saturation": 3.5,
+    "slow saturation": 2.5,
     "endless saturation": -2.0,
 }
 # Likelihoods of few rounds scatter more: this much over the number of rounds is asked on top.
