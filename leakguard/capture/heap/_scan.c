@@ -263,7 +263,7 @@ size_of(const Class *cls, PyObject *item, Py_ssize_t referents, int only_dict)
     }
 #if PY_VERSION_HEX >= 0x030C0000
     if (cls->fast == FAST_INT && PyUnstable_Long_IsCompact((PyLongObject *)item)) {
-        return (Py_ssize_t)sizeof(PyLongObject);
+        return cls->cls->tp_basicsize + cls->item;
     }
 #else
     if (cls->fast == FAST_INT && Py_SIZE(item) != 0) {
