@@ -64,7 +64,6 @@ def test_episode_histories_are_held_by_the_environment(trained):
     for finding in findings:  # rewards and actions are two lists
         assert (finding.verdict, finding.phase) == ("leak", "evaluate_population")
         assert ".eval_env.episode_" in finding.held_by
-        assert finding.started_at in (1, 2)
 
 
 @pytest.mark.parametrize(
