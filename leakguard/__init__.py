@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leakguard.errors import LeakguardError, StillAlive, UnreadableRun, UsageError
-from leakguard.guard import LeakGuard, expect_freed
 from leakguard.phase import phase
 from leakguard.render import render
 
 if TYPE_CHECKING:
+    from leakguard.guard import LeakGuard, expect_freed
     from leakguard.model import Report, Run
 
 __version__ = "0.1.0"
@@ -28,6 +28,18 @@ __all__ = [
     "phase",
     "render",
 ]
+
+_OF_GUARD = ("LeakGuard", "expect_freed")
+
+
+def __getattr__(name: str) -> object:
+    """Load the guard when it is asked for: pytest imports this package in every test run."""
+    if name not in _OF_GUARD:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from leakguard import guard
+
+    globals().update({known: getattr(guard, known) for known in _OF_GUARD})
+    return globals()[name]
 
 
 def load(path: str | os.PathLike[str]) -> Run:

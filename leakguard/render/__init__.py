@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from leakguard.errors import UsageError
-from leakguard.model.report import Report
+
+if TYPE_CHECKING:
+    from leakguard.model.report import Report
 
 __all__ = ["FORMATS", "TEXT_FORMATS", "Layout", "document", "render", "render_many"]
 
@@ -30,7 +32,7 @@ class Layout:
     fail_on: str = "leak"
 
 
-Renderer = Callable[[Sequence[Report], Layout], "str | bytes"]
+Renderer = Callable[[Sequence["Report"], Layout], "str | bytes"]
 
 _RENDERERS = {
     "terminal": "terminal:render",
