@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.ledger import ledger
 from leakguard.analysis.limits import limits, undecided
 from leakguard.analysis.rules import RULES, Found
 from leakguard.analysis.trend import growth, trend
@@ -31,6 +32,7 @@ def diagnose(run: Run) -> Report:
         headline=_headline(verdict, findings, doubt, case),
         findings=tuple(findings),
         cleared=tuple(item for item in found if isinstance(item, Cleared)),
+        ledger=ledger(run),
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
         trend=trend(run),
         growth=growth(run),

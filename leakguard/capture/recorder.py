@@ -13,6 +13,7 @@ from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap import HeapCensus, Inspection, PathMemory
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
+from leakguard.capture.pools import pool_memory
 from leakguard.capture.probe import Measurement, Probe, measure
 from leakguard.capture.process import process_memory
 from leakguard.capture.resources import child_processes, open_files
@@ -27,7 +28,10 @@ BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
     ("files", open_files),
     ("gpu", gpu_memory),
 )
-DEEP_PROBES: tuple[tuple[str, Probe], ...] = (("children", child_processes),)
+DEEP_PROBES: tuple[tuple[str, Probe], ...] = (
+    ("children", child_processes),
+    ("pools", pool_memory),
+)
 
 # Between the end of one phase and the start of the next, a loop header allocates a few blocks.
 _QUIET_BLOCKS = 8

@@ -3,6 +3,7 @@
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Verdict
 from leakguard.model.holder import Holder, Hop
+from leakguard.model.ledger import Ledger
 from leakguard.model.report import CountChange, Growth, Report, TrendRow
 from leakguard.model.run import Run, RunInfo
 from leakguard.model.snapshot import (
@@ -29,6 +30,7 @@ __all__ = [
     "Holder",
     "Hop",
     "LargeObject",
+    "Ledger",
     "PhaseTotal",
     "Report",
     "Run",

@@ -42,6 +42,11 @@ _ALL = (
            "Freed bytes the C allocator keeps: they count in RSS and are no leak."),
     Metric("python_blocks", "count", "Python memory blocks",
            "Blocks in use in Python's own allocator for small objects."),
+    Metric("python_in_use", "bytes", "Python's pools in use",
+           "Blocks in use in Python's own allocator for small objects."),
+    Metric("python_held", "bytes", "Python's pools held free",
+           "Mapped by Python's own allocator for small objects and not in use: it counts in RSS "
+           "and is no leak."),
     Metric("gc_pending", "count", "Objects since collection",
            "Tracked objects made minus freed since the youngest collection."),
     Metric("gc_full_collections", "count", "Full collections",

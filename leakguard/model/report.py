@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.ledger import Ledger
 from leakguard.model.run import Run
 
 
@@ -50,7 +51,7 @@ class Report:
         headline: the verdict in one sentence.
         findings: defects, worst and largest first.
         cleared: what grew and is not a leak.
-        ledger: where the growth of RSS went, in bytes by part; ``unexplained`` is the rest.
+        ledger: where the growth of RSS went, part by part; None where RSS is not known twice.
         coverage: share of the allocator's in-use bytes that the last census accounted for.
         phase_growth: bytes added per generation by phase; they sum to the generation's growth.
         limits: what this run could not have seen.
@@ -61,7 +62,7 @@ class Report:
     headline: str
     findings: tuple[Finding, ...] = ()
     cleared: tuple[Cleared, ...] = ()
-    ledger: Mapping[str, int] = field(default_factory=dict)
+    ledger: Ledger | None = None
     coverage: float | None = None
     trend: tuple[TrendRow, ...] = ()
     growth: Growth | None = None

@@ -15,7 +15,9 @@ from leakguard.render.curves import (
     bands,
     start_of,
     unit,
+    unit_of,
 )
+from leakguard.render.ledger import ledger_section, parts
 
 Spec = dict[str, Any]
 
@@ -124,24 +126,25 @@ def count_chart(report: Report, curves: Sequence[Curve], style: Style) -> Spec |
 
 
 def ledger_chart(report: Report, style: Style) -> Spec | None:
-    """Return where the growth of RSS went, as one stacked bar."""
-    parts = outline.ledger(report)
-    if not parts.rows:
+    """Return where the growth of RSS went, as one bar: growth stacks up right of zero."""
+    if report.ledger is None:
         return None
+    rows = parts(report.ledger)
+    name, scale = unit_of(max(abs(part.bytes) for part in rows))
     values = [
-        {"part": row[0], "text": row[1], "share": share, "order": place}
-        for place, (row, share) in enumerate(zip(parts.rows, parts.shares, strict=True))
+        {"part": part.title, "text": part.text, "size": round(part.bytes / scale, 5), "order": i}
+        for i, part in enumerate(rows)
     ]
-    names = [row[0] for row in parts.rows]
+    names = [part.title for part in rows]
     return {
-        **_frame(style, parts.title),
+        **_frame(style, ledger_section(report).title),
         "width": style.width,
         "height": 36,
         "data": {"values": values},
         "mark": {"type": "bar", "aria": False},
         "encoding": {
-            "x": {"field": "share", "type": "quantitative", "stack": "zero", "title": None,
-                  "scale": {"domain": [0, 1]}, "axis": {"format": ".0%", "grid": False}},
+            "x": {"field": "size", "type": "quantitative", "stack": "zero", "title": name,
+                  "axis": {"grid": False}},
             "color": {"field": "part", "type": "nominal", "sort": names,
                       "scale": {"domain": names, "range": _repeat(style.series, len(names))},
                       "legend": {"orient": "bottom", "title": None, "columns": 3,

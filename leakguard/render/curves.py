@@ -135,6 +135,11 @@ def start_of(run: Run, generation: int) -> float | None:
 def unit(curves: Sequence[Curve]) -> tuple[str, int]:
     """Return the unit that suits the largest value of all curves, and its bytes."""
     largest = max((point.y for curve in curves for point in curve.points), default=0)
+    return unit_of(largest)
+
+
+def unit_of(largest: float) -> tuple[str, int]:
+    """Return the unit that suits a size, and its bytes."""
     return next(
         (u, s) for u, s in (("GB", GB), ("MB", MB), ("kB", KB), ("B", 1)) if largest >= s or s == 1
     )

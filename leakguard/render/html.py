@@ -22,6 +22,7 @@ from leakguard.render import facts, outline, vega
 from leakguard.render.chart import Spec, Style, count_chart, ledger_chart, memory_chart
 from leakguard.render.curves import Curve, bands, count_curves, memory_curves
 from leakguard.render.large_objects import large_objects
+from leakguard.render.ledger import ledger_section
 from leakguard.render.log_block import leak_block, snapshot_block
 from leakguard.render.section import Section
 from leakguard.render.template import environment
@@ -133,7 +134,8 @@ def _charts(report: Report, place: int) -> Iterator[tuple[Chart, Spec]]:
         yield Chart(f"counts-{place}", "Counts over time", summary, choices), counts
     ledger = ledger_chart(report, PAGE)
     if ledger is not None:
-        yield Chart(f"ledger-{place}", outline.ledger(report).title, "As one bar."), ledger
+        summary = "What grew lies right of zero, what shrank left of it."
+        yield Chart(f"ledger-{place}", ledger_section(report).title, summary), ledger
 
 
 def _choices(curves: Sequence[Curve], colored: bool = False) -> tuple[Choice, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leakguard.model.finding import Cleared, Finding
+from leakguard.model.ledger import PARTS, Ledger
 from leakguard.model.report import Growth, Report, TrendRow
 from leakguard.model.run import Run
 from leakguard.render.outline import worst
@@ -51,7 +52,7 @@ def report_value(report: Report) -> Json:
         "run": _run(report.run),
         "findings": [finding_value(finding) for finding in report.findings],
         "cleared": [_cleared(item) for item in report.cleared],
-        "ledger": dict(report.ledger),
+        "ledger": _ledger(report.ledger),
         "coverage": report.coverage,
         "trend": [_trend_row(row) for row in report.trend],
         "growth": _growth(report.growth),
@@ -113,6 +114,19 @@ def finding_value(finding: Finding) -> Json:
 
 def _cleared(item: Cleared) -> Json:
     return {"metric": item.metric, "pattern": item.pattern, "reason": item.reason}
+
+
+def _ledger(ledger: Ledger | None) -> Json:
+    if ledger is None:
+        return dict.fromkeys((*PARTS, "growth", "since", "until", "generations", "unknown"))
+    return {
+        **ledger.parts,
+        "growth": ledger.growth,
+        "since": ledger.since,
+        "until": ledger.until,
+        "generations": ledger.generations,
+        "unknown": dict(ledger.unknown),
+    }
 
 
 def _trend_row(row: TrendRow) -> Json:

@@ -10,6 +10,7 @@ from leakguard.model.report import Report, TrendRow
 from leakguard.model.snapshot import Snapshot
 from leakguard.model.units import format_change
 from leakguard.render.facts import percent
+from leakguard.render.ledger import ledger_section
 from leakguard.render.run_facts import name, notes, run_facts
 from leakguard.render.section import Section
 from leakguard.render.sizes import change_of_size, size
@@ -28,17 +29,6 @@ MEANINGS = {
     "suspect": "something grows; one measurement says so, a second one is missing",
     "inconclusive": "the run is too short or too noisy to tell",
     "stable": "nothing grows without bound",
-}
-
-_LEDGER = {
-    "tensors": "Tensors",
-    "arrays": "Arrays",
-    "python": "Other Python objects",
-    "interpreter": "Interpreter, held free",
-    "allocator": "Allocator, held free (fragmentation)",
-    "shared": "Shared and file-backed",
-    "native": "Native, not explained",
-    "unexplained": "Not explained",
 }
 
 Row = tuple[str, ...]
@@ -82,7 +72,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
         _cleared(report),
         _trend(report, trend_rows),
         _parts("phases", "Growth by phase", " per generation", "Phase", report.phase_growth),
-        ledger(report),
+        ledger_section(report),
         _counts(report),
         Section("limits", "What this run could not show", sentences=limits(report)),
         Section("notes", "Notes", sentences=notes(report.run)),
@@ -96,12 +86,6 @@ def subject(item: Cleared) -> str:
     """Return what grew, as a person calls it: a metric by its title, anything else by its name."""
     metric = METRICS.get(item.metric)
     return metric.title if metric else clean(item.metric)
-
-
-def ledger(report: Report) -> Section:
-    """Return where the growth of RSS went, by part."""
-    parts = {_LEDGER.get(key, clean(key)): value for key, value in report.ledger.items()}
-    return _parts("ledger", "Where the growth of RSS went", "", "Part", parts)
 
 
 def limits(report: Report) -> tuple[str, ...]:

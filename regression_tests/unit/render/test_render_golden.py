@@ -101,3 +101,16 @@ def test_terminal_tells_the_gravest_findings_whole_and_names_the_rest():
 def test_change_that_rounds_to_nothing_has_no_direction():
     assert change_of_size(-3_000, like=5 * 10**9) == "+0.00 GB"
     assert change_of_size(-30_000_000, like=5 * 10**9) == "-0.03 GB"
+
+
+def test_ledger_that_explains_more_than_the_growth_says_why():
+    ledger = replace(stories.LEDGER, parts={**stories.LEDGER.parts, "unexplained": -5_000_000})
+    text = render(replace(stories.leaking(), ledger=ledger), "markdown")
+    assert "| Not explained | -5.0 MB |" in text
+    assert "is negative: something counts as allocated that is not in RAM" in text
+
+
+def test_json_without_a_ledger_keeps_its_keys():
+    ledger = json.loads(render(stories.short(), "json"))["ledger"]
+    assert set(ledger) == set(json.loads(render(stories.leaking(), "json"))["ledger"])
+    assert set(ledger.values()) == {None}

@@ -1,0 +1,132 @@
+"""The growth of RSS taken apart: what is live, what is held free, and what nothing explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from leakguard.model import Census, Run, Snapshot
+from leakguard.model.ledger import PARTS, Ledger
+
+_NO_CENSUS = "live objects were not counted and sized at both ends"
+_NO_HELD = "what the C allocator holds was not read at both ends"
+_NO_POOLS = "what Python's small-object allocator holds was not read at both ends"
+_NO_PARTS = "RSS was not split into anonymous, file-backed and shared pages"
+_NO_SWAP = "swap was not read at both ends"
+_NO_NATIVE = "it is what the allocators have in use beyond live objects, and one of them is unknown"
+
+
+def ledger(run: Run) -> Ledger | None:
+    """Return where RSS went between the baseline and the latest generation with a census.
+
+    None when the run has no two moments with a known RSS.
+    """
+    before = run.baseline
+    after = _latest(run, before)
+    if before is None or after is None:
+        return None
+    growth = _change(before, after, _metric("rss"))
+    if growth is None:
+        return None
+    known = {name: _change(before, after, read) for name, read in _READERS.items()}
+    known["native"] = _native(before, after, known)
+    unknown = {name: reason for name, reason in _REASONS.items() if known[name] is None}
+    parts = {name: known.get(name) for name in PARTS}
+    parts["unexplained"] = growth - sum(filter(None, known.values()))
+    rounds = len([g for g in run.generations if after.generation is None or g <= after.generation])
+    return Ledger(before.label, after.label, rounds, growth, parts, _said(unknown, before, after))
+
+
+def _latest(run: Run, before: Snapshot | None) -> Snapshot | None:
+    """Return the latest generation's end that was sized, else the latest moment with an RSS."""
+    later = [s for s in run.snapshots if s is not before and "rss" in s.metrics]
+    ends = [s for s in later if s.moment == "generation"]
+    sized = [s for s in ends if s.census is not None and s.census.bytes is not None]
+    return next(iter([*sized[-1:], *ends[-1:], *later[-1:]]), None)
+
+
+Read = Callable[[Snapshot], "int | None"]
+
+
+def _metric(*names: str) -> Read:
+    def read(snapshot: Snapshot) -> int | None:
+        values = [snapshot.metrics.get(name) for name in names]
+        return None if None in values else int(sum(value or 0 for value in values))
+
+    return read
+
+
+def _sized(size: Callable[[Census, int], int]) -> Read:
+    def read(snapshot: Snapshot) -> int | None:
+        census = snapshot.census
+        if census is None or census.bytes is None:
+            return None
+        return size(census, census.bytes)
+
+    return read
+
+
+def _tensors(census: Census, whole: int) -> int:
+    cpu = census.tensors.get("cpu")
+    return cpu.bytes if cpu else 0  # other devices' memory is not in RSS
+
+
+def _arrays(census: Census, whole: int) -> int:
+    return census.arrays.bytes if census.arrays else 0
+
+
+def _others(census: Census, whole: int) -> int:
+    storage = sum(storage.bytes for storage in census.tensors.values())
+    return whole - _arrays(census, whole) - storage
+
+
+def _swapped(snapshot: Snapshot) -> int | None:
+    swap = snapshot.metrics.get("swap")
+    return None if swap is None else -int(swap)
+
+
+_READERS: Mapping[str, Read] = {
+    "tensors": _sized(_tensors),
+    "arrays": _sized(_arrays),
+    "python": _sized(_others),
+    "interpreter": _metric("python_held"),
+    "allocator": _metric("heap_held"),
+    "shared": _metric("rss_file", "rss_shared"),
+    "swapped": _swapped,
+}
+
+_REASONS = {
+    "tensors": _NO_CENSUS,
+    "arrays": _NO_CENSUS,
+    "python": _NO_CENSUS,
+    "native": _NO_NATIVE,
+    "interpreter": _NO_POOLS,
+    "allocator": _NO_HELD,
+    "shared": _NO_PARTS,
+    "swapped": _NO_SWAP,
+}
+
+# The probe whose own reason says more than that a part was not read.
+_PROBES = {"interpreter": "pools", "allocator": "allocator", "tensors": "census",
+           "arrays": "census", "python": "census"}  # fmt: skip
+
+
+def _change(before: Snapshot, after: Snapshot, read: Read) -> int | None:
+    first, last = read(before), read(after)
+    return None if first is None or last is None else last - first
+
+
+def _native(before: Snapshot, after: Snapshot, known: Mapping[str, int | None]) -> int | None:
+    in_use = _change(before, after, _metric("heap_in_use", "python_in_use"))
+    objects = [known[name] for name in ("tensors", "arrays", "python")]
+    if in_use is None or None in objects:
+        return None
+    return in_use - sum(filter(None, objects))
+
+
+def _said(unknown: Mapping[str, str], before: Snapshot, after: Snapshot) -> dict[str, str]:
+    return {part: _probe_reason(part, (after, before)) or text for part, text in unknown.items()}
+
+
+def _probe_reason(part: str, ends: Iterable[Snapshot]) -> str | None:
+    probe = _PROBES.get(part, "")
+    return next((s.unavailable[probe] for s in ends if probe in s.unavailable), None)
