@@ -19,14 +19,22 @@ FRAME = "=" * 60
 #: More files waiting than this means that uploads are slower than checkpoints.
 TOO_MANY = 50
 PROVIDERS = {"gcs": "gs", "gs": "gs", "s3": "s3", "aws": "s3"}
+MANIFEST = "manifest.json"
+#: Object stores have no folders to make. Their clients would read whole files below twice their
+#: usual 50 MB block, and several blocks at a time: here one block of 8 MiB is in memory.
+BLOCK = 8 * 2**20
+OBJECT_STORES: dict[str, dict[str, int]] = {
+    "s3": {"chunksize": BLOCK, "max_concurrency": 1},
+    "gs": {"chunksize": BLOCK},
+}
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One file on its way: its checkpoint folder, its path, and its name at the other end."""
+    """One file on its way: its checkpoint folder, its name in there, and at the other end."""
 
     folder: Path
-    source: Path
+    name: str
     target: str
 
 
@@ -34,8 +42,9 @@ class Uploader:
     """Sends finished checkpoint folders to an fsspec URL from one background thread.
 
     Buffer segments are sent once, to `buffer/` beside the checkpoints; everything else goes to a
-    folder of the checkpoint's name, `manifest.json` last, so a folder with a manifest is whole.
-    A full queue makes `enqueue` wait: back-pressure instead of a backlog.
+    folder of the checkpoint's name. `manifest.json` comes last, and only when all it lists has
+    arrived: a folder with a manifest is whole. A segment that failed is sent again with the next
+    checkpoint. A full queue makes `enqueue` wait: back-pressure instead of a backlog.
     """
 
     def __init__(
@@ -52,12 +61,14 @@ class Uploader:
             self.fs, self.root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as problem:
             raise ConfigError(f"cannot upload to {url}: {problem}") from None
+        self.scheme = url.partition("://")[0]
         self.say, self.attempts, self.delay, self.sleep = say, attempts, delay, sleep
         self.capacity = capacity
         self.failed: deque[str] = deque(maxlen=100)
         self._queue: queue.Queue[Transfer | None] = queue.Queue(maxsize=capacity)
         self._leases: Counter[Path] = Counter()
-        self._sent_segments: set[str] = set()
+        self._segments: set[str] = set()
+        self._lost: set[str] = set()
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="upload", daemon=True)
         self._thread.start()
@@ -108,39 +119,71 @@ class Uploader:
 
     def _transfers(self, folder: Path) -> list[Transfer]:
         names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
-        segments = {name for name in names if name.startswith("buffer/")}
-        self._sent_segments &= segments
-        names = [name for name in names if name not in self._sent_segments]
-        names.sort(key=lambda name: name == "manifest.json")
-        self._sent_segments |= segments
-        return [Transfer(folder, folder / name, self._target(folder, name)) for name in names]
+        segments = {name for name in names if _is_segment(name)}
+        with self._changed:
+            known = self._segments & segments
+            self._segments = segments
+        names = sorted((name for name in names if name not in known), key=lambda n: n == MANIFEST)
+        return [Transfer(folder, name, self._target(folder, name)) for name in names]
 
     def _target(self, folder: Path, name: str) -> str:
-        place = name if name.startswith("buffer/") else f"{folder.name}/{name}"
+        place = name if _is_segment(name) else f"{folder.name}/{name}"
         return f"{self.root}/{place}"
 
     def _work(self) -> None:
         while (transfer := self._queue.get()) is not None:
-            self._send(transfer)
-            with self._changed:
-                self._leases[transfer.folder] -= 1
-                if not self._leases[transfer.folder]:
-                    del self._leases[transfer.folder]
-                self._changed.notify_all()
+            if transfer.name == MANIFEST and (missing := self._missing(transfer.folder)):
+                self._give_up(transfer, f"not sent, because {missing} did not arrive")
+            else:
+                self._send(transfer)
+            self._release(transfer.folder)
+
+    def _missing(self, folder: Path) -> str | None:
+        """A file that this checkpoint needs and the bucket does not have."""
+        needed = {self._target(folder, str(p.relative_to(folder))) for p in folder.rglob("*")}
+        return min(needed & self._lost, default=None)
 
     def _send(self, transfer: Transfer) -> None:
         """Try until it works, waiting twice as long each time; give up after `attempts`."""
         for attempt in range(self.attempts):
             try:
-                self.fs.makedirs(transfer.target.rpartition("/")[0], exist_ok=True)
-                self.fs.put_file(str(transfer.source), transfer.target)
+                self._put(transfer)
+                self._lost.discard(transfer.target)
                 return
             except Exception as problem:
-                reason = f"{transfer.target}: {problem}"
+                reason = str(problem) or type(problem).__name__
                 if attempt + 1 < self.attempts:
                     self.sleep(self.delay * 2**attempt)
-        self.failed.append(reason)
-        self.say(f"Upload failed after {self.attempts} attempts: {reason}")
+        self._give_up(transfer, reason)
+        self.say(f"Upload failed after {self.attempts} attempts: {self.failed[-1]}")
+
+    def _put(self, transfer: Transfer) -> None:
+        if self.scheme not in OBJECT_STORES:
+            self.fs.makedirs(transfer.target.rpartition("/")[0], exist_ok=True)
+        options = OBJECT_STORES.get(self.scheme, {})
+        self.fs.put_file(str(transfer.folder / transfer.name), transfer.target, **options)
+
+    def _give_up(self, transfer: Transfer, reason: str) -> None:
+        self.failed.append(f"{transfer.target}: {reason}")
+        self._lost.add(transfer.target)
+        with self._changed:
+            self._segments.discard(transfer.name)
+
+    def _release(self, folder: Path) -> None:
+        """One file of the folder is done with; the last one ends its lease."""
+        with self._changed:
+            self._leases[folder] -= 1
+            if self._leases[folder]:
+                return
+            del self._leases[folder]
+            if not self._leases:
+                # Every manifest that could miss these has been judged.
+                self._lost.clear()
+            self._changed.notify_all()
+
+
+def _is_segment(name: str) -> bool:
+    return name.startswith("buffer/")
 
 
 def bucket_from_environment() -> str | None:

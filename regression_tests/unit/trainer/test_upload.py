@@ -40,6 +40,15 @@ class Bucket:
         self.names.append(target.removeprefix("/bucket/"))
 
 
+def fail_on(bucket: Bucket, word: str) -> Any:
+    def put_file(source: str, target: str) -> None:
+        if word in target:
+            raise OSError("connection reset")
+        Bucket.put_file(bucket, source, target)
+
+    return put_file
+
+
 def uploader(bucket: Bucket, said: list[str] | None = None, **options: Any) -> Uploader:
     made = Uploader(
         "memory://bucket", (said if said is not None else []).append,
@@ -98,9 +107,32 @@ def test_a_file_that_never_arrives_is_named_and_the_rest_goes_on(checkpoint: Pat
     sender = uploader(bucket, said, attempts=2)
     sender.enqueue(checkpoint)
     sender.close()
-    assert len(bucket.names) == 3
+    assert bucket.names == ["buffer/rows_0_5.safetensors", "gen_000001/population/b.bin"]
     assert "gen_000001/a.json: connection reset" in sender.failed[0]
-    assert "1 files failed" in said[-1]
+    assert "2 files failed" in said[-1]
+
+
+def test_manifest_of_an_incomplete_checkpoint_is_held_back(checkpoint: Path) -> None:
+    sender = uploader(Bucket(failures=1), attempts=1)
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert sender.failed[1].endswith(
+        "gen_000001/manifest.json: not sent, because /bucket/gen_000001/a.json did not arrive"
+    )
+
+
+def test_a_segment_that_failed_is_sent_with_the_next_checkpoint(checkpoint: Path) -> None:
+    bucket = Bucket()
+    sender = uploader(bucket, attempts=1)
+    put, bucket.put_file = bucket.put_file, fail_on(bucket, "buffer/")
+    sender.enqueue(checkpoint)
+    sender.drain(10)
+    assert "gen_000001/manifest.json" not in bucket.names
+    bucket.put_file = put  # type: ignore[method-assign]
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert bucket.names.count("buffer/rows_0_5.safetensors") == 1
+    assert bucket.names[-1] == "gen_000001/manifest.json"
 
 
 def test_a_full_queue_makes_the_trainer_wait(checkpoint: Path) -> None:
