@@ -170,7 +170,8 @@ class Watcher:
         """Find out who holds what, where something grew or should be gone."""
         grew = census is not None and self.suspicion.note(census.types)
         try:
-            found = self.recorder.inspect(survivors) if grew or survivors else None
+            suspects = self.suspicion.suspects() if grew else ()
+            found = self.recorder.inspect(survivors, suspects) if grew or survivors else None
         finally:
             survivors.clear()
         if found is not None and self.cycles is not None:
@@ -179,7 +180,9 @@ class Watcher:
 
     def _collect_cycles(self, found: Inspection, cycles: CycleWatch) -> None:
         if cycles.note(found.adrift, found.adrift_bytes):
-            self._collection = self.recorder.collect()
+            freed = self.recorder.collect()
+            told = {name: way for name, way in found.cycles.items() if name in freed.types}
+            self._collection = replace(freed, cycles=told)
             cycles.collected()
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:

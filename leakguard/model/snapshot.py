@@ -56,13 +56,15 @@ class Expectation:
 class Collection:
     """What one full garbage collection found: cycles that no live reference held.
 
-    ``types`` maps qualified type names to how many of them were freed, largest first.
+    ``types`` maps qualified type names to how many of them were freed, largest first; ``cycles``
+    tells for some of them the way from an instance back to itself, as seen before.
     """
 
     freed: int
     uncollectable: int = 0
     bytes: int | None = None
     types: Mapping[str, int] = field(default_factory=dict)
+    cycles: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

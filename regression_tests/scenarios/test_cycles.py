@@ -39,6 +39,11 @@ def test_cycles_that_pile_up_are_named_and_no_holder_is_invented():
     assert finding.type.endswith("Environment")
     assert (finding.phase, finding.started_at, finding.held_by) == ("evaluate", 1, None)
     assert finding.count_per_generation == 4
+    assert [hop.partition("  ")[0] for hop in finding.path[1:]] == [
+        ".on_close",
+        "bound method self",
+    ]
+    assert "from method through `bound method self`" in finding.fix
 
 
 def test_cycles_that_are_broken_are_silent():

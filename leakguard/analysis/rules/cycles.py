@@ -13,6 +13,7 @@ from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Cleared, Finding, Snapshot
+from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes
 
@@ -61,6 +62,7 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
     confirmed = piled_up or len(freeing) > 1
     phase = type_contribution(case.run, name, count_reader(name)).main_phase()
     shown = case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0])
+    way = next((way for c in collections if (way := c.cycles.get(name))), ())
     return Finding(
         fingerprint=fingerprint("cycles", name),
         kind="cycles",
@@ -78,10 +80,19 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
         reason=f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} "
         f"{name} and {format_bytes(size)} that no live reference held"
         + ("; until then they became more every generation" if piled_up else ""),
-        fix="break the reference cycle (a weak reference, or clear the attribute when done); until "
-        "then gc.collect() at the end of the phase bounds it",
+        fix=f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done); "
+        "until then gc.collect() at the end of the phase bounds it",
+        path=tuple(f"{hop.label}  ({hop.type})" for hop in way),
         ruled_out=("no container holds them: a collection freed them",),
     )
+
+
+def _cut(way: tuple[Hop, ...]) -> str:
+    """Name the reference that closes the cycle, where the cycle is known."""
+    if not way:
+        return ""
+    before = way[-2].type
+    return f" that comes back to {way[-1].type} from {before} through `{way[-1].label}`"
 
 
 def _rate(before: Series) -> float | None:

@@ -13,16 +13,18 @@ from typing import Any
 from leakguard.capture.heap.adapters import GraphAdapters
 from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Describe, Graph
 from leakguard.capture.heap.growth import Growth, PathMemory
 from leakguard.capture.heap.hops import ELEMENT
-from leakguard.capture.heap.layout import MEMORY
+from leakguard.capture.heap.layout import DICT, ELEMENTS, LIST, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import (
     Root,
+    context_roots,
     is_ours,
     local_roots,
     module_roots,
@@ -36,6 +38,10 @@ MakeGraph = Callable[[Describe, Callable[[type], bool]], Graph]
 ADRIFT = "(no root)"
 # A container must be the way to this much before it is worth naming without having grown.
 _WORTH_NAMING = 100_000
+# From this size on, texts, byte strings and arrays are followed like containers.
+_BUFFER = 65_536
+_SEVERAL = 2
+_STAY = frozenset({LIST, DICT, ELEMENTS})
 
 
 def take_inspection(
@@ -45,6 +51,7 @@ def take_inspection(
     targets: Sequence[Any],
     large: int,
     limit: int,
+    suspects: Sequence[str] = (),
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
@@ -53,6 +60,7 @@ def take_inspection(
             root for root in local_roots() if root[0] is not targets
         ]  # before the list is made, see walk.live_objects
         tracked = gc.get_objects()
+        local += context_roots(tracked)
         frameworks = loaded()
         graph = make_graph(GraphAdapters(frameworks).describe, is_ours)
         try:
@@ -61,9 +69,10 @@ def take_inspection(
                 local.clear()
                 tracked.clear()
                 look = _Look(graph, limit)
-                holders, after, growing = look.holders(memory)
+                holders, after, growing = look.holders(memory, suspects)
                 answers = look.held(targets)
                 large_objects = look.large(large, frameworks)
+                cycles = cycles_among(graph, rooted)
             return Inspection(
                 holders=holders,
                 growing=growing,
@@ -74,6 +83,7 @@ def take_inspection(
                 bytes=graph.total_bytes(),
                 adrift=len(graph) - rooted,
                 adrift_bytes=graph.total_bytes() - rooted_bytes,
+                cycles=cycles,
                 seconds=time.perf_counter() - start,
                 engine=engine,
             )
@@ -102,13 +112,16 @@ class _Look:
         self._limit = limit
         self._paths = graph.path_columns()
         self._containers = graph.containers()
+        self._buffers = self._large_leaves()
 
     def holders(
-        self, memory: PathMemory
+        self, memory: PathMemory, suspects: Sequence[str]
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
-        after, grown = memory.after(self._paths, self._containers)
-        chosen = self._chosen(grown)
+        after, grown = memory.after(
+            self._paths, self._containers, tuple(self._buffers), self._place
+        )
+        chosen = self._chosen(grown, suspects)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
         ranked = sorted(
@@ -147,10 +160,29 @@ class _Look:
         ]
         return tuple(sorted(found, key=lambda entry: -(entry.retained_bytes or 0)))
 
-    def _chosen(self, grown: Sequence[Growth]) -> list[tuple[int, Growth | None]]:
+    def _large_leaves(self) -> dict[int, None]:
+        """Return the paths of a few large objects that hold nothing: what may be extended."""
+        containers = set(self._containers)
+        objects = self._paths.objects
+        return {
+            path: None
+            for path, size in enumerate(self._paths.bytes)
+            if size >= _BUFFER * objects[path] and path not in containers
+        }
+
+    def _place(self, path: int) -> int:
+        """Return where the only container at a path lies; 0 for buffers, which move."""
+        kind = self._graph.kind_of(self._paths.sample[path])
+        return id(self._graph.object_at(self._paths.sample[path])) if kind in _STAY else 0
+
+    def _chosen(
+        self, grown: Sequence[Growth], suspects: Sequence[str]
+    ) -> list[tuple[int, Growth | None]]:
         below = self._paths.below
-        ranked = sorted(grown, key=lambda growth: -below[growth.path])[: self._limit]
-        chosen: dict[int, Growth | None] = {growth.path: growth for growth in ranked}
+        ranked = sorted(grown, key=lambda growth: (growth.rest, -below[growth.path]))
+        chosen: dict[int, Growth | None] = {g.path: g for g in ranked[: self._limit]}
+        for path in self._keepers(suspects):
+            chosen.setdefault(path, None)
         big = [
             path
             for path in self._containers
@@ -162,10 +194,35 @@ class _Look:
             chosen.setdefault(path, None)
         return list(chosen.items())
 
+    def _keepers(self, suspects: Sequence[str]) -> list[int]:
+        """Return, for each class by name, the container at whose path most instances lie."""
+        wanted, most = set(suspects), dict[str, tuple[int, int]]()
+        if not wanted:
+            return []
+        for path, objects in enumerate(self._paths.objects):
+            sample = self._paths.sample[path]
+            if objects < _SEVERAL or not wanted:
+                continue
+            name = qualified_name(type(self._graph.object_at(sample)))
+            if name in wanted and objects > most.get(name, (0, 0))[0]:
+                if not self._is_adrift(sample):
+                    most[name] = (objects, path)
+        keepers = (self._container_around(path) for _, path in most.values())
+        return [path for path in keepers if path != NO_NODE]
+
+    def _container_around(self, path: int) -> int:
+        containers = set(self._containers)
+        path = self._paths.parent[path]
+        while path != NO_NODE and path not in containers:
+            path = self._paths.parent[path]
+        return path
+
     def _holder(
         self, path: int, nodes: Sequence[int], retained: Retained, growth: Growth | None
     ) -> Holder:
         sample = self._paths.sample[path]
+        if self._is_buffer(path):
+            return self._buffer(path, growth)
         classes, size = self._graph.entries(nodes)
         element = qualified_name(classes[0][0]) if classes else "object"
         name = stable_name(self._graph, sample) + ELEMENT
@@ -182,6 +239,29 @@ class _Look:
             trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
             fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
+        )
+
+    def _is_buffer(self, path: int) -> bool:
+        return path in self._buffers
+
+    def _buffer(self, path: int, growth: Growth | None) -> Holder:
+        """Describe a text, byte string or array that became larger; its memory is its own."""
+        chain = self._graph.chain_to(self._paths.sample[path])
+        node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]
+        name, element = (
+            stable_name(self._graph, node),
+            qualified_name(type(self._graph.object_at(node))),
+        )
+        size = self._paths.bytes[path]
+        return Holder(
+            path=name,
+            element=element,
+            entries=self._paths.objects[path],
+            streak=growth.streak if growth else 0,
+            bytes=size,
+            retained_bytes=size,
+            trace=_suspect_last(trace_to(self._graph, node)),
+            fingerprint=fingerprint(name, element),
         )
 
     def _capacity(self, nodes: Sequence[int]) -> int | None:

@@ -78,6 +78,7 @@ class Inspection:
         objects: how many objects the walk saw, and their ``bytes``, array memory included.
         adrift: objects that no root leads to, and ``adrift_bytes``: held by running C code, or
             garbage that waits for the collector.
+        cycles: for the classes most common among those, the way from an instance back to itself.
     """
 
     holders: tuple[Holder, ...]
@@ -89,5 +90,6 @@ class Inspection:
     bytes: int
     adrift: int
     adrift_bytes: int
+    cycles: Mapping[str, tuple[Hop, ...]]
     seconds: float
     engine: str

@@ -67,8 +67,15 @@ def steps_to(graph: Nodes, node: int) -> list[Step]:
     chain = list(graph.chain_to(node))
     if len(chain) > _LONGEST + _TAIL:
         chain = chain[:_LONGEST] + chain[-_TAIL:]
-    steps = [Step(graph.root_name(chain[0]), graph.object_at(chain[0]))]
-    through_namespace = graph.is_namespace_root(chain[0])
+    first = Step(graph.root_name(chain[0]), graph.object_at(chain[0]))
+    return steps_along(graph, chain, first, through_namespace=graph.is_namespace_root(chain[0]))
+
+
+def steps_along(
+    graph: Nodes, chain: Sequence[int], first: Step, *, through_namespace: bool = False
+) -> list[Step]:
+    """Return the named steps down a chain of nodes that begins with ``first``."""
+    steps = [first]
     local_values = None
     for above, below in pairwise(chain):
         holder, held = graph.object_at(above), graph.object_at(below)

@@ -1,0 +1,88 @@
+"""Reference cycles: the way from an object back to itself, which only the collector can cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.roots import is_ours
+from leakguard.capture.heap.traces import Nodes, Step, is_program_instance, steps_along
+from leakguard.model.holder import Hop
+
+# Each bounds what one look spends on telling cycles.
+_CLASSES = 4
+_SAMPLES = 4
+_REACH = 5_000
+_LOOKED_AT = 20_000
+
+
+class Linked(Nodes, Protocol):
+    """A graph whose references can be followed."""
+
+    def __len__(self) -> int: ...
+    def children(self, node: int) -> Sequence[int]: ...
+
+
+def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
+    """Return one cycle of each class that is most common among the nodes from ``first`` on.
+
+    Only classes of the program count; a class whose instances are in no cycle themselves, but
+    hang from one, is left out.
+    """
+    found = {}
+    for cls, nodes in _by_class(graph, first):
+        ways = (_way_back(graph, node, first) for node in nodes)
+        way = next((way for way in ways if way), None)
+        if way is not None:
+            found[qualified_name(cls)] = _told(graph, way)
+    return found
+
+
+def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
+    counts: Counter[int] = Counter()
+    samples: dict[int, tuple[type, list[int]]] = {}
+    stride = 1 + (len(graph) - first) // _LOOKED_AT
+    for node in range(first, len(graph), stride):
+        item: Any = graph.object_at(node)
+        cls = type(item)
+        if id(cls) in samples or (is_program_instance(item) and not is_ours(cls)):
+            counts[id(cls)] += 1
+            nodes = samples.setdefault(id(cls), (cls, []))[1]
+            if len(nodes) < _SAMPLES:
+                nodes.append(node)
+    for key, _ in counts.most_common(_CLASSES):
+        yield samples[key]
+
+
+def _way_back(graph: Linked, node: int, first: int) -> list[int] | None:
+    """Return the shortest chain from a node to itself, over nodes from ``first`` on."""
+    came_from: dict[int, int] = {}
+    queue = [node]
+    for at in queue:
+        for child in graph.children(at):
+            if child == node:
+                return _chain(came_from, node, at)
+            if child >= first and child not in came_from:
+                came_from[child] = at
+                queue.append(child)
+        if len(queue) > _REACH:
+            return None
+    return None
+
+
+def _chain(came_from: dict[int, int], node: int, last: int) -> list[int]:
+    chain = [node]
+    while last != node:
+        chain.append(last)
+        last = came_from[last]
+    return [*chain, node][::-1]
+
+
+def _told(graph: Linked, chain: Sequence[int]) -> tuple[Hop, ...]:
+    start = graph.object_at(chain[0])
+    steps = steps_along(graph, chain, Step(qualified_name(type(start)), start))
+    hops = [Hop(step.name, qualified_name(type(step.item))) for step in steps]
+    return (*hops[:-1], replace(hops[-1], suspect=True))

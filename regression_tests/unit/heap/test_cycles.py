@@ -1,0 +1,85 @@
+"""A cycle is told as the way from an object back to itself."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from heap_engines import Engine, each_engine
+
+
+class Listening:
+    def __init__(self) -> None:
+        self.listeners = [lambda: self]
+
+
+class Bound:
+    def __init__(self) -> None:
+        self.handler = self.handle
+
+    def handle(self) -> None: ...
+
+
+class Child:
+    def __init__(self, parent: Parent) -> None:
+        self.parent = parent
+
+
+class Parent:
+    def __init__(self) -> None:
+        self.children = [Child(self) for _ in range(2)]
+
+
+class Payload:
+    """Hangs from a cycle and is in none."""
+
+
+class Carrier:
+    def __init__(self) -> None:
+        self.itself, self.payload = self, Payload()
+
+
+@pytest.fixture(autouse=True)
+def only_own_garbage():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+WAYS = {
+    Listening: (
+        ".listeners",
+        "[*]",
+        "closure cell self of Listening.__init__.<locals>.<lambda>",
+    ),
+    Bound: (".handler", "bound method self"),
+    Parent: (".children", "[*]", ".parent"),
+    Carrier: (".itself",),
+}
+
+
+@each_engine
+@pytest.mark.parametrize("cls", WAYS)
+def test_garbage_tells_the_way_back_to_itself(engine: Engine, cls: type) -> None:
+    for _ in range(30):
+        cls()
+    name = f"{__name__}.{cls.__name__}"
+    way = engine.inspect().cycles[name]
+    assert tuple(hop.label for hop in way) == (name, *WAYS[cls])
+    assert way[0].type == way[-1].type == name
+    assert [hop.suspect for hop in way] == [False] * (len(way) - 1) + [True]
+
+
+@each_engine
+def test_what_hangs_from_a_cycle_is_in_none(engine: Engine) -> None:
+    for _ in range(30):
+        Carrier()
+    assert f"{__name__}.Payload" not in engine.inspect().cycles
+
+
+@each_engine
+def test_cycles_that_somebody_holds_are_not_told(engine: Engine) -> None:
+    kept = [Carrier() for _ in range(30)]
+    assert not engine.inspect().cycles
+    assert len(kept) == 30
