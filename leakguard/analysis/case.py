@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from leakguard.analysis.contribution import Contribution, metric_contribution
+from leakguard.analysis.rounds import number
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import Timeline
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
+from leakguard.model.units import format_bytes
 
 # Bookkeeping of interpreter and guard moves a few kilobytes a generation in any program.
 BYTES_FLOOR = 16_384.0
@@ -89,7 +91,9 @@ class Case:
         if not series.values:
             return None
         floor = BYTES_FLOOR if series.unit == "bytes" else 0.0
-        return Judged(series, judge_series(series.values, noise_floor=floor))
+        describe = format_bytes if series.unit == "bytes" else number
+        verdict = judge_series(series.values, noise_floor=floor, describe=describe)
+        return Judged(series, verdict)
 
     def shown(self, phase: str | None) -> Snapshot | None:
         """Return the snapshot that shows a phase best: its latest; None when there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.forecast import run_forecast, with_forecast
 from leakguard.analysis.ledger import ledger
 from leakguard.analysis.limits import limits, undecided
 from leakguard.analysis.rules import RULES, Found
@@ -30,9 +31,10 @@ def diagnose(run: Run) -> Report:
         run=run,
         verdict=verdict,
         headline=_headline(verdict, findings, doubt, case),
-        findings=tuple(findings),
+        findings=tuple(with_forecast(case, finding) for finding in findings),
         cleared=tuple(item for item in found if isinstance(item, Cleared)),
         ledger=ledger(run),
+        forecast=run_forecast(case, findings),
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
         trend=trend(run),
         growth=growth(run),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from leakguard.analysis.case import BYTES_FLOOR, Case
 from leakguard.analysis.series import judge_series
 from leakguard.model import Holder
+from leakguard.model.units import format_bytes
 
 _LOOKS = 3
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
@@ -72,7 +73,10 @@ def _growing(seen: list[tuple[int, Holder]]) -> GrowingContainer | None:
     if len(seen) < _LOOKS or holder.streak < _LOOKS - 1 or holder.path.startswith(NO_ROOT):
         return None
     retained = tuple(float(holder.retained_bytes or 0) for _, holder in seen)
-    grows = (judge_series(entries, integer=True), judge_series(retained, noise_floor=BYTES_FLOOR))
+    grows = (
+        judge_series(entries, integer=True),
+        judge_series(retained, noise_floor=BYTES_FLOOR, describe=format_bytes),
+    )
     if holder.capacity is None and all(verdict.growing != "yes" for verdict in grows):
         return None
     first, latest = retained[0], retained[-1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 from leakguard.capture.probe import Reading, Unavailable
 
@@ -15,6 +17,7 @@ _STATUS = re.compile(
     rb"(?:RssAnon:\s+(\d+) kB\nRssFile:\s+(\d+) kB\nRssShmem:\s+(\d+) kB\n)?"
     rb"(?s:.)*?VmSwap:\s+(\d+) kB\n(?s:.)*?Threads:\s+(\d+)\n"
 )
+_OWN_GROUPS = Path("/proc/self/cgroup")
 _NAMES = ("vms", "rss_high_water", "rss", "rss_anonymous", "rss_file", "rss_shared", "swap")
 
 
@@ -53,12 +56,28 @@ def memory_limit() -> int | None:
     return min([machine, *_cgroup_limits()])
 
 
-def _cgroup_limits() -> list[int]:
+def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS) -> list[int]:
+    """Return the limits of this process's memory cgroup and of every group above it."""
     limits = []
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    for file in _limit_files(root, own):
         try:
-            with open(path, encoding="ascii") as file:
-                limits.append(int(file.read()))
+            limits.append(int(file.read_text("ascii")))
         except (OSError, ValueError):  # no such cgroup version, or "max"
             continue
     return limits
+
+
+def _limit_files(root: Path, own: Path) -> Iterator[Path]:
+    try:
+        lines = own.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    # Inside a container the path is one of the host's: the container's own group is the root.
+    for line in ("0::/", "0:memory:/", *lines):
+        _, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        if not controllers or "memory" in controllers.split(","):
+            base = root / "memory" if controllers else root
+            name = "memory.limit_in_bytes" if controllers else "memory.max"
+            path = PurePosixPath(group.lstrip("/"))
+            yield from (base / above / name for above in (path, *path.parents))

@@ -2,6 +2,7 @@
 
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Holder, Hop
 from leakguard.model.ledger import Ledger
 from leakguard.model.report import CountChange, Growth, Report, TrendRow
@@ -25,6 +26,7 @@ __all__ = [
     "CountChange",
     "Expectation",
     "Finding",
+    "Forecast",
     "Gauge",
     "Growth",
     "Holder",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from leakguard.model.forecast import Forecast
+
 Verdict = Literal["leak", "suspect", "inconclusive", "stable"]
 
 Kind = Literal[
@@ -46,6 +48,7 @@ class Finding:
         fix: what to change, in the user's words.
         ruled_out: other explanations that were tested, and why they do not hold.
         library: name of the library whose known leak this is; None for the user's own code.
+        forecast: when this growth alone reaches the memory limit.
         serial: serial of the snapshot that ``label`` names.
     """
 
@@ -70,13 +73,20 @@ class Finding:
     fix: str | None = None
     ruled_out: tuple[str, ...] = ()
     library: str | None = None
+    forecast: Forecast | None = None
     serial: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Something that grew and is not a leak, and why."""
+    """Something that grew and is not a leak, and why.
+
+    ``plateau`` is the value at which it is predicted to stay, in its own unit, and ``until`` the
+    generation that reaches it; None where no end is predicted.
+    """
 
     metric: str
     pattern: Pattern
     reason: str
+    plateau: float | None = None
+    until: int | None = None

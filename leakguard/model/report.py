@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.forecast import Forecast
 from leakguard.model.ledger import Ledger
 from leakguard.model.run import Run
 
@@ -52,6 +53,8 @@ class Report:
         findings: defects, worst and largest first.
         cleared: what grew and is not a leak.
         ledger: where the growth of RSS went, part by part; None where RSS is not known twice.
+        forecast: when all growth together reaches the memory limit; None when nothing grows
+            without bound, or the limit is not known.
         coverage: share of the allocator's in-use bytes that the last census accounted for.
         phase_growth: bytes added per generation by phase; they sum to the generation's growth.
         limits: what this run could not have seen.
@@ -63,6 +66,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     cleared: tuple[Cleared, ...] = ()
     ledger: Ledger | None = None
+    forecast: Forecast | None = None
     coverage: float | None = None
     trend: tuple[TrendRow, ...] = ()
     growth: Growth | None = None

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from leakguard.model.finding import Finding, Kind, Pattern
 from leakguard.model.units import format_bytes, format_change
+from leakguard.render.forecast import forecast_sentence
 from leakguard.render.text import arrows, clean, number, short_type
 
 
@@ -89,6 +90,7 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
         ("Held by", finding.held_by),
         ("Created at", finding.created_at),
         ("Retained", _retained(finding)),
+        ("Forecast", finding.forecast and forecast_sentence(finding.forecast)),
         ("Confidence", _confidence(finding)),
         ("Fix", finding.fix),
     )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leakguard.model.finding import Cleared, Finding
+from leakguard.model.forecast import Forecast
 from leakguard.model.ledger import PARTS, Ledger
 from leakguard.model.report import Growth, Report, TrendRow
 from leakguard.model.run import Run
@@ -53,6 +54,7 @@ def report_value(report: Report) -> Json:
         "findings": [finding_value(finding) for finding in report.findings],
         "cleared": [_cleared(item) for item in report.cleared],
         "ledger": _ledger(report.ledger),
+        "forecast": _forecast(report.forecast),
         "coverage": report.coverage,
         "trend": [_trend_row(row) for row in report.trend],
         "growth": _growth(report.growth),
@@ -108,12 +110,19 @@ def finding_value(finding: Finding) -> Json:
         "label": finding.label,
         "ruled_out": list(finding.ruled_out),
         "library": finding.library,
+        "forecast": _forecast(finding.forecast),
         "serial": finding.serial,
     }
 
 
 def _cleared(item: Cleared) -> Json:
-    return {"metric": item.metric, "pattern": item.pattern, "reason": item.reason}
+    return {
+        "metric": item.metric,
+        "pattern": item.pattern,
+        "reason": item.reason,
+        "plateau": item.plateau,
+        "until": item.until,
+    }
 
 
 def _ledger(ledger: Ledger | None) -> Json:
@@ -126,6 +135,19 @@ def _ledger(ledger: Ledger | None) -> Json:
         "until": ledger.until,
         "generations": ledger.generations,
         "unknown": dict(ledger.unknown),
+    }
+
+
+def _forecast(forecast: Forecast | None) -> Json | None:
+    if forecast is None:
+        return None
+    return {
+        "rate": forecast.rate,
+        "used": forecast.used,
+        "limit": forecast.limit,
+        "generation": forecast.generation,
+        "between": None if forecast.between is None else list(forecast.between),
+        "seconds": forecast.seconds,
     }
 
 

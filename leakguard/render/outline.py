@@ -10,6 +10,7 @@ from leakguard.model.report import Report, TrendRow
 from leakguard.model.snapshot import Snapshot
 from leakguard.model.units import format_change
 from leakguard.render.facts import percent
+from leakguard.render.forecast import forecast_sentence
 from leakguard.render.ledger import ledger_section
 from leakguard.render.run_facts import name, notes, run_facts
 from leakguard.render.section import Section
@@ -123,13 +124,13 @@ def _trend(report: Report, most: int | None) -> Section:
     if skipped > 0:
         rows.append((f"… {skipped:,} more rows", "", ""))
     rows += [_trend_row(row, largest) for row in report.trend[head + max(skipped, 0) :]]
-    growth = _growth_sentence(report)
+    remarks = [_growth_sentence(report), _forecast_sentence(report)] if rows else []
     return Section(
         "trend",
         "RSS over the run",
         ("Label", "RAM", "Change"),
         tuple(rows),
-        sentences=(growth,) if growth and rows else (),
+        sentences=tuple(filter(None, remarks)),
         spark=trend_sparkline(report),
     )
 
@@ -149,6 +150,12 @@ def _growth_sentence(report: Report) -> str | None:
         f"{size(before)} at {clean(growth.baseline)}, {size(after)} at {clean(growth.current)}: "
         f"{change_of_size(after - before)}{share}"
     )
+
+
+def _forecast_sentence(report: Report) -> str | None:
+    if report.forecast is None:
+        return None
+    return f"All growth together: {forecast_sentence(report.forecast)}."
 
 
 def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]) -> Section:

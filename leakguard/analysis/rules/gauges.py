@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.series import judge_series
+from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.model import Cleared, Finding
 from leakguard.model.series import Series
@@ -35,14 +36,26 @@ def _judge(case: Case, name: str) -> Finding | Cleared | None:
     if len(series) < 2 or series.values[-1] <= series.values[0]:
         return None
     capacity = _capacity(case, name)
+    verdict = judge_series(series.values, integer=True, capacity=capacity)
     if capacity is not None and series.values[-1] <= capacity:
-        return Cleared(
-            name,
-            "filling",
-            f"{name} fills towards its capacity: {series.values[-1]:,.0f} of {capacity:,.0f}",
-        )
-    judged = Judged(series, judge_series(series.values, integer=True))
+        return _filling(name, series, capacity, verdict)
+    judged = Judged(series, verdict)
     return _finding(name, judged, capacity) if judged.grows else None
+
+
+def _filling(name: str, series: Series, capacity: float, verdict: SeriesVerdict) -> Cleared:
+    filled = f"{series.values[-1]:,.0f} of {capacity:,.0f}"
+    if verdict.plateau is None or verdict.plateau.round is None:
+        return Cleared(name, "filling", f"{name} fills towards its capacity: {filled}", capacity)
+    full = generation_of(series, verdict.plateau.round)
+    reason = f"{name} fills until generation {full}, then stays: {filled}"
+    return Cleared(name, "filling", reason, capacity, full)
+
+
+def generation_of(series: Series, round_: int) -> int:
+    """Return the generation of a round of a series, which may lie beyond its end."""
+    beyond = round_ - (len(series) - 1)
+    return series.generations[-1] + beyond if beyond > 0 else series.generations[round_]
 
 
 def _finding(name: str, judged: Judged, capacity: float | None) -> Finding:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.limits import MATERIAL_BYTES
-from leakguard.analysis.rules.gauges import filling_gauges
+from leakguard.analysis.rules.gauges import filling_gauges, generation_of
 from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.finding import Kind
+from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
 _MOST = 0.5  # of the growth in bytes, for something to be its explanation
@@ -28,9 +29,9 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     if judged.verdict.rate < _NOTABLE or _explained(case, judged, found):
         return []
     in_objects = _objects_rate(case) >= _MOST * judged.verdict.rate
-    gauges = [series.name for series in filling_gauges(case, found)]
+    gauges = filling_gauges(case, found)
     if gauges and (in_objects or judged.series.name != "heap_in_use"):
-        return [_while_filling(judged, gauges)]
+        return [_while_filling(judged, gauges, found)]
     return [_finding(case, judged, in_objects)]
 
 
@@ -56,14 +57,20 @@ def _objects_rate(case: Case) -> float:
     return (series.values[-1] - series.values[0]) / (series.generations[-1] - series.generations[0])
 
 
-def _while_filling(judged: Judged, gauges: list[str]) -> Cleared:
+def _while_filling(
+    judged: Judged, gauges: list[Series], found: Sequence[Finding | Cleared]
+) -> Cleared:
     """A buffer that fills takes memory; what grows beside it shows once the buffer is full."""
-    return Cleared(
-        judged.series.name,
-        "filling",
-        f"{judged.series.name} grows by {format_change(judged.verdict.rate)} a generation while "
-        f"{' and '.join(gauges)} fills",
-    )
+    name, rate = judged.series.name, judged.verdict.rate
+    names = {gauge.name for gauge in gauges}
+    ends = [item.until for item in found if isinstance(item, Cleared) and item.metric in names]
+    grows = f"{name} grows by {format_change(rate)} a generation while {' and '.join(names)} fills"
+    full = max((end for end in ends if end is not None), default=None)
+    if full is None:
+        return Cleared(name, "filling", grows)
+    plateau = judged.series.values[-1] + rate * max(full - judged.series.generations[-1], 0)
+    reason = f"{grows}: until generation {full}, then {format_bytes(plateau)}"
+    return Cleared(name, "filling", reason, plateau, full)
 
 
 def _cleared(judged: Judged) -> list[Finding | Cleared]:
@@ -71,15 +78,29 @@ def _cleared(judged: Judged) -> list[Finding | Cleared]:
     rose = max(series.values) - series.values[0]
     if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:
         return []
-    return [Cleared(series.name, verdict.shape, _why_not(judged, rose))]
+    plateau = verdict.plateau if verdict.shape == "filling" else None
+    until = None if plateau is None or plateau.round is None else plateau.round
+    return [
+        Cleared(
+            series.name,
+            verdict.shape,
+            _why_not(judged, rose),
+            None if plateau is None else plateau.value,
+            None if until is None else generation_of(series, until),
+        )
+    ]
 
 
 def _why_not(judged: Judged, rose: float) -> str:
     verdict, rounds = judged.verdict, len(judged.series)
     name, change = judged.series.name, format_change(rose)
     if verdict.shape == "filling" and verdict.plateau is not None:
-        end = format_bytes(verdict.plateau.value)
-        return f"{name} fills up to {end}: {change} in {rounds} generations, less each time"
+        end, full = format_bytes(verdict.plateau.value), verdict.plateau.round
+        so_far = f"{change} in {rounds} generations, less each time"
+        if full is None:
+            return f"{name} fills up to {end}: {so_far}"
+        until = generation_of(judged.series, full)
+        return f"{name} fills until generation {until}, then {end}: {so_far}"
     words = {
         "warm-up": "rose at the start and has settled",
         "step": "rose in a step and has stayed there since",

@@ -15,7 +15,7 @@ from leakguard.capture.collector import collector_state
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.probe import Unavailable, measure
-from leakguard.capture.process import memory_limit, process_memory
+from leakguard.capture.process import _cgroup_limits, memory_limit, process_memory
 from leakguard.capture.resources import child_processes, open_files
 from leakguard.testing import fake_probe
 
@@ -149,3 +149,29 @@ def test_what_is_allocated_while_the_meter_is_paused_is_in_no_phase():
         del block
     peak = meter.stop(ticket, process_memory()["rss_high_water"])
     assert peak - process_memory()["rss"] < 20_000_000
+
+
+def write_limit(file, limit):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{limit}\n")
+
+
+def test_every_group_above_the_process_may_limit_it(tmp_path):
+    own = tmp_path / "own"
+    own.write_text("0::/slice/job\n")
+    write_limit(tmp_path / "slice/job/memory.max", "max")
+    write_limit(tmp_path / "slice/memory.max", 7_000_000)
+    assert set(_cgroup_limits(tmp_path, own)) == {7_000_000}
+
+
+def test_older_cgroups_and_containers_limit_too(tmp_path):
+    own = tmp_path / "own"
+    own.write_text("5:cpu,memory:/docker/abc\n3:pids:/other\n")
+    write_limit(tmp_path / "memory/docker/abc/memory.limit_in_bytes", 5_000_000)
+    write_limit(tmp_path / "memory/memory.limit_in_bytes", 9_000_000)
+    assert set(_cgroup_limits(tmp_path, own)) == {5_000_000, 9_000_000}
+
+
+def test_without_cgroups_only_the_machine_limits(tmp_path):
+    assert _cgroup_limits(tmp_path, tmp_path / "missing") == []
+    assert 0 < memory_limit() <= psutil.virtual_memory().total

@@ -10,6 +10,7 @@ from leakguard.model import (
     Cost,
     CountChange,
     Finding,
+    Forecast,
     Gauge,
     Growth,
     Ledger,
@@ -86,6 +87,8 @@ INFO = RunInfo(
     memory_limit=175 * GB,
 )
 
+FORECAST = Forecast(7.2 * GB, 23_270 * MB, 175 * GB, 25, (24, 26), 11_400.0)
+
 ENV_LEAK = Finding(
     fingerprint="instances:TradingEnvironment:evaluate_population",
     kind="instances",
@@ -109,6 +112,7 @@ ENV_LEAK = Finding(
     "episode in spent_environments.",
     ruled_out=("a filling buffer: replay_buffer holds 18,000 of 50,000 and adds 0.1 GB",
                "freed memory that the allocator keeps: 0.25 GB, and it does not grow"),
+    forecast=FORECAST,
     serial=4,
 )  # fmt: skip
 
@@ -152,6 +156,7 @@ def leaking() -> Report:
         findings=(ENV_LEAK, THREADS),
         cleared=(BUFFER,),
         ledger=LEDGER,
+        forecast=FORECAST,
         coverage=0.97,
         trend=trend,
         growth=Growth(
