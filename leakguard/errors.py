@@ -4,7 +4,8 @@ LeakguardError
 ├── UsageError (also ValueError)         an argument that cannot be used
 ├── UnreadableRun                        a file that holds no readable run
 └── MemoryAssertionError (also AssertionError)
-    └── StillAlive                       an object that was expected to be freed is still held
+    ├── StillAlive                       an object that was expected to be freed is still held
+    └── MemoryBudgetBroken               a test uses more than its budget allows
 
 Every message names the fact, the place and the next step in one line.
 """
@@ -30,3 +31,7 @@ class MemoryAssertionError(LeakguardError, AssertionError):
 
 class StillAlive(MemoryAssertionError):
     """Objects that were expected to be freed are still referenced."""
+
+
+class MemoryBudgetBroken(MemoryAssertionError):
+    """A limit of a memory budget is broken; the message names limit, fact, culprit and fix."""

@@ -1,0 +1,1 @@
+"""leakguard inside of other programs: one file, or folder, a framework."""

@@ -1,0 +1,139 @@
+"""Whether a run keeps its budget: two witnesses for growth, and nothing of what was there before.
+
+Bytes are judged on what lives (allocator in use, counted objects), RSS only ever confirms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from leakguard.analysis import diagnose
+from leakguard.analysis.budget import check
+from leakguard.analysis.measure import metric_growth
+from leakguard.analysis.theil_sen import rate
+from leakguard.integrations.pytest_plugin.settings import Settings
+from leakguard.model import Report, Run
+from leakguard.model.budget import Budget, Check, Outcome
+from leakguard.model.units import format_bytes, format_change
+
+# A second measurement confirms growth when it shows this share of what is allowed.
+_CONFIRMS = 0.5
+_CONFIRMING = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One look at the rounds so far: the diagnosis and every limit."""
+
+    report: Report
+    checks: tuple[Check, ...]
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The limits that were broken, or that nothing was measured for."""
+        return tuple(check for check in self.checks if check.outcome != "kept")
+
+    @property
+    def doubtful(self) -> bool:
+        """True when more rounds may say something else."""
+        return bool(self.failed) or self.report.verdict in ("suspect", "inconclusive")
+
+
+def judge(run: Run, settings: Settings, first: int, older: Mapping[str, int]) -> Judgement:
+    """Hold the generations from number ``first`` on against the settings.
+
+    The diagnosis sees the whole run. Earlier rounds are warm-up. ``older`` counts the instances of
+    watched classes that were alive before the test began.
+    """
+    report = diagnose(run)
+    warmup = settings.budget.warmup if first == 1 else 0
+    window = replace(report, run=_since(run, first))
+    budget = replace(settings.budget, growth=None, warmup=warmup)
+    checks = [_without_older(one, window, budget, older) for one in check(window, budget)]
+    if settings.budget.growth is not None:
+        checks.append(_growth(window, settings, warmup))
+    return Judgement(report, tuple(checks))
+
+
+def _since(run: Run, first: int) -> Run:
+    if first == 1:
+        return run
+    shots = tuple(s for s in run.snapshots if s.generation is not None and s.generation >= first)
+    return replace(run, snapshots=shots)
+
+
+def _without_older(
+    broken: Check, report: Report, budget: Budget, older: Mapping[str, int]
+) -> Check:
+    """Judge a count again without the instances that other tests left behind."""
+    name = broken.subject.removeprefix("live ")
+    more = older.get(name, 0)
+    if broken.outcome != "broken" or name not in budget.constant or not more:
+        return broken
+    low, high = budget.constant[name]
+    shifted = Budget(verdict="never", constant={name: (low + more, high + more)})
+    (again,) = check(report, shifted)
+    fact = f"{again.fact}, {more} of them older than the test"
+    return replace(again, limit=broken.limit, fact=fact)
+
+
+def _growth(report: Report, settings: Settings, warmup: int) -> Check:
+    most = settings.budget.growth or 0
+    rates = dict(_rates(report.run, warmup))
+    live = {name: value for name, value in rates.items() if name not in ("rss", "rss_anonymous")}
+    counted = settings.generations - settings.budget.warmup if settings.per == "test" else 1
+    subject = f"growth per {settings.per}"
+    limit = f"at most {format_bytes(most)}"
+    if not live:
+        fact = metric_growth(report.run, "heap_in_use", warmup).reason
+        return Check(subject, limit, fact, "unknown", allowed=most)
+    name = max(live, key=lambda metric: live[metric])
+    grown = live[name] * counted
+    confirming = _confirming(rates, name, most / counted * _CONFIRMS, report)
+    fact = f"{format_change(grown)} ({_TITLES[name]}{_seconded(grown > most, confirming)})"
+    broken = grown > most and confirming is not None
+    culprit = report.findings[0] if broken and report.findings else None
+    outcome: Outcome = "broken" if broken else "kept"
+    return Check(subject, limit, fact, outcome, grown, most, culprit=culprit)
+
+
+_TITLES = {
+    "heap_in_use": "allocator in use",
+    "python_in_use": "Python's pools in use",
+    "objects": "bytes of counted objects",
+    "rss_anonymous": "anonymous RSS",
+    "rss": "RSS",
+    "diagnosis": "the diagnosis",
+}
+
+
+def _rates(run: Run, warmup: int) -> Iterator[tuple[str, float]]:
+    for metric in _CONFIRMING:
+        grown = metric_growth(run, metric, warmup).value if _records(run, metric) else None
+        if grown is not None:
+            yield metric, grown
+    ends = [s.census for s in run.generation_ends()[warmup:]]
+    sizes = [float(c.bytes) for c in ends if c is not None and c.bytes is not None]
+    if len(sizes) == len(ends) >= 2:
+        yield "objects", rate(sizes)[0]
+
+
+def _records(run: Run, metric: str) -> bool:
+    return any(metric in snapshot.metrics for snapshot in run.snapshots)
+
+
+def _confirming(rates: Mapping[str, float], first: str, least: float, report: Report) -> str | None:
+    """Return a second measurement that shows the growth too; None when there is none."""
+    if report.verdict == "leak":
+        return "diagnosis"
+    others = (name for name, value in rates.items() if name != first and value >= least)
+    return next(others, None)
+
+
+def _seconded(over: bool, confirming: str | None) -> str:
+    if not over:
+        return ""
+    if confirming is None:
+        return "; no second measurement confirms it"
+    return f", confirmed by {_TITLES[confirming]}"

@@ -1,0 +1,129 @@
+"""What a test may use: the arguments of its mark over the defaults of the ini file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from leakguard.analysis.budget_settings import budget_of
+from leakguard.capture.watchlist import qualified_name
+from leakguard.errors import UsageError
+from leakguard.model.budget import Budget
+
+Per = Literal["generation", "test"]
+Watch = dict[type, "tuple[int, int]"]
+
+_LIMITS = (
+    "growth", "peak", "verdict", "constant", "phases", "warmup", "threads", "open_files",
+    "children",
+)  # fmt: skip
+_OWN = ("per", "generations", "retries", "ignore")
+_FEWEST = 3  # generations that any verdict needs
+
+_NUMBERS: Mapping[str, Callable[[str], float]] = {
+    "threads": float, "open_files": float, "children": float,
+    "generations": int, "warmup": int, "retries": int,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The limits of one test, and how often it runs to be judged.
+
+    Attributes:
+        budget: the limits; its types are qualified names.
+        watch: the classes among them, with the instances there may be.
+        per: whether ``growth`` is what one generation may add, or all counted ones together.
+        generations: rounds before the first judgement, the warm-up among them.
+        retries: how often a broken budget gets as many rounds again before it fails.
+        ignore: types or holders that are not to be reported (``fnmatch``).
+    """
+
+    budget: Budget
+    watch: Watch
+    per: Per = "generation"
+    generations: int = 5
+    retries: int = 2
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def most_generations(self) -> int:
+        """The rounds after which the budget is decided at the latest."""
+        return self.generations * (1 + self.retries)
+
+
+def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> Settings:
+    """Return the settings of a mark's keyword arguments, with the ini file's text as defaults.
+
+    Raises:
+        UsageError: an argument is unknown or cannot be used; the message names it.
+    """
+    _known(arguments)
+    given: dict[str, Any] = {**_from_ini(ini), **arguments}
+    constant = given.get("constant", {})
+    if not isinstance(constant, Mapping):
+        raise UsageError("memory_budget: constant= takes {Class: count} or {Class: (low, high)}")
+    limits = {name: given[name] for name in _LIMITS if name in given}
+    limits["constant"] = {_name(key): value for key, value in constant.items()}
+    budget = budget_of(limits)
+    watch = {key: budget.constant[_name(key)] for key in constant if isinstance(key, type)}
+    generations = _count("generations", given.get("generations", 5), budget.warmup + 2)
+    return Settings(
+        budget=budget,
+        watch=watch,
+        per=_per(given.get("per", "generation")),
+        generations=generations,
+        retries=_count("retries", given.get("retries", 2), 0),
+        ignore=_patterns(given.get("ignore", ())),
+    )
+
+
+def rounds(count: Any, warmup: int) -> int:
+    """Return a number of rounds that allows a verdict.
+
+    Raises:
+        UsageError: there are too few, or it is no number.
+    """
+    return _count("generations", count, max(_FEWEST, warmup + 2))
+
+
+def _from_ini(ini: Mapping[str, str]) -> dict[str, Any]:
+    defaults: dict[str, Any] = {}
+    for name, text in ini.items():
+        try:
+            defaults[name] = _NUMBERS[name](text) if name in _NUMBERS else text
+        except ValueError:
+            raise UsageError(f"leakguard_{name} = {text!r} in the ini file is no number") from None
+    return defaults
+
+
+def _known(arguments: Mapping[str, Any]) -> None:
+    unknown = [name for name in arguments if name not in _LIMITS + _OWN]
+    if unknown:
+        known = ", ".join(_LIMITS + _OWN)
+        raise UsageError(f"memory_budget has no argument {unknown[0]!r}; it takes {known}")
+
+
+def _name(key: Any) -> str:
+    if isinstance(key, type):
+        return qualified_name(key)
+    if isinstance(key, str):
+        return key
+    raise UsageError(f"memory_budget: constant= names classes, not {type(key).__name__} objects")
+
+
+def _per(value: Any) -> Per:
+    if value not in ("generation", "test"):
+        raise UsageError(f"memory_budget: per={value!r} is unknown; use 'generation' or 'test'")
+    return cast(Per, value)
+
+
+def _count(name: str, value: Any, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise UsageError(f"memory_budget: {name}={value!r} is no number of {least} or more")
+    return value
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(map(str, value))
