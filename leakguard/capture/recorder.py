@@ -108,13 +108,14 @@ class Recorder:
             _coverage(result.accounted_bytes, reading.metrics),
         )
 
-    def inspect(self, targets: Sequence[object]) -> Inspection:
+    def inspect(self, targets: Sequence[object], suspects: Sequence[str] = ()) -> Inspection:
         """Walk the references once: who holds what, which containers grew since the last look.
 
-        ``targets`` are objects to name the holder of; the caller drops them at once.
+        ``targets`` are objects to name the holder of; the caller drops them at once. ``suspects``
+        are classes whose holders are wanted.
         """
         with self.peaks.paused():
-            found = heap.inspect(self._paths, targets, self.large_object)
+            found = heap.inspect(self._paths, targets, self.large_object, suspects=suspects)
         self._paths = found.memory
         return found
 

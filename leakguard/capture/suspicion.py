@@ -1,4 +1,4 @@
-"""When a look at who holds what is worth its price: something grew two rounds in a row."""
+"""When a look at who holds what is worth its price: something grew in two rounds."""
 
 from __future__ import annotations
 
@@ -10,15 +10,45 @@ from leakguard.model import TypeCount
 
 _ENOUGH = 2
 _NOTABLE_BYTES = 65_536
+# Something that grows in every n-th round only is followed up to this many rounds of rest.
+_PATIENCE = 5
+_MOST_SUSPECTS = 10
 
-_notes = msgspec.msgpack.Decoder(dict[str, tuple[int, int, int]])
+
+class _Note(msgspec.Struct, array_like=True):
+    """What is kept of a type: its heights, how often it rose, and how long it rests in between."""
+
+    count: int = 0
+    bytes: int = 0
+    streak: int = 0
+    rest: int = 0
+    gap: int = 0
+
+    @property
+    def is_suspicious(self) -> bool:
+        return self.streak >= _ENOUGH and self.rest <= self.gap
+
+    def after(self, count: int, size: int, first: bool) -> _Note:
+        grew = count > self.count or size > self.bytes + _NOTABLE_BYTES
+        heights = max(count, self.count), max(size, self.bytes)
+        if first:
+            return _Note(*heights)
+        if grew:
+            return _Note(*heights, self.streak + 1, 0, max(self.gap, self.rest))
+        if count < self.count or not self.streak or self.rest == _PATIENCE:
+            return _Note(*heights)
+        return _Note(*heights, self.streak, self.rest + 1, self.gap)
+
+
+_notes = msgspec.msgpack.Decoder(dict[str, _Note])
 
 
 class Suspicion:
     """Follows the counts of the types from one generation's end to the next.
 
     A type is suspicious once its count, or its bytes by more than a page or two, reached a new
-    height in two rounds in a row. The notes are packed, so that they are one object.
+    height in two rounds, in a row or at the distance that lay between them. The notes are packed,
+    so that they are one object.
     """
 
     def __init__(self) -> None:
@@ -27,14 +57,17 @@ class Suspicion:
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""
-        before = _notes.decode(self._packed)
-        after = {}
-        for name, entry in types.items():
-            count, size = entry.count, entry.bytes or 0
-            highest, largest, streak = before.get(name, (0, 0, 0))
-            grew = count > highest or size > largest + _NOTABLE_BYTES
-            streak = 0 if self._first or not grew else streak + 1
-            after[name] = (max(count, highest), max(size, largest), streak)
+        before, unknown = _notes.decode(self._packed), _Note()
+        after = {
+            name: before.get(name, unknown).after(entry.count, entry.bytes or 0, self._first)
+            for name, entry in types.items()
+        }
         self._first = False
         self._packed = msgspec.msgpack.encode(after)
-        return any(streak >= _ENOUGH for _, _, streak in after.values())
+        return any(note.is_suspicious for note in after.values())
+
+    def suspects(self) -> list[str]:
+        """Return the suspicious classes, builtins aside, those with most instances first."""
+        notes = _notes.decode(self._packed)
+        found = [name for name, note in notes.items() if note.is_suspicious and "." in name]
+        return sorted(found, key=lambda name: -notes[name].count)[:_MOST_SUSPECTS]

@@ -55,11 +55,15 @@ def inspect(
     targets: Sequence[Any] = _NOBODY,
     large: int = LARGE_OBJECT,
     limit: int = 10,
+    suspects: Sequence[str] = (),
 ) -> Inspection:
     """Say who holds what: containers that grow, what they retain, and the way to them.
 
     ``memory`` is that of the look before; containers that grew at every look since the first come
     first. ``targets`` are objects to find the holder of; the caller drops the sequence at once.
-    At most ``limit`` growing and ``limit`` other containers are named.
+    At most ``limit`` growing and ``limit`` other containers are named, and for each of the classes
+    that ``suspects`` names the one that holds most of its instances.
     """
-    return take_inspection(engine.Graph, ENGINE, memory or PathMemory(), targets, large, limit)
+    return take_inspection(
+        engine.Graph, ENGINE, memory or PathMemory(), targets, large, limit, suspects
+    )

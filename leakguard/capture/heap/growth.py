@@ -1,4 +1,4 @@
-"""Growth by path: which containers have more entries at every look.
+"""Growth by path: which containers have more entries, and which buffers more bytes, look by look.
 
 After BLeak (Vilk & Berger, PLDI 2018) and LeakCanary's heap growth: what is compared from look to
 look are paths, not objects, so that nothing of the program is kept alive in between.
@@ -8,68 +8,114 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from leakguard.capture.heap.path_tree import PathColumns
 
 _MOST = 255
 _ENOUGH = 2
+# Something that grows in every n-th round only is followed up to this many rounds of rest.
+_PATIENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How a path changed: its entries now, at the look before, and in how many looks it grew."""
+    """How a path changed: its entries now, at the look before, and in how many looks it grew.
+
+    ``rest`` is how many looks ago it grew last, ``gap`` the longest rest that growth followed.
+    """
 
     path: int
     entries: int
     before: int
     streak: int
+    rest: int = 0
+    gap: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """True while it rests no longer than it did before."""
+        return self.streak > 0 and self.rest <= self.gap
+
+    def followed_by(self, path: int, now: int, grew: bool) -> Growth:
+        """Return how the path has changed when there are ``now`` entries at the next look."""
+        if grew:
+            gap = max(self.gap, self.rest)
+            return Growth(path, now, self.entries, self.streak + 1, 0, gap)
+        if now != self.entries or not self.streak or self.rest == _PATIENCE:
+            return Growth(path, now, self.entries, 0)
+        return Growth(path, now, self.entries, self.streak, self.rest + 1, self.gap)
 
 
 @dataclass(slots=True)
 class PathMemory:
-    """Entries by path, from one look to the next: numbers only, sorted by path key.
+    """Sizes by path, from one look to the next: numbers only, sorted by path key.
 
-    ``streak`` counts the looks in a row in which a path's containers grew; 0 where they did not.
-    ``looks`` is how many looks this memory is made of.
+    The size of a container is its entries, that of a buffer its bytes. ``looks`` is how many looks
+    this memory is made of.
     """
 
     looks: int = 0
     _keys: array[int] = field(default_factory=lambda: array("q"))
-    _entries: array[int] = field(default_factory=lambda: array("q"))
+    _sizes: array[int] = field(default_factory=lambda: array("q"))
     _objects: array[int] = field(default_factory=lambda: array("q"))
+    _places: array[int] = field(default_factory=lambda: array("Q"))
     _streaks: bytearray = field(default_factory=bytearray)
+    _rests: bytearray = field(default_factory=bytearray)
+    _gaps: bytearray = field(default_factory=bytearray)
 
     def after(
-        self, paths: PathColumns, containers: Sequence[int]
+        self,
+        paths: PathColumns,
+        containers: Sequence[int],
+        buffers: Sequence[int] = (),
+        place: Callable[[int], int] | None = None,
     ) -> tuple[PathMemory, list[Growth]]:
-        """Compare with a later look; return the memory of it and what grew two looks in a row.
+        """Compare with a later look; return the memory of it and what grew in two looks.
 
-        After the first comparison once is enough. Growth may begin at any time of a run, and on
-        some Pythons the path of an attribute changes once, when its object gets a ``__dict__``.
+        After the first comparison once is enough. Growth may begin at any time of a run, and a
+        path may change when a module is imported that is a shorter way to the same container:
+        ``place`` tells where the container at a path lies in memory, which says that it is the
+        same one.
 
         A container that has more entries only because there are more containers at its path does
-        not grow itself: whatever holds the containers does.
+        not grow itself: whatever holds the containers does. The same goes for buffers.
         """
-        now = PathMemory(self.looks + 1)
-        grown = []
-        order = sorted(containers, key=paths.key.__getitem__)
-        for path in order:
-            change = self._change(path, paths)
-            now._keys.append(paths.key[path])
-            now._entries.append(paths.entries[path])
-            now._objects.append(paths.objects[path])
-            now._streaks.append(min(change.streak, _MOST))
-            if change.streak and change.streak >= min(self.looks, _ENOUGH):
+        now, grown = PathMemory(self.looks + 1), []
+        places = self._by_place() if place is not None else {}
+        sizes = {
+            **{p: paths.entries[p] for p in containers},
+            **{p: paths.bytes[p] for p in buffers},
+        }
+        for path in sorted(sizes, key=paths.key.__getitem__):
+            here = place(path) if place is not None and paths.objects[path] == 1 else 0
+            change = self._change(path, sizes[path], paths, places.get(here))
+            now._keep(change, paths, here)
+            if change.goes_on and change.streak >= min(self.looks, _ENOUGH):
                 grown.append(change)
         return now, grown
 
-    def _change(self, path: int, paths: PathColumns) -> Growth:
-        key, entries, objects = paths.key[path], paths.entries[path], paths.objects[path]
+    def _keep(self, change: Growth, paths: PathColumns, place: int) -> None:
+        self._keys.append(paths.key[change.path])
+        self._sizes.append(change.entries)
+        self._objects.append(paths.objects[change.path])
+        self._places.append(place)
+        self._streaks.append(min(change.streak, _MOST))
+        self._rests.append(change.rest)
+        self._gaps.append(change.gap)
+
+    def _by_place(self) -> dict[int, int]:
+        return {place: at for at, place in enumerate(self._places) if place}
+
+    def _change(self, path: int, size: int, paths: PathColumns, moved: int | None) -> Growth:
+        key, objects = paths.key[path], paths.objects[path]
         at = bisect_left(self._keys, key)
         if at == len(self._keys) or self._keys[at] != key:
-            return Growth(path, entries, 0, 0)
-        before, holders = self._entries[at], self._objects[at]
-        grew = entries > before and entries * holders > before * objects
-        return Growth(path, entries, before, self._streaks[at] + 1 if grew else 0)
+            if moved is None:
+                return Growth(path, size, 0, 0)
+            at = moved
+        before, holders = self._sizes[at], self._objects[at]
+        grew = size > before and size * holders > before * objects
+        known = Growth(path, before, 0, self._streaks[at], self._rests[at], self._gaps[at])
+        return known.followed_by(path, size, grew)

@@ -191,8 +191,13 @@ def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
 
 
 def _attribute_names(cls: type) -> Iterator[str]:
-    """Yield names that methods of the class use, less those that the class itself answers."""
-    seen = {name for parent in lineage(cls) for name in namespace(parent)}
+    """Yield names that methods of the class use, less those that the class itself computes."""
+    seen = {
+        name
+        for parent in lineage(cls)
+        for name, value in namespace(parent).items()
+        if _is_descriptor(value)
+    }
     for parent in lineage(cls):
         for found in list(namespace(parent).values()):
             if type(found) is FunctionType:
@@ -200,6 +205,11 @@ def _attribute_names(cls: type) -> Iterator[str]:
                     if name not in seen:
                         seen.add(name)
                         yield name
+
+
+def _is_descriptor(value: Any) -> bool:
+    """Tell whether reading a class attribute may run code; plain values are shadowed safely."""
+    return any("__get__" in namespace(parent) for parent in lineage(type(value)))
 
 
 def _from_dict(holder: Any, held: Any) -> str | None:

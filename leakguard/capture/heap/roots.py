@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 
 from leakguard.capture.heap.classes import derives, module_of, namespace
@@ -47,6 +48,19 @@ def local_roots() -> Iterator[Root]:
     main = threading.main_thread().ident
     for thread in sorted(stacks, key=lambda thread: thread != main):
         yield from stacks[thread]
+
+
+def context_roots(tracked: Iterable[object]) -> list[Root]:
+    """Return the values of context variables, of all threads and tasks.
+
+    Nothing leads to the context that a thread runs in, and the ways inside of one have no names.
+    """
+    contexts = [item for item in tracked if type(item) is contextvars.Context]
+    return [
+        (value, f"context variable {variable.name}", False)
+        for context in contexts
+        for variable, value in context.items()
+    ]
 
 
 def _module_root(name: str, module: object) -> Root:
