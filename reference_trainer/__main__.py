@@ -59,14 +59,19 @@ def _epilog() -> str:
 @click.option("--env", "env_id", default=None, metavar="GYM_ID",
               help="A Gymnasium task instead of trading.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=0), default=Config.workers,
-              help="Processes that evaluate the population; 0 uses this one.")  # fmt: skip
+              help="Processes that evaluate the population; 0 uses this one, or with "
+              "--engine ray every core of the cluster.")  # fmt: skip
+@click.option("--engine", type=click.Choice(["local", "ray"]), default=Config.engine,
+              help="Where the population plays; ray needs the extra [ray].")  # fmt: skip
 @click.option("--algorithm", type=click.Choice(["ddpg", "td3"]), default=Config.algorithm)
 @click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",
               help="Any other field of the configuration; repeatable.")  # fmt: skip
 @click.option("--guard/--no-guard", default=True, help="Watch the run with leakguard.")
 @click.option("--max-env-steps", type=click.IntRange(min=1), default=None,
-              help="Stop after the generation that reaches this many steps.")  # fmt: skip
+              help="Stop at exactly this many environment steps.")  # fmt: skip
+@click.option("--tensorboard", type=click.Path(path_type=Path, file_okay=False), default=None,
+              metavar="DIR", help="Write scalars for TensorBoard there.")  # fmt: skip
 @click.option("--progress/--no-progress", default=None, help="Progress bars on stderr.")
 def main(resume: bool, **options: Any) -> None:
     """Train a population of agents by evolutionary reinforcement learning."""
@@ -143,7 +148,8 @@ def _converted(value: str, default: Any) -> Any:
     if isinstance(default, tuple):
         return tuple(int(part) for part in value.split(","))
     if default is None:
-        return float(value)
+        number = float(value)
+        return int(number) if number.is_integer() else number
     return type(default)(value)
 
 

@@ -24,8 +24,9 @@ from reference_trainer.ddpg import AgentStack, LearningRules
 from reference_trainer.evolution import EvolutionRules, evolve
 from reference_trainer.networks import mlp_architecture
 from reference_trainer.population import Population
-from reference_trainer.replay_buffer import Batch, ReplayBuffer, VectorStates
+from reference_trainer.replay_buffer import Batch, ReplayBuffer
 from reference_trainer.rollout import play_episode
+from reference_trainer.state_storage import VectorStates
 from reference_trainer.task import TradingTask
 
 AGENTS, OBSERVATION, ACTION = 16, 24, 6

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reference_trainer.errors import ConfigError
+from reference_trainer.errors import CheckpointError, ConfigError
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Config:
     generations: int = 25
     max_env_steps: int | None = None
     out: Path = Path("runs/erl")
+    engine: str = "local"
     workers: int = 0
 
     # Data: a Parquet file, or a synthetic market of this shape
@@ -81,6 +83,8 @@ class Config:
     episodes_per_agent: int = 1
     # One episode both measures and explores; False measures without noise, as ERL does.
     explore_in_fitness: bool = True
+    # A time limit for the population's episodes; the best agent is always judged by whole ones.
+    episode_steps: int | None = None
     random_steps: int = 0
 
     # Evolution (Khadka & Tumer 2018); with rl_sync_every, agent 0 stays out of it and is copied
@@ -107,6 +111,7 @@ class Config:
     keep_checkpoints: int = 2
     plot_every: int = 5
     upload: str | None = None
+    tensorboard: Path | None = None
     progress: bool = True
     guard: bool = True
     print_bill: bool = False
@@ -168,14 +173,24 @@ class Config:
         values["hidden"] = list(self.hidden)
         return values
 
+    def check_settings(self, stored: Mapping[str, Any]) -> None:
+        """Raise `CheckpointError` when a checkpoint was made with other numbers."""
+        for name, value in self.algorithm_settings().items():
+            if stored.get(name) != value:
+                raise CheckpointError(
+                    f"the checkpoint was made with {name}={stored.get(name)!r}, this run has "
+                    f"{value!r}: resume with the settings of the first run"
+                )
+
 
 #: Fields that never decide a number of the run, so a resumed run may change them.
 VOLATILE = (
-    "out", "data_dir", "workers", "generations", "max_env_steps", "upload",
+    "out", "data_dir", "engine", "workers", "generations", "max_env_steps", "upload", "tensorboard",
     "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
     "checkpoint_every", "print_bill", "force", "guard",
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
+    "engine": ("local", "ray"),
     "observation": ("row", "features", "window"),
     "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),

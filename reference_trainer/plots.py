@@ -20,6 +20,7 @@ class Plotter:
 
     def fitness(self, history: Sequence[Mapping[str, Any]], target: Path | IO[bytes]) -> None:
         """Mean fitness with its spread, the best of each generation, and the validation score."""
+        history = [record for record in history if record["fitness_mean"] is not None]
         axes = self._axes("Fitness", "generation", "episode reward")
         generation = [record["generation"] for record in history]
         mean = np.array([record["fitness_mean"] for record in history])

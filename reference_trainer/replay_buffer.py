@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from reference_trainer.environment import largest, write_observations
-from reference_trainer.observation import MarketView
+from reference_trainer.state_storage import StateStorage, touched
 
 TERMINATED = 1
 
@@ -42,150 +41,21 @@ class Batch:
             yield Batch(*chunk)
 
 
-class StateStorage(Protocol):
-    """Keeps the states and actions of the ring's rows in its own columns."""
+class Step(NamedTuple):
+    """An action, what it earned, and the state it led to."""
 
-    #: Whether `write_state` reads the observation, or only what `info` says.
-    needs_observation: bool
-    columns: dict[str, np.ndarray]
-    observation_size: int
-    action_size: int
-
-    def write_state(self, row: int, observation: np.ndarray, info: Mapping[str, Any]) -> None: ...
-    def write_action(self, row: int, action: np.ndarray) -> None: ...
-    def read_states(self, rows: np.ndarray, out: np.ndarray) -> None: ...
-    def read_actions(self, rows: np.ndarray, out: np.ndarray) -> None: ...
-
-
-class VectorStates:
-    """Any Gymnasium task: observations and actions as float32 vectors."""
-
-    needs_observation = True
-
-    def __init__(self, rows: int, observation_size: int, action_size: int) -> None:
-        self.observation_size, self.action_size = observation_size, action_size
-        self.columns = {
-            "observation": touched((rows, observation_size), np.float32),
-            "action": touched((rows, action_size), np.float32),
-        }
-
-    def write_state(self, row: int, observation: np.ndarray, info: Mapping[str, Any]) -> None:
-        """Copy the observation."""
-        self.columns["observation"][row] = observation
-
-    def write_action(self, row: int, action: np.ndarray) -> None:
-        """Copy the action."""
-        self.columns["action"][row] = action
-
-    def read_states(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Observations `[n, O]`."""
-        np.take(self.columns["observation"], rows, axis=0, out=out)
-
-    def read_actions(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Actions `[n, A]`."""
-        np.take(self.columns["action"], rows, axis=0, out=out)
-
-
-class _PanelStates:
-    """Trading states: the day, the clock, and a portfolio in one of two layouts."""
-
-    needs_observation = False
-
-    def __init__(self, rows: int, view: MarketView, stocks: int) -> None:
-        self.view, self.stocks = view, stocks
-        self.observation_size = view.size + stocks + 2
-        self.action_size = stocks
-        self.columns = {
-            "day": touched((rows,), np.int16),
-            "progress": touched((rows, 2), np.int16),
-            "settling": touched((rows,), np.uint8),
-        }
-
-    def write_state(self, row: int, observation: np.ndarray, info: Mapping[str, Any]) -> None:
-        """Store where the environment stands; the observation itself is not needed."""
-        self.columns["day"][row] = info["day"]
-        self.columns["progress"][row] = info["progress"]
-        self.columns["settling"][row] = info["settling"]
-        self._write_vector("weights", row, info["weights"], 0.0)
-
-    def write_action(self, row: int, action: np.ndarray) -> None:
-        """Store the appetites as float16."""
-        self._write_vector("action", row, action, -1.0)
-
-    def read_states(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Rebuild the observations `[n, O]` from the panel."""
-        write_observations(
-            self.view,
-            self.columns["day"][rows].astype(np.int64),
-            self._read_vectors("weights", rows, 0.0),
-            self.columns["progress"][rows],
-            self.columns["settling"][rows],
-            out,
-        )
-
-    def read_actions(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Actions `[n, stocks]`."""
-        out[...] = self._read_vectors("action", rows, -1.0)
-
-    def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
-        raise NotImplementedError
-
-    def _read_vectors(self, name: str, rows: np.ndarray, rest: float) -> np.ndarray:
-        raise NotImplementedError
-
-
-class DensePanelStates(_PanelStates):
-    """Every weight and appetite as float16: 2.7 kB a transition at 669 stocks."""
-
-    def __init__(self, rows: int, view: MarketView, stocks: int) -> None:
-        super().__init__(rows, view, stocks)
-        self.columns["weights"] = touched((rows, stocks), np.float16)
-        self.columns["action"] = touched((rows, stocks), np.float16)
-
-    def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
-        self.columns[name][row] = values
-
-    def _read_vectors(self, name: str, rows: np.ndarray, rest: float) -> np.ndarray:
-        return self.columns[name][rows]
-
-
-class SparsePanelStates(_PanelStates):
-    """At most `slots` positions and orders as (stock, float16) pairs: 147 bytes at sixteen."""
-
-    def __init__(self, rows: int, view: MarketView, stocks: int, slots: int) -> None:
-        super().__init__(rows, view, stocks)
-        self.slots = slots
-        for name in ("weights", "action"):
-            self.columns[f"{name}_stock"] = touched((rows, slots), np.int16)
-            self.columns[f"{name}_value"] = touched((rows, slots), np.float16)
-
-    def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
-        chosen = np.flatnonzero(largest(values, self.slots) & (values > rest))
-        self.columns[f"{name}_stock"][row] = -1
-        self.columns[f"{name}_stock"][row, : len(chosen)] = chosen
-        self.columns[f"{name}_value"][row, : len(chosen)] = values[chosen]
-
-    def _read_vectors(self, name: str, rows: np.ndarray, rest: float) -> np.ndarray:
-        stock = self.columns[f"{name}_stock"][rows]
-        vectors = np.full((len(rows), self.stocks), rest, dtype=np.float16)
-        line, slot = np.nonzero(stock >= 0)
-        vectors[line, stock[line, slot]] = self.columns[f"{name}_value"][rows[line], slot]
-        return vectors
+    action: np.ndarray
+    reward: float
+    terminated: bool
+    observation: np.ndarray
+    info: Mapping[str, Any]
 
 
 class EpisodeRecorder(Protocol):
     """Whatever listens to an episode as it is played."""
 
     def begin(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None: ...
-    def add(
-        self,
-        action: np.ndarray,
-        reward: float,
-        terminated: bool,
-        observation: np.ndarray,
-        info: Mapping[str, Any],
-        agent: int,
-    ) -> None: ...
+    def add(self, step: Step) -> None: ...
     def end(self) -> None: ...
 
 
@@ -213,7 +83,7 @@ class ReplayBuffer:
         self.transitions_written = 0
         self._oldest = 0
         self._open = False
-        self._episode_start = 0
+        self._episode_start = self._agent = 0
         self._scratch: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
 
     def __len__(self) -> int:
@@ -231,30 +101,23 @@ class ReplayBuffer:
         return row + self._row_of.itemsize
 
     def begin(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None:
-        """Start an episode with its first state."""
+        """Start an episode of an agent with its first state."""
         self._episode_start = self.rows_written
+        self._agent = agent
         self._open = True
-        self._write_state(observation, info, agent)
+        self._write_state(observation, info)
 
-    def add(
-        self,
-        action: np.ndarray,
-        reward: float,
-        terminated: bool,
-        observation: np.ndarray,
-        info: Mapping[str, Any],
-        agent: int,
-    ) -> None:
+    def add(self, step: Step) -> None:
         """Add the step that was taken from the last state, and the state it led to."""
         if not self._open:
             raise RuntimeError("begin() an episode before adding steps to it")
         row = (self.rows_written - 1) % self.rows
-        self.storage.write_action(row, action)
-        self.columns["reward"][row] = reward
-        self.columns["flags"][row] = TERMINATED if terminated else 0
+        self.storage.write_action(row, step.action)
+        self.columns["reward"][row] = step.reward
+        self.columns["flags"][row] = TERMINATED if step.terminated else 0
         self._row_of[self.transitions_written % self.capacity] = row
         self.transitions_written += 1
-        self._write_state(observation, info, agent)
+        self._write_state(step.observation, step.info)
         self._oldest = max(self._oldest, self.transitions_written - self.capacity)
 
     def end(self) -> None:
@@ -302,11 +165,11 @@ class ReplayBuffer:
         newest = np.arange(self.transitions_written - len(rows), self.transitions_written)
         self._row_of[newest % self.capacity] = rows
 
-    def _write_state(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None:
+    def _write_state(self, observation: np.ndarray, info: Mapping[str, Any]) -> None:
         row = self.rows_written % self.rows
         self._forget_row(row)
         self.storage.write_state(row, observation, info)
-        self.columns["agent"][row] = agent
+        self.columns["agent"][row] = self._agent
         # Until the episode ends, no step is known to follow this state.
         self.columns["steps_left"][row] = 1
         self.rows_written += 1
@@ -348,10 +211,3 @@ class ReplayBuffer:
             shapes = ((rows, observation), (rows, action), (rows, observation))
             self._scratch[key] = tuple(touched(shape, np.float32) for shape in shapes)
         return self._scratch[key]
-
-
-def touched(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Zeros whose pages are written, so that the memory is charged at the start."""
-    array = np.empty(shape, dtype=dtype)
-    array.fill(0)
-    return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +11,37 @@ import numpy as np
 
 from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import EpisodeSummary, TradingEnvironment
-from reference_trainer.replay_buffer import EpisodeRecorder
+from reference_trainer.replay_buffer import EpisodeRecorder, Step
 
 
 @dataclass(frozen=True)
 class EpisodeStats:
-    """One episode: the sum of rewards, its length, and the trading summary if there is one."""
+    """One episode: the sum of rewards, its length, and the trading summary if there is one.
+
+    `cut` says that the run had no steps left for the rest of it.
+    """
 
     reward: float
     steps: int
     summary: EpisodeSummary | None
+    cut: bool = False
+
+
+@dataclass
+class StepBudget:
+    """The environment steps of a run: those taken, and those that are left to learn from."""
+
+    limit: int | None = None
+    taken: int = 0
+
+    @property
+    def left(self) -> int:
+        """Steps until the limit; without one, more than anybody can take."""
+        return sys.maxsize if self.limit is None else max(0, self.limit - self.taken)
+
+    def spend(self, steps: int) -> None:
+        """Count steps that were taken."""
+        self.taken += steps
 
 
 def play_episode(
@@ -32,10 +54,13 @@ def play_episode(
     buffer: EpisodeRecorder | None = None,
     member: int = 0,
     random: bool = False,
+    horizon: int | None = None,
+    limit: int = sys.maxsize,
 ) -> EpisodeStats:
     """Play one episode; with `explore` the actions carry noise, with `buffer` they are kept.
 
-    `random` draws uniform actions from `explore` instead of asking the agent.
+    `random` draws uniform actions from `explore` instead of asking the agent. `horizon` is a time
+    limit: the episode is whole with so many steps. After `limit` steps it is cut.
     """
     observation, info = env.reset(seed=seed, options=options)
     agent.noise.reset()
@@ -43,7 +68,7 @@ def play_episode(
         buffer.begin(observation, info, member)
     total, steps, over = 0.0, 0, False
     size = agent.stack.architecture.action_size
-    while not over:
+    while not over and steps < limit:
         if random and explore is not None:
             action = explore.uniform(-1.0, 1.0, size).astype(np.float32)
         else:
@@ -51,15 +76,14 @@ def play_episode(
         observation, reward, terminated, truncated, info = env.step(to_range(env, action))
         total += float(reward)
         steps += 1
-        over = terminated or truncated
+        over = terminated or truncated or steps == horizon
         if buffer is not None:
-            buffer.add(action, float(reward), terminated, observation, info, member)
+            buffer.add(Step(action, float(reward), terminated, observation, info))
     if buffer is not None:
         buffer.end()
     task = env.unwrapped
-    return EpisodeStats(
-        total, steps, task.summary() if isinstance(task, TradingEnvironment) else None
-    )
+    summary = task.summary() if isinstance(task, TradingEnvironment) else None
+    return EpisodeStats(total, steps, summary, cut=not over)
 
 
 def flat(observation: np.ndarray) -> np.ndarray:

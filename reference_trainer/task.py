@@ -20,7 +20,7 @@ from reference_trainer.networks import (
     per_asset_architecture,
 )
 from reference_trainer.observation import MarketView, causal_features, window_lags
-from reference_trainer.replay_buffer import (
+from reference_trainer.state_storage import (
     DensePanelStates,
     SparsePanelStates,
     StateStorage,

@@ -13,11 +13,12 @@ import fsspec
 import pytest
 
 pytest.importorskip("torch")
+from faulty_proxy import FaultyProxy
+
 from reference_trainer.checkpoint import verify
 from reference_trainer.config import Config
 from reference_trainer.trainer import ERLTrainer
 from reference_trainer.upload import BLOCK, Uploader
-from regression_tests.integration.faulty_proxy import FaultyProxy
 
 BUCKET = "checkpoints"
 pytestmark = pytest.mark.xdist_group("upload-servers")

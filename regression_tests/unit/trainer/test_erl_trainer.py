@@ -15,6 +15,7 @@ from reference_trainer.errors import ConfigError
 from reference_trainer.plots import Plotter
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
+from reference_trainer.watching import warm_up
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
@@ -86,12 +87,13 @@ def test_best_agent_keeps_its_title_against_a_worse_champion(trainer: Trainer) -
     best = made.population.stack.actor.values[made.population.best_row].clone()
     for agent in made.population.agents:
         agent.stack.actor.frozen[-1][1].fill_(-50.0)  # nobody buys anything
-    made.best_is_new = False
-    challenger, title = (made._score(a, made.task.validation_plans())
+    made.champion.is_new = False
+    challenger, title = (made.champion._score(a, made.task.validation_plans())
                          for a in (made.population.agents[0], made.population.best))  # fmt: skip
-    made._challenge_the_best(made.task.validation_plans())
+    made.champion.challenge(made.task.validation_plans())
     assert challenger == 0.0
-    assert made.best_is_new == (title < 0)
+    assert title is not None
+    assert made.champion.is_new == (title < 0)
     kept = torch.equal(made.population.stack.actor.values[made.population.best_row], best)
     assert kept == (title >= 0)
 
@@ -100,9 +102,9 @@ def test_best_agent_is_validated_only_when_it_is_new(trainer: Trainer) -> None:
     made = trainer()
     made.begin_generation(1)
     made.evaluate_population()
-    made.validate_best_agent()
+    made.champion.validate()
     first = made.metrics.record["validation"]
-    made.validate_best_agent()
+    made.champion.validate()
     assert first is not None
     assert made.metrics.record["validation"] is None
 
@@ -153,14 +155,14 @@ def test_same_seed_gives_the_same_run(trainer: Trainer, run: Run, tmp_path: Path
 
 def test_warming_up_changes_no_number(trainer: Trainer, run: Run, tmp_path: Path) -> None:
     cold, warm = trainer(out=tmp_path / "a"), trainer(out=tmp_path / "b")
-    warm.warm_up()
+    warm_up(warm)
     assert list(run(cold, 2).history) == list(run(warm, 2).history)
 
 
 def test_worker_processes_change_no_number(trainer: Trainer, run: Run, tmp_path: Path) -> None:
     alone = run(trainer(out=tmp_path / "a", noise="ou"), 2)
     helped = run(trainer(out=tmp_path / "b", noise="ou", workers=2), 2)
-    helped.evaluator.close()
+    helped.close()
     assert list(alone.history) == list(helped.history)
     assert torch.equal(alone.population.stack.actor.values, helped.population.stack.actor.values)
     for name, column in alone.buffer.columns.items():

@@ -15,7 +15,8 @@ from reference_trainer.operators import (
     proximal_mutation,
     sync_learner,
 )
-from reference_trainer.replay_buffer import ReplayBuffer, VectorStates
+from reference_trainer.replay_buffer import ReplayBuffer, Step
+from reference_trainer.state_storage import VectorStates
 
 
 def make_stack(rows: int = 6, actions: int = 2) -> AgentStack:
@@ -34,7 +35,7 @@ def buffer() -> ReplayBuffer:
     made, rng = ReplayBuffer(300, VectorStates(400, 4, 2), 400, gamma=0.9), np.random.default_rng(0)
     made.begin(rng.normal(size=4), {}, 0)
     for _ in range(250):
-        made.add(rng.uniform(-1, 1, 2), 0.0, False, rng.normal(size=4), {}, 0)
+        made.add(Step(rng.uniform(-1, 1, 2), 0.0, False, rng.normal(size=4), {}))
     made.end()
     return made
 

@@ -11,9 +11,9 @@ from reference_trainer.data.panel import NormalizationStats
 from reference_trainer.data.synthetic import synthetic_market
 from reference_trainer.environment import TradingEnvironment, TradingRules
 from reference_trainer.observation import MarketView
-from reference_trainer.replay_buffer import (
+from reference_trainer.replay_buffer import ReplayBuffer, Step
+from reference_trainer.state_storage import (
     DensePanelStates,
-    ReplayBuffer,
     SparsePanelStates,
     StateStorage,
     VectorStates,
@@ -31,7 +31,7 @@ def add_episode(buffer: ReplayBuffer, states: list[float], terminated: bool = Tr
     buffer.begin(np.array([states[0]]), {}, 0)
     for index, (state, following) in enumerate(itertools.pairwise(states)):
         over = terminated and index == len(states) - 2
-        buffer.add(np.array([state]), state, over, np.array([following]), {}, 0)
+        buffer.add(Step(np.array([state]), state, over, np.array([following]), {}))
     buffer.end()
 
 

@@ -1,0 +1,96 @@
+"""The best agent so far: how it is found, validated, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from reference_trainer.baselines import Performance, baselines, performance, table
+from reference_trainer.config import Config
+from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.environment import EpisodeSummary, TradingEnvironment
+from reference_trainer.metrics import Metrics
+from reference_trainer.population import Population
+from reference_trainer.rollout import StepBudget, play_episode
+from reference_trainer.task import EpisodePlan, Task
+
+
+class Champion:
+    """Keeps the last row of the population: the best agent so far, or nothing yet."""
+
+    def __init__(
+        self,
+        config: Config,
+        task: Task,
+        population: Population,
+        budget: StepBudget,
+        metrics: Metrics,
+        say: Callable[[str], None],
+    ) -> None:
+        self.config, self.task, self.population = config, task, population
+        self.budget, self.metrics, self.say = budget, metrics, say
+        self.is_new = False
+        self.baselines: dict[str, Performance] = {}
+        self.compared: dict[str, Performance] = {}
+
+    def challenge(self, plans: Sequence[EpisodePlan]) -> None:
+        """The fittest and the best so far play the same episodes without noise.
+
+        A fitness of one generation says nothing about another's: the start days differ. The
+        winner is copied now, before training changes the fittest.
+        """
+        fittest = int(np.argmax(self.population.fitnesses()))
+        best = self.population.best
+        score = self._score(self.population.agents[fittest], plans)
+        title = None if best.fitness is None else self._score(best, plans)
+        if score is None or (best.fitness is not None and title is None):
+            return
+        best.fitness = title
+        if title is None or score > title:
+            self.population.keep_as_best(fittest)
+            best.fitness = score
+            self.is_new = True
+
+    def validate(self) -> None:
+        """When the best agent is new, play the validation episodes without noise."""
+        self.metrics.note(validation=None)
+        if not self.is_new:
+            return
+        self.is_new = False
+        plans, env, best = self.task.validation_plans(), self.task.val_env, self.population.best
+        played = [play_episode(env, best, seed=plan.seed, options=plan.options) for plan in plans]
+        validation = float(np.mean([stats.reward for stats in played]))
+        self.metrics.note(validation=validation)
+        self.say(f"Best agent: validation reward {validation:.3f}")
+        self._compare([stats.summary for stats in played if stats.summary])
+
+    def _score(self, agent: DDPGAgent, plans: Sequence[EpisodePlan]) -> float | None:
+        """Mean reward without noise; None when the run has too few steps left for it.
+
+        The steps count, the transitions are not kept.
+        """
+        rewards = []
+        for plan in plans:
+            if not self.budget.left:
+                return None
+            stats = play_episode(self.task.eval_env, agent, seed=plan.seed, options=plan.options,
+                                 limit=self.budget.left)  # fmt: skip
+            self.budget.spend(stats.steps)
+            if stats.cut:
+                return None
+            rewards.append(stats.reward)
+        return float(np.mean(rewards))
+
+    def _compare(self, summaries: list[EpisodeSummary]) -> None:
+        """The best agent beside the strategies that anybody can follow, on the same windows."""
+        env = self.task.val_env.unwrapped
+        if not isinstance(env, TradingEnvironment):
+            return
+        windows = [plan.options or {} for plan in self.task.validation_plans()]
+        best = performance(summaries, env.equity_curve)
+        # The last window played is the one whose curve is drawn, here and for the baselines.
+        self.baselines = self.baselines or baselines(env, windows[::-1], self.config.seed)
+        self.compared = {"best agent": best, **self.baselines}
+        self.metrics.note(validation_return=best.total_return)
+        self.say(table(self.compared))
