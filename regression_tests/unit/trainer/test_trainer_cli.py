@@ -151,7 +151,8 @@ def test_sigterm_ends_the_run_with_a_checkpoint(
 def test_help_names_every_option() -> None:
     text = CliRunner().invoke(main, ["--help"]).output
     for option in ("--generations", "--leak", "--leak-size", "--out", "--resume", "--seed",
-                   "--paper-size", "--env", "--no-evolution"):  # fmt: skip
+                   "--paper-size", "--env", "--no-evolution", "--engine",
+                   "--tensorboard"):  # fmt: skip
         assert option in text
     for name in LEAKS:
         assert name in text
