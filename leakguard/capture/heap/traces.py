@@ -50,13 +50,14 @@ def stable_name(graph: Nodes, node: int) -> str:
     """Return the name of an object that survives addresses, line numbers and runs.
 
     From a module it is the whole path (``__main__.trainer.loss_history``). Found through a running
-    function, it begins at the first instance of a class of the program
+    function or a thread, it begins at the first instance of a class of the program
     (``package.Trainer.loss_history``), where there is one.
     """
     steps = steps_to(graph, node)
     first = next((i for i, step in enumerate(steps) if is_program_instance(step.item)), None)
-    rooted_in_module = graph.is_namespace_root(graph.chain_to(node)[0])
-    if not rooted_in_module and first is not None and first < len(steps) - 1:
+    root = graph.chain_to(node)[0]
+    lasting = graph.is_namespace_root(root) and graph.root_name(root) != "threading"
+    if not lasting and first is not None and first < len(steps) - 1:
         anchor = qualified_name(type(steps[first].item))
         return _joined([anchor, *(step.name for step in steps[first + 1 :])])
     return _joined([step.name for step in steps])

@@ -258,6 +258,30 @@ def test_a_local_of_another_thread_is_found(engine: Engine) -> None:
     assert "local mine in " in names[0]
 
 
+class Uploader:
+    def __init__(self) -> None:
+        self.pending: list[object] = []
+        self.stop = threading.Event()
+
+    def work(self) -> None:
+        self.stop.wait(60)
+
+
+@each_engine
+def test_what_a_thread_works_on_is_named_by_its_class(engine: Engine) -> None:
+    target, uploader = Target(), Uploader()
+    uploader.pending.append(target)
+    stop = uploader.stop
+    thread = threading.Thread(target=uploader.work)
+    thread.start()
+    del uploader
+    try:
+        assert held(engine, target).held_by == f"{HERE}.Uploader.pending[*]"
+    finally:
+        stop.set()
+        thread.join(60)
+
+
 @each_engine
 def test_a_thread_local_value_reads_like_an_attribute(engine: Engine, place) -> None:
     storage = threading.local()
