@@ -1,4 +1,4 @@
-"""Containers that have more entries at every look."""
+"""Containers that have more entries at every look, and buffers that have more bytes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from leakguard.analysis.case import BYTES_FLOOR, Case
 from leakguard.analysis.series import judge_series
 from leakguard.model import Holder
-from leakguard.model.units import format_bytes
 
 _LOOKS = 3
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
+_WHOLE = 0.5  # of a type's instances in a container, for it to be what keeps them
 NO_ROOT = "(no root)"
+
+# One container through the looks: the generation and what it was then, oldest first.
+History = list[tuple[int, Holder]]
 
 
 @dataclass(frozen=True, slots=True)
 class GrowingContainer:
     """A container whose entries became more from look to look.
 
-    ``retained_rate`` is what its entries keep alive, more each generation.
+    ``retained_rate`` is what its entries keep alive, more each generation. ``proven`` is false for
+    one that only holds what grows: its own growth was not seen often enough.
     """
 
     holder: Holder
     generations: tuple[int, ...]
     entries: tuple[int, ...]
     retained_rate: float
+    started_at: int | None = None
+    proven: bool = True
 
     @property
     def is_filling(self) -> bool:
@@ -35,6 +41,11 @@ class GrowingContainer:
     def is_weak(self) -> bool:
         """True for a container of weak references, which hold nothing."""
         return self.holder.element in _WEAK
+
+    @property
+    def is_buffer(self) -> bool:
+        """True for one object, or the same few, that become larger without having entries."""
+        return not self.holder.path.endswith("[*]")
 
     @property
     def rate(self) -> float:
@@ -55,30 +66,96 @@ def growing_containers(case: Case) -> list[GrowingContainer]:
 
     A container inside another one that grows too is left to the outer one.
     """
-    looks: dict[str, list[tuple[int, Holder]]] = {}
-    for snapshot in case.run.snapshots:
-        if snapshot.generation is not None and snapshot.moment == "generation":
-            for holder in snapshot.holders:
-                looks.setdefault(holder.path, []).append((snapshot.generation, holder))
-    last = max((seen[-1][0] for seen in looks.values()), default=None)
-    found = [_growing(seen) for seen in looks.values() if seen[-1][0] == last]
+    looks = _looks(case)
+    histories = [seen for seen in _histories(looks) if seen[-1][0] == looks[-1][0]]
+    found = [_growing(_with_look_before(seen, looks)) for seen in histories]
     growing = sorted(filter(None, found), key=lambda c: (c.is_weak, -c.retained_rate))
     return [c for c in growing if not any(other.holds(c.holder.path) for other in growing)]
 
 
-def _growing(seen: list[tuple[int, Holder]]) -> GrowingContainer | None:
+def keeper(case: Case, type_name: str) -> GrowingContainer | None:
+    """Return the container in which most instances of a type that grows lie; None if unknown."""
+    looks = _looks(case)
+    if not looks:
+        return None
+    generation, holders = looks[-1]
+    ends = (s for s in case.run.snapshots if s.generation == generation)
+    alive = max((s.count(type_name) or 0 for s in ends), default=0)
+    for holder in holders:
+        least = holder.element == type_name and holder.entries >= _WHOLE * alive > 0
+        if least and holder.capacity is None and not holder.path.startswith(NO_ROOT):
+            return _unproven(holder, looks)
+    return None
+
+
+def _unproven(holder: Holder, looks: list[tuple[int, tuple[Holder, ...]]]) -> GrowingContainer:
+    seen = [(g, h) for g, holders in looks for h in holders if h.path == holder.path]
+    generations, entries = zip(*((g, h.entries) for g, h in seen), strict=True)
+    rate = _slope(generations, [float(h.retained_bytes or 0) for _, h in seen])
+    return GrowingContainer(holder, generations, entries, rate, proven=False)
+
+
+def _looks(case: Case) -> list[tuple[int, tuple[Holder, ...]]]:
+    return [
+        (snapshot.generation, snapshot.holders)
+        for snapshot in case.run.snapshots
+        if snapshot.generation is not None and snapshot.moment == "generation" and snapshot.holders
+    ]
+
+
+def _histories(looks: list[tuple[int, tuple[Holder, ...]]]) -> list[History]:
+    """Follow each container by its path, or by its entries where its path became another."""
+    open_: dict[str, History] = {}
+    previous: int | None = None
+    for generation, holders in looks:
+        for holder in holders:
+            if holder.path not in open_:
+                moved = _moved_from(holder, open_, previous) if holder.streak > 1 else None
+                open_[holder.path] = open_.pop(moved) if moved is not None else []
+            open_[holder.path].append((generation, holder))
+        previous = generation
+    return list(open_.values())
+
+
+def _moved_from(holder: Holder, known: dict[str, History], previous: int | None) -> str | None:
+    same = [
+        path
+        for path, seen in known.items()
+        if seen[-1][0] == previous
+        and seen[-1][1].entries == holder.before
+        and seen[-1][1].element == holder.element
+        and seen[-1][1].streak == holder.streak - 1
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def _with_look_before(seen: History, looks: list[tuple[int, tuple[Holder, ...]]]) -> History:
+    """Add what the look before said of a container that was worth naming only later."""
+    first, holder = seen[0]
+    earlier = [generation for generation, _ in looks if generation < first]
+    if holder.before is None or not holder.streak or not earlier:
+        return seen
+    share = holder.before / holder.entries if holder.entries else 0.0
+    retained = None if holder.retained_bytes is None else int(share * holder.retained_bytes)
+    before = Holder(holder.path, holder.element, holder.before, retained_bytes=retained)
+    return [(earlier[-1], before), *seen]
+
+
+def _growing(seen: History) -> GrowingContainer | None:
     generations = tuple(generation for generation, _ in seen)
     entries = tuple(holder.entries for _, holder in seen)
     holder = seen[-1][1]
     if len(seen) < _LOOKS or holder.streak < _LOOKS - 1 or holder.path.startswith(NO_ROOT):
         return None
     retained = tuple(float(holder.retained_bytes or 0) for _, holder in seen)
-    grows = (
-        judge_series(entries, integer=True),
-        judge_series(retained, noise_floor=BYTES_FLOOR, describe=format_bytes),
-    )
-    if holder.capacity is None and all(verdict.growing != "yes" for verdict in grows):
+    grows = (judge_series(entries, integer=True), judge_series(retained, noise_floor=BYTES_FLOOR))
+    proof = next((verdict for verdict in grows if verdict.growing == "yes"), None)
+    if holder.capacity is None and proof is None:
         return None
-    first, latest = retained[0], retained[-1]
-    rounds = max(generations[-1] - generations[0], 1)
-    return GrowingContainer(holder, generations, entries, (latest - first) / rounds)
+    started = None if proof is None or proof.started is None else generations[proof.started]
+    rate = _slope(generations, retained)
+    return GrowingContainer(holder, generations, entries, rate, started)
+
+
+def _slope(generations: tuple[int, ...], values: tuple[float, ...] | list[float]) -> float:
+    return (values[-1] - values[0]) / max(generations[-1] - generations[0], 1)

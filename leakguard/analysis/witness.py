@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.growing_container import GrowingContainer
 from leakguard.analysis.growing_type import GrowingType
 
@@ -12,6 +13,9 @@ _COUNTERS = {
     "rss_anonymous": "anonymous RSS",
     "rss": "RSS",
 }
+
+_NO_BOUND = "has no bound"
+_GRAPHS = "its entries keep whole autograd graphs, so that its bound does not help"
 
 
 def memory_witness(case: Case, phase: str | None, since: int | None) -> str | None:
@@ -23,6 +27,12 @@ def memory_witness(case: Case, phase: str | None, since: int | None) -> str | No
             if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
                 return title
     return None
+
+
+def memory_share(case: Case, since: int | None) -> Contribution:
+    """Split the growth of the best measure of live memory over the phases."""
+    memory = case.memory()
+    return Contribution() if memory is None else case.contribution(memory.series.name, since)
 
 
 def witnesses(
@@ -37,7 +47,8 @@ def witnesses(
         low, high = growing.watched.expected
         expected = str(low) if low == high else f"{low} to {high}"
         found.append(f"{expected} expected, {growing.watched.count} alive")
-    if container is not None:
+    if container is not None and container.proven:
+        bound = _NO_BOUND if container.holder.capacity is None else _GRAPHS
         entries = f"{container.rate:.3g} entries"
-        found.append(f"{container.holder.path} grows by {entries} a generation and has no bound")
+        found.append(f"{container.holder.path} grows by {entries} a generation and {bound}")
     return found

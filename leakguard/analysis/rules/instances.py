@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from leakguard.analysis.advice import advice
 from leakguard.analysis.case import Case
 from leakguard.analysis.fingerprint import fingerprint
-from leakguard.analysis.growing_container import GrowingContainer, growing_containers
+from leakguard.analysis.growing_container import GrowingContainer, growing_containers, keeper
 from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.witness import witnesses
+from leakguard.analysis.witness import memory_share, witnesses
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
 from leakguard.model.series import Series
@@ -77,10 +77,15 @@ def _holding(
     own = [
         container
         for container in containers
-        if (container.holder.element in names or container.holder.graph_nodes)
+        if (container.holder.element in names or _keeps_graphs(container, names))
         and not (strong and container.is_weak)  # a weak reference holds no object of the program
     ]
     return [c for c in own if not c.is_filling] or _holders_of_most(group, containers)
+
+
+def _keeps_graphs(container: GrowingContainer, names: set[str]) -> bool:
+    """True for a container of tensors' graphs, in a group that gains tensors."""
+    return bool(container.holder.graph_nodes) and "torch.Tensor" in names
 
 
 def _phase_outcomes(
@@ -98,7 +103,8 @@ def _phase_outcomes(
     explained = {container.holder.element for container in filling}
     rest = [g for g in group if g.name not in explained]
     if rest and _is_telling(rest[0]):
-        return [*cleared, _finding(case, phase, rest[0], rest, None)]
+        lead = rest[0]
+        return [*cleared, _finding(case, phase, lead, rest, keeper(case, lead.name))]
     return cleared
 
 
@@ -162,7 +168,7 @@ def _finding(
     container: GrowingContainer | None,
 ) -> Finding:
     verdict = lead.judged.verdict
-    phase = _phase_of(lead, container) or phase
+    phase = _phase_of(lead, container) or phase or _phase_of_graph(case, lead, container)
     evidence = witnesses(case, lead, container)
     shown = case.shown(phase)
     companions = [growing.name for growing in group if growing is not lead][:3]
@@ -199,6 +205,18 @@ def _phase_of(lead: GrowingType, container: GrowingContainer | None) -> str | No
     if container is None or container.holder.element != lead.name:
         return None
     return lead.contribution.phase_adding(container.rate)
+
+
+def _phase_of_graph(
+    case: Case, lead: GrowingType, container: GrowingContainer | None
+) -> str | None:
+    """Return the phase that takes the memory: what a backward graph saves is counted later.
+
+    A saved tensor gets its Python object when the guard reads it, between phases.
+    """
+    if container is None or not container.holder.graph_nodes:
+        return None
+    return memory_share(case, lead.judged.started_at).main_phase()
 
 
 def _filling(container: GrowingContainer) -> Cleared:

@@ -14,6 +14,7 @@ from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
 _MOST = 0.5  # of the growth in bytes, for something to be its explanation
+_MUCH = 0.3  # of the growth of objects, for findings of objects to be its explanation
 _NOTABLE = 65_536  # bytes a generation; less moves in any process
 
 _NO_SECOND = "; no second measurement confirms it"
@@ -39,7 +40,10 @@ def _explained(case: Case, judged: Judged, found: Sequence[Finding | Cleared]) -
     """True where other findings add up to the growth, or name the phase in a log without bytes."""
     findings = [f for f in found if isinstance(f, Finding)]
     explained = sum(f.bytes_per_generation or 0.0 for f in findings)
-    if explained >= _MOST * judged.verdict.rate:
+    objects = _objects_rate(case)
+    least = _MOST * judged.verdict.rate
+    # Beside the objects an allocator grows a little with each of them: it is the same defect.
+    if explained >= least or (objects >= least and explained >= _MUCH * objects):
         return True
     phase = case.contribution(judged.series.name, judged.started_at).main_phase()
     return not case.counts_objects and phase in {f.phase for f in findings if f.phase}

@@ -18,7 +18,7 @@ from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Describe, Graph
 from leakguard.capture.heap.growth import Growth, PathMemory
 from leakguard.capture.heap.hops import ELEMENT
-from leakguard.capture.heap.layout import DICT, ELEMENTS, LIST, MEMORY
+from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
@@ -163,11 +163,12 @@ class _Look:
     def _large_leaves(self) -> dict[int, None]:
         """Return the paths of a few large objects that hold nothing: what may be extended."""
         containers = set(self._containers)
-        objects = self._paths.objects
+        large = [path for path, size in enumerate(self._paths.bytes) if size >= _BUFFER]
         return {
             path: None
-            for path, size in enumerate(self._paths.bytes)
-            if size >= _BUFFER * objects[path] and path not in containers
+            for path in large
+            if path not in containers
+            and self._paths.bytes[path] >= _BUFFER * self._paths.objects[path]
         }
 
     def _place(self, path: int) -> int:
@@ -199,14 +200,13 @@ class _Look:
         wanted, most = set(suspects), dict[str, tuple[int, int]]()
         if not wanted:
             return []
-        for path, objects in enumerate(self._paths.objects):
-            sample = self._paths.sample[path]
-            if objects < _SEVERAL or not wanted:
-                continue
+        several = [path for path, count in enumerate(self._paths.objects) if count >= _SEVERAL]
+        for path in several:
+            objects, sample = self._paths.objects[path], self._paths.sample[path]
             name = qualified_name(type(self._graph.object_at(sample)))
-            if name in wanted and objects > most.get(name, (0, 0))[0]:
-                if not self._is_adrift(sample):
-                    most[name] = (objects, path)
+            more = name in wanted and objects > most.get(name, (0, 0))[0]
+            if more and not self._is_adrift(sample):
+                most[name] = (objects, path)
         keepers = (self._container_around(path) for _, path in most.values())
         return [path for path in keepers if path != NO_NODE]
 
@@ -224,6 +224,9 @@ class _Look:
         if self._is_buffer(path):
             return self._buffer(path, growth)
         classes, size = self._graph.entries(nodes)
+        tensor = self._before_graph(sample)
+        if tensor is not None:
+            return self._graph_of(tensor, path, retained, growth)
         element = qualified_name(classes[0][0]) if classes else "object"
         name = stable_name(self._graph, sample) + ELEMENT
         hops = trace_to(self._graph, sample)
@@ -237,6 +240,30 @@ class _Look:
             bytes=size,
             retained_bytes=retained.bytes,
             trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
+            fingerprint=fingerprint(name, element),
+            graph_nodes=retained.graph_nodes or None,
+        )
+
+    def _before_graph(self, node: int) -> int | None:
+        """Return the tensor whose backward graph a node belongs to; None for other nodes."""
+        chain = self._graph.chain_to(node)
+        first = next((i for i, n in enumerate(chain) if self._graph.kind_of(n) == AUTOGRAD), 0)
+        return chain[first - 1] if first else None
+
+    def _graph_of(
+        self, tensor: int, path: int, retained: Retained, growth: Growth | None
+    ) -> Holder:
+        """Describe a backward graph that became longer, by the tensor that holds it."""
+        name = stable_name(self._graph, tensor)
+        element = qualified_name(type(self._graph.object_at(tensor)))
+        return Holder(
+            path=name,
+            element=element,
+            entries=self._paths.entries[path],
+            before=growth.before if growth else None,
+            streak=growth.streak if growth else 0,
+            retained_bytes=retained.bytes,
+            trace=_suspect_last(trace_to(self._graph, tensor)),
             fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
         )
