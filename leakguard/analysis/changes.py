@@ -29,6 +29,8 @@ _FEW = 6
 # Two or three changes must be this much alike to look steady.
 _ALIKE = 0.2
 _HORIZON = 60
+# A change between these shares of the growth may have the growth in it.
+_HIDDEN = (0.75, 4.0)
 
 
 def risk(changes: int) -> float:
@@ -78,6 +80,16 @@ def slowing(changes: Sequence[float], rounds: Rounds) -> bool:
     if m < _FEW:
         return last < _STEADY_OF_FEW * first
     return last < _STEADY * first and by_chance < _MAYBE_SLOWING
+
+
+def growing_since(changes: Sequence[float], since: int, mean: float) -> int:
+    """Return when growth of ``mean`` a round may have begun at the earliest.
+
+    A warm-up on top of the growth is left out of the rate, but the growth was there already.
+    """
+    while since and _HIDDEN[0] * mean <= changes[since - 1] <= _HIDDEN[1] * mean:
+        since -= 1
+    return since
 
 
 def curvature(values: Sequence[float]) -> tuple[float, float, float]:

@@ -112,7 +112,8 @@ def _exact(rounds: Rounds) -> SeriesVerdict | None:
         "yes",
         (1.0 - 0.8 / run) * (1.0 - 10.0 * chance),
         f"it grew by exactly {rounds.describe(step)} in each of the last {run} rounds",
-        since=since,
+        since=change.growing_since(rounds.changes, since, step),
+        measured=(step, (step, step)),
         detectable=change.detectable(rounds.changes[since:], rounds),
         ruled_out=("filling or warm-up: the changes do not shrink",),
     )

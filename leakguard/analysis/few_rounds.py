@@ -186,7 +186,8 @@ def _grows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
             (1.0 - 0.8 / len(later)) * (1.0 - 10.0 * chance),
             f"it grew by {each} in each of {len(later)} rounds{left_out}, with no sign of "
             "slowing down",
-            since=since,
+            since=change.growing_since(rounds.changes, since, mean),
+            measured=rounds.rate(since),
             detectable=change.detectable(later, rounds),
             ruled_out=("filling or warm-up: the changes do not shrink",),
         )

@@ -63,6 +63,7 @@ def test_episode_histories_are_held_by_the_environment(trained):
     assert findings
     for finding in findings:  # rewards and actions are two lists
         assert (finding.verdict, finding.phase) == ("leak", "evaluate_population")
+        assert finding.started_at == 1
         assert ".eval_env.episode_" in finding.held_by
 
 

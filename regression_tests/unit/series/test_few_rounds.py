@@ -120,6 +120,16 @@ def test_slow_saturation_is_not_called_a_leak():
     assert (verdict.shape, verdict.growing) == ("filling", "cannot tell")
 
 
+def test_leak_under_a_warm_up_began_with_it():
+    verdict = judge_series([880, 1400, 1598, 1796, 1994, 2192], integer=True)
+    assert (verdict.growing, verdict.started, verdict.rate) == ("yes", 1, 198)
+
+
+def test_leak_after_quiet_rounds_did_not_begin_before_them():
+    verdict = judge_series([880, 1400, 1400, 1400, 1598, 1796, 1994, 2192], integer=True)
+    assert (verdict.growing, verdict.started) == ("yes", 4)
+
+
 def test_saturation_that_is_nearly_over_is_cleared_with_its_plateau():
     verdict = judge_series([10.0 * (1.0 - 0.7**i) for i in range(9)])
     assert verdict.growing == "no"
