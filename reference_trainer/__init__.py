@@ -8,5 +8,5 @@ population at once), `evolution`, `operators` and `breeding` (the genetic half),
 
     python -m reference_trainer --generations 6 --leak env-per-episode
     python -m reference_trainer.data synth market.parquet
-    python -m reference_trainer.benchmark
+    python -m regression_tests.benchmarks.trainer.learning --out learning.md
 """

@@ -37,7 +37,7 @@ def baselines(
     They may hold any number of positions; the environment's rules are put back afterwards.
     """
     rng = np.random.default_rng(seed)
-    with _free_hands(env):
+    with free_hands(env):
         return {
             "cash": play(env, cash, windows),
             "buy and hold": play(env, equal_weight, windows, hold=True),
@@ -156,7 +156,8 @@ def _shares(env: TradingEnvironment) -> np.ndarray:
 
 
 @contextmanager
-def _free_hands(env: TradingEnvironment) -> Iterator[None]:
+def free_hands(env: TradingEnvironment) -> Iterator[None]:
+    """Any number of positions and small orders, for as long as this lasts."""
     rules = env.rules
     env.rules = dataclasses.replace(rules, max_positions=env.stocks, no_trade_band=0.0005)
     try:

@@ -32,6 +32,8 @@ from reference_trainer.population import Population
 from reference_trainer.replay_buffer import ReplayBuffer
 
 FORMAT = "reference_trainer.checkpoint/1"
+#: Bytes of a buffer column that are read at once.
+PIECE = 4_000_000
 
 
 class CheckpointStore:
@@ -210,12 +212,17 @@ def _restore_agent(path: Path, agent: DDPGAgent) -> None:
 
 
 def _restore_rows(path: Path, buffer: ReplayBuffer) -> None:
+    """Fill rows of the ring from one segment, a few MB at a time: no column is held twice."""
     begin, end = _segment(path.name)
-    rows = np.arange(begin, end) % buffer.rows
     try:
-        with safe_open(path, framework="numpy") as file:
-            for name, column in buffer.columns.items():
-                column[rows] = file.get_tensor(name)
+        for name, column in buffer.columns.items():
+            step = max(1, PIECE // (column.nbytes // len(column)))
+            for first in range(begin, end, step):
+                last = min(first + step, end)
+                # Opened anew for each piece: the pages of the map are given back in between.
+                with safe_open(path, framework="numpy") as file:
+                    piece = file.get_slice(name)[first - begin : last - begin]
+                column[np.arange(first, last) % buffer.rows] = piece
     except (SafetensorError, ValueError) as problem:
         raise CheckpointError(f"{path} does not fit this run's buffer: {problem}") from None
 

@@ -119,16 +119,17 @@ class TradingTask:
         """A window somewhere in the training days."""
         train = self.split.train
         start = int(rng.integers(train.start, train.stop - self.config.episode_days))
-        return EpisodePlan(start, self._window(start))
+        return EpisodePlan(start, self.window(start))
 
     def validation_plans(self) -> list[EpisodePlan]:
         """Windows spread evenly over the validation days."""
         days = self.split.validation
         last = days.stop - 1 - self.config.episode_days
         starts = np.linspace(days.start, last, self.config.validation_episodes).astype(int)
-        return [EpisodePlan(int(start), self._window(int(start))) for start in starts]
+        return [EpisodePlan(int(start), self.window(int(start))) for start in starts]
 
-    def _window(self, start: int) -> dict[str, Any]:
+    def window(self, start: int) -> dict[str, Any]:
+        """The options of `reset` for an episode that starts on a day."""
         return {
             "start_idx": start,
             "trading_end_idx": start + self.config.trading_days,

@@ -65,7 +65,7 @@ class ERLTrainer:
         )
         self.generation = self.transitions = 0
         self.stopped = self.cut = False
-        self._seconds: deque[float] = deque(maxlen=TIMINGS)
+        self.seconds: deque[float] = deque(maxlen=TIMINGS)
         self.guard = make_guard(self)
         self.leaks = LeakSet(config.leaks, config.leak_size)
         self.leaks.attach(self)
@@ -188,14 +188,14 @@ class ERLTrainer:
     def print_status(self) -> None:
         """The block that says how far the run is."""
         stored, capacity = len(self.buffer), self.config.buffer_capacity
-        self._seconds.append(time.perf_counter() - self._started)
+        self.seconds.append(time.perf_counter() - self._started)
         ready = "yes" if stored >= self.config.buffer_ready else "no"
         self.say(
             f"System status:\n"
             f"   Replay buffer:        {stored:,} / {capacity:,}\n"
             f"   Buffer ready:         {ready}\n"
-            f"   Generation time:      {self._seconds[-1]:.1f} s\n"
-            f"   Average generation:   {np.mean(self._seconds):.1f} s"
+            f"   Generation time:      {self.seconds[-1]:.1f} s\n"
+            f"   Average generation:   {np.mean(self.seconds):.1f} s"
         )
         if self.uploader:
             self.say(f"   {self.uploader.status()}")
@@ -214,6 +214,9 @@ class ERLTrainer:
         self.transitions = int(state["transitions"])
         self.breeder.made_by = list(state["made_by"])
         self.metrics.restore(state["history"])
+        if self.uploader:
+            # The last process may have died before all of it was sent.
+            self.uploader.enqueue(path)
         return self.generation
 
     def stop(self) -> None:

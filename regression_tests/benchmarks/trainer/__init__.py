@@ -1,0 +1,1 @@
+"""What the reference trainer learns, and what it costs: one command a question."""

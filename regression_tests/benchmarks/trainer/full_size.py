@@ -1,0 +1,101 @@
+"""Sixteen agents on the full panel of 3781 x 669 x 9, with its episodes of 145 steps.
+
+python -m regression_tests.benchmarks.trainer.full_size --out reports/trainer/full_size.md
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from reference_trainer.__main__ import _setting
+from reference_trainer.config import Config
+from reference_trainer.trainer import ERLTrainer
+from regression_tests.benchmarks.trainer.memory import reset_peak, status
+
+#: The sizes of the original, except for its networks of 45 million parameters.
+SETTINGS: dict[str, Any] = {
+    "days": 3781,
+    "stocks": 669,
+    "context_days": 504,
+    "trading_days": 125,
+    "settlement_days": 20,
+    "validation_days": 504,
+    "buffer_capacity": 50_000,
+    "buffer_ready": 2_000,
+    "hidden": (64, 64),
+}
+
+
+@click.command()
+@click.option("--generations", default=4, show_default=True)
+@click.option("--data-dir", type=click.Path(path_type=Path), default=Path("data"))
+@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+def main(generations: int, data_dir: Path, settings: tuple[str, ...], out: Path) -> None:
+    """Run a few generations phase by phase and write what they cost."""
+    changed = {**SETTINGS, **dict(_setting(text) for text in settings)}
+    config = Config(
+        **changed, generations=generations, data_dir=data_dir, guard=False, progress=False,
+        out=Path(tempfile.mkdtemp(prefix="full-size")),
+    )  # fmt: skip
+    before = status("RssAnon")
+    began = time.perf_counter()
+    trainer = ERLTrainer(config, log=io.StringIO())
+    opening = time.perf_counter() - began
+    reset_peak()
+    phases = [_generation(trainer, number + 1) for number in range(generations)]
+    trainer.close()
+    lines = [
+        f"{config.days} days x {config.stocks} stocks, {config.population_size} agents of "
+        f"{config.hidden}, {generations} generations, buffer of {config.buffer_capacity:,} "
+        f"({trainer.buffer.bytes_per_transition:.0f} B a transition).",
+        "",
+        "| what | measured |",
+        "|---|---|",
+        f"| opening market, population and buffer | {opening:.1f} s |",
+        f"| environment steps per second while evaluating | "
+        f"{trainer.transitions / sum(p['evaluate'] for p in phases):,.0f} |",
+        *(f"| {name}, median of generations that train | {_median(phases, name):.2f} s |"
+          for name in ("evaluate", "train", "evolve", "checkpoint", "generation")),
+        f"| peak RSS | {status('VmHWM') / 1e6:,.0f} MB, of it panel and other files "
+        f"{status('RssFile') / 1e6:,.0f} MB now |",
+        f"| anonymous memory, before the trainer and now | {before / 1e6:,.0f} and "
+        f"{status('RssAnon') / 1e6:,.0f} MB |",
+    ]  # fmt: skip
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("\n".join(lines) + "\n")
+    click.echo(out.read_text())
+
+
+def _generation(trainer: ERLTrainer, number: int) -> dict[str, float]:
+    """The seconds of each phase of one generation."""
+    times = {"generation": time.perf_counter()}
+    trainer.begin_generation(number)
+    for name, phase in (
+        ("evaluate", trainer.evaluate_population),
+        ("train", trainer.train_population),
+        ("evolve", trainer.evolve_population),
+        ("validate", trainer.champion.validate),
+        ("close", trainer.end_generation),
+        ("checkpoint", trainer.save_checkpoint),
+    ):
+        began = time.perf_counter()
+        phase()
+        times[name] = time.perf_counter() - began
+    times["generation"] = time.perf_counter() - times["generation"]
+    return {**times, "updates": trainer.metrics.record["updates"]}
+
+
+def _median(phases: list[dict[str, float]], name: str) -> float:
+    return float(np.median([phase[name] for phase in phases if phase["updates"]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Agent updates per CPU second: the stacked population, a loop, and stable-baselines3.
+
+    python -m regression_tests.benchmarks.trainer.updates --out reports/trainer/updates.md
+
+One update is one gradient step of actor and critic of one agent on a batch, with its target
+networks. CPU seconds of this process, one thread; the fastest of several rounds each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import gymnasium
+import numpy as np
+import torch
+
+from reference_trainer.ddpg import AgentStack, LearningRules
+from reference_trainer.networks import mlp_architecture
+from reference_trainer.replay_buffer import Batch
+
+AGENTS, OBSERVATION, ACTION, BATCH = 16, 24, 6, 64
+ROUNDS, STEPS = 5, 5
+
+
+@click.command()
+@click.option("--widths", default="64,128,256", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
+def main(widths: str, out: Path) -> None:
+    """Measure the three ways at each width, one after the other in one process."""
+    torch.set_num_threads(1)
+    lines = [
+        f"Agent updates per CPU second: {AGENTS} agents, batch {BATCH} each, {OBSERVATION} "
+        f"observations, {ACTION} actions, DDPG, one thread.",
+        "",
+        "| networks | stacked | loop over 16 single agents | stable-baselines3 | "
+        "stacked / loop | stacked / SB3 |",
+        "|---|---|---|---|---|---|",
+    ]
+    for width in (int(part) for part in widths.split(",")):
+        stacked, loop = _trainer(width)
+        other = _stable_baselines(width)
+        lines.append(
+            f"| {width}x{width} | {stacked:,.0f} | {loop:,.0f} | {other:,.0f} | "
+            f"x{stacked / loop:.1f} | x{stacked / other:.1f} |"
+        )
+        click.echo(lines[-1])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("\n".join(lines) + "\n")
+
+
+def _trainer(width: int) -> tuple[float, float]:
+    """Updates per CPU second of the stack, and of its rows one by one."""
+    stack = AgentStack.create(
+        mlp_architecture(OBSERVATION, ACTION, (width, width)),
+        LearningRules(),
+        AGENTS,
+        actor_lr=1e-4,
+        critic_lr=1e-3,
+        generator=torch.Generator().manual_seed(0),
+    )
+    singles = [stack.view(row, row + 1).copy() for row in range(AGENTS)]
+    data = _batch()
+    parts = [Batch(*(field[i : i + 1] for field in vars(data).values())) for i in range(AGENTS)]
+
+    def one_by_one() -> None:
+        for single, part in zip(singles, parts, strict=True):
+            single.update([part])
+
+    return (
+        AGENTS / _cpu_seconds(lambda: stack.update([data])),
+        AGENTS / _cpu_seconds(one_by_one),
+    )
+
+
+def _batch() -> Batch:
+    return Batch(
+        torch.randn(AGENTS, BATCH, OBSERVATION),
+        torch.rand(AGENTS, BATCH, ACTION),
+        torch.randn(AGENTS, BATCH),
+        torch.randn(AGENTS, BATCH, OBSERVATION),
+        torch.full((AGENTS, BATCH), 0.99),
+    )
+
+
+class _Spaces(gymnasium.Env[np.ndarray, np.ndarray]):
+    """An environment for its spaces only."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (OBSERVATION,), np.float32)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (ACTION,), np.float32)
+
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return np.zeros(OBSERVATION, np.float32), {}
+
+
+def _stable_baselines(width: int) -> float:
+    """Updates per CPU second of one DDPG agent; sampling its batch included, as it must."""
+    from stable_baselines3 import DDPG
+    from stable_baselines3.common.logger import Logger
+
+    model = DDPG(
+        "MlpPolicy", _Spaces(), batch_size=BATCH, buffer_size=1000, device="cpu",
+        policy_kwargs={"net_arch": [width, width]},
+    )  # fmt: skip
+    model.set_logger(Logger(None, []))
+    rng = np.random.default_rng(0)
+    assert model.replay_buffer is not None
+    for _ in range(1000):
+        states = rng.standard_normal((2, 1, OBSERVATION)).astype(np.float32)
+        action = rng.uniform(-1, 1, (1, ACTION)).astype(np.float32)
+        model.replay_buffer.add(*states, action, rng.standard_normal(1), np.zeros(1), [{}])
+    return 1 / _cpu_seconds(lambda: model.train(gradient_steps=1, batch_size=BATCH))
+
+
+def _cpu_seconds(call: Callable[[], object]) -> float:
+    """CPU seconds of one call: the fastest round of several, after one to warm up."""
+    call()
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        for _ in range(STEPS):
+            call()
+        best = min(best, (time.process_time() - began) / STEPS)
+    return best
+
+
+if __name__ == "__main__":
+    main()
