@@ -11,9 +11,11 @@ from pathlib import Path
 
 from leakguard.errors import MemoryBudgetBroken, UsageError
 from leakguard.guard import LeakGuard
+from leakguard.integrations.pytest_plugin.captured import forget_captured_records
 from leakguard.integrations.pytest_plugin.garbage import Garbage
 from leakguard.integrations.pytest_plugin.judgement import Judgement, judge
 from leakguard.integrations.pytest_plugin.outcome import Outcome, failure_text, outcome_of
+from leakguard.integrations.pytest_plugin.patience import Patience
 from leakguard.integrations.pytest_plugin.settings import Settings, rounds
 
 __all__ = ["MemoryBudget"]
@@ -32,7 +34,8 @@ class MemoryBudget:
 
     A budget that is broken after the rounds asked for gets as many again, at most twice unless the
     settings say otherwise: warm-ups and buffers that fill need time. It fails when the same limit
-    is broken in two batches of rounds in a row, or when the last batch breaks any.
+    is broken in two batches of rounds in a row, or when the last batch breaks any. Log records that
+    pytest captured are cleared after each round, since pytest would keep them.
 
     Attributes:
         name: of the test.
@@ -72,11 +75,16 @@ class MemoryBudget:
         self._watching = guard
         verdicts: list[Judgement] = []
         with guard:
+            # The watcher of a guard is its own; tests differ from programs in this one thing.
+            patience = Patience(over=not self.settings.retries)
+            guard._started().suspicion = patience
             gc.collect()
             guard.snapshot("Before the first generation", baseline=True)
             for number in guard.generations(self._numbers(guard, garbage, asked, verdicts)):
                 self._open = (number - 1, asked)
+                patience.over = number > asked or patience.over
                 yield number
+                forget_captured_records()
                 garbage.collect(number)
         self._open = self._watching = None
         del guard
