@@ -15,6 +15,9 @@ from reference_trainer.population import Population
 from reference_trainer.rollout import StepBudget, play_episode
 from reference_trainer.task import EpisodePlan, Task
 
+#: A challenger has to be better by this share: among equals, the one that has won often stays.
+TITLE_MARGIN = 0.01
+
 
 class Champion:
     """Keeps the last row of the population: the best agent so far, or nothing yet."""
@@ -47,7 +50,7 @@ class Champion:
         if score is None or (best.fitness is not None and title is None):
             return
         best.fitness = title
-        if title is None or score > title:
+        if title is None or score > title + TITLE_MARGIN * abs(title):
             self.population.keep_as_best(fittest)
             best.fitness = score
             self.is_new = True

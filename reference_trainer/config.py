@@ -69,6 +69,8 @@ class Config:
     gradient_steps: int = 16
     accumulation_steps: int = 2
     n_step: int = 1
+    # What critics see of a reward; fitness is never scaled. Values far from 1 are learnt slowly.
+    critic_reward_scale: float = 1.0
     updates_per_step: float | None = None
     policy_delay: int = 2
     target_noise: float = 0.2

@@ -24,8 +24,9 @@ TERMINATED = 1
 class Batch:
     """Transitions for P agents, B each; the tensors are reused by the next sample.
 
-    `observation` and `next_observation` `[P, B, O]`, `action` `[P, B, A]`, `reward` (summed and
-    discounted over the n steps) and `discount` (gamma^n, or 0 after termination) `[P, B]`.
+    `observation` and `next_observation` `[P, B, O]`, `action` `[P, B, A]`, `reward` (scaled,
+    summed and discounted over the n steps) and `discount` (gamma^n, or 0 after termination)
+    `[P, B]`.
     """
 
     observation: Tensor
@@ -67,10 +68,17 @@ class ReplayBuffer:
     """
 
     def __init__(
-        self, capacity: int, storage: StateStorage, rows: int, *, gamma: float, n_step: int = 1
+        self,
+        capacity: int,
+        storage: StateStorage,
+        rows: int,
+        *,
+        gamma: float,
+        n_step: int = 1,
+        reward_scale: float = 1.0,
     ) -> None:
         self.capacity, self.storage, self.rows = capacity, storage, rows
-        self.gamma, self.n_step = gamma, n_step
+        self.gamma, self.n_step, self.reward_scale = gamma, n_step, reward_scale
         self.columns: dict[str, np.ndarray] = {
             **storage.columns,
             "reward": touched((rows,), np.float32),
@@ -190,7 +198,8 @@ class ReplayBuffer:
             reward += np.where(going, self.gamma**ahead * self.columns["reward"][last], 0.0)
         discount = (self.gamma ** steps.astype(np.float32)).astype(np.float32)
         discount[self.columns["flags"][last] & TERMINATED > 0] = 0.0
-        return reward.astype(np.float32, copy=False), discount, (last + 1) % self.rows
+        reward = (self.reward_scale * reward).astype(np.float32, copy=False)
+        return reward, discount, (last + 1) % self.rows
 
     def _batch(self, agents: int, size: int, reward: np.ndarray, discount: np.ndarray) -> Batch:
         observation, action, following = self._buffers(agents, size)

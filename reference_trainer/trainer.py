@@ -326,4 +326,5 @@ class ERLTrainer:
             rows,
             gamma=config.gamma,
             n_step=config.n_step,
+            reward_scale=config.critic_reward_scale,
         )

@@ -178,3 +178,13 @@ def test_restored_counters_find_the_same_transitions() -> None:
     two = twin.sample(2, 32, np.random.default_rng(5))
     assert torch.equal(one.observation, two.observation)
     assert torch.equal(one.next_observation, two.next_observation)
+
+
+def test_critics_see_scaled_rewards() -> None:
+    plain, scaled = vector_buffer(n_step=2), vector_buffer(n_step=2)
+    scaled.reward_scale = 0.1
+    for buffer in (plain, scaled):
+        add_episode(buffer, [1.0, 2.0, 3.0, 4.0])
+    batches = [buffer.sample(1, 8, np.random.default_rng(0)) for buffer in (plain, scaled)]
+    assert torch.allclose(0.1 * batches[0].reward, batches[1].reward)
+    assert torch.equal(batches[0].discount, batches[1].discount)
