@@ -2,9 +2,10 @@
 
     python -m regression_tests.benchmarks.trainer.learning --out reports/trainer/pendulum.md ...
 
-Every system gets the same steps (exactly), the same networks, batch size, learning rates and
-start of learning. What is judged afterwards are whole episodes on fresh start states, without
-noise; they and the validation episodes of the trainer decide nothing and are not counted.
+Every system gets the same steps (exactly), the same networks, batch size, rates, discount, scale
+of rewards and start of learning. What is judged afterwards are whole episodes on fresh start
+states, without noise; they and the validation episodes of the trainer decide nothing and are
+not counted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import click
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.wrappers import TransformReward
 
 from reference_trainer.__main__ import _setting
 from reference_trainer.config import GYM, Config
@@ -65,15 +67,22 @@ def main(
     env_id: str, steps: int, seeds: str, gate: float, systems: Sequence[str],
     settings: Sequence[str], out: Path,
 ) -> None:  # fmt: skip
-    """Train every system on every seed; the table is written anew after each run."""
+    """Train every system on every seed; the table is written anew after each run.
+
+    Runs go to a .jsonl file beside the table; those already there stay in it.
+    """
     torch.set_num_threads(1)
     changed = dict(_setting(text) for text in settings)
-    outcomes: list[Outcome] = []
-    out.parent.mkdir(parents=True, exist_ok=True)
+    runs = out.with_suffix(".jsonl")
+    runs.parent.mkdir(parents=True, exist_ok=True)
     for seed in (int(part) for part in seeds.split(",")):
         for system in systems:
-            outcomes.append(_run(system, env_id, steps, seed, changed))
-            click.echo(json.dumps(dataclasses.asdict(outcomes[-1])))
+            line = json.dumps(dataclasses.asdict(_run(system, env_id, steps, seed, changed)))
+            click.echo(line)
+            with runs.open("a") as stream:
+                stream.write(line + "\n")
+            outcomes = [Outcome(**json.loads(text)) for text in runs.read_text().splitlines()]
+            outcomes.sort(key=lambda o: (SYSTEMS.index(o.system), o.seed))
             out.write_text(_table(env_id, steps, gate, outcomes, changed))
 
 
@@ -132,7 +141,8 @@ def _stable_baselines(system: str, config: Config) -> tuple[Any, int, int]:
 
     assert config.env_id is not None
     assert config.max_env_steps is not None
-    env = gymnasium.make(config.env_id)
+    scale = config.critic_reward_scale
+    env: Any = TransformReward(gymnasium.make(config.env_id), lambda reward: scale * float(reward))
     size = int(np.prod(env.action_space.shape or ()))
     model = {"SB3 DDPG": DDPG, "SB3 TD3": TD3}[system](
         "MlpPolicy",
