@@ -21,8 +21,9 @@ History = list[tuple[int, Holder]]
 class GrowingContainer:
     """A container whose entries became more from look to look.
 
-    ``retained_rate`` is what its entries keep alive, more each generation. ``proven`` is false for
-    one that only holds what grows: its own growth was not seen often enough.
+    ``retained_rate`` is what its entries keep alive, more each generation; ``capacity`` the most
+    entries it can have, None for no bound. ``proven`` is false for one that only holds what grows:
+    its own growth was not seen often enough.
     """
 
     holder: Holder
@@ -31,11 +32,12 @@ class GrowingContainer:
     retained_rate: float
     started_at: int | None = None
     proven: bool = True
+    capacity: int | None = None
 
     @property
     def is_filling(self) -> bool:
         """True for a bounded container; one whose entries keep autograd graphs is not excused."""
-        return self.holder.capacity is not None and not self.holder.graph_nodes
+        return self.capacity is not None and not self.holder.graph_nodes
 
     @property
     def is_weak(self) -> bool:
@@ -150,11 +152,20 @@ def _growing(seen: History) -> GrowingContainer | None:
     retained = tuple(float(holder.retained_bytes or 0) for _, holder in seen)
     grows = (judge_series(entries, integer=True), judge_series(retained, noise_floor=BYTES_FLOOR))
     proof = next((verdict for verdict in grows if verdict.growing == "yes"), None)
-    if holder.capacity is None and proof is None:
+    capacity = _capacity(seen)
+    if capacity is None and proof is None:
         return None
     started = None if proof is None or proof.started is None else generations[proof.started]
     rate = _slope(generations, retained)
-    return GrowingContainer(holder, generations, entries, rate, started)
+    return GrowingContainer(holder, generations, entries, rate, started, capacity=capacity)
+
+
+def _capacity(seen: History) -> int | None:
+    """Return the bound that the last two looks agree on; a list that is full shows none."""
+    (_, before), (_, now) = seen[-2:]
+    if now.capacity is None and before.capacity == now.entries:
+        return before.capacity
+    return now.capacity if now.capacity == before.capacity else None
 
 
 def _slope(generations: tuple[int, ...], values: tuple[float, ...] | list[float]) -> float:

@@ -48,7 +48,7 @@ def witnesses(
         expected = str(low) if low == high else f"{low} to {high}"
         found.append(f"{expected} expected, {growing.watched.count} alive")
     if container is not None and container.proven:
-        bound = _NO_BOUND if container.holder.capacity is None else _GRAPHS
+        bound = _NO_BOUND if container.capacity is None else _GRAPHS
         entries = f"{container.rate:.3g} entries"
         found.append(f"{container.holder.path} grows by {entries} a generation and {bound}")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from leakguard.analysis.advice import advice
@@ -12,7 +13,7 @@ from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.witness import memory_share, witnesses
+from leakguard.analysis.witness import memory_share, memory_witness, witnesses
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
 from leakguard.model.series import Series
@@ -20,6 +21,8 @@ from leakguard.model.series import Series
 _KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
 _SAME = 0.02  # of a number, for a gauge to report the same thing
 _OWN_SHARE = 0.1  # of the bytes of a phase's growth, for a second container to be its own defect
+_NEARLY_ALL = 0.8
+_NOTABLE = 32_768  # bytes a generation of builtin objects that something must be behind
 _MOST = 0.5  # of the bytes of a phase's growth, and no more than their double, in a container
 
 
@@ -100,17 +103,25 @@ def _phase_outcomes(
     cleared: list[Finding | Cleared] = [_filling(container) for container in filling]
     if growing:
         return cleared + _by_container(case, phase, group, growing)
-    explained = {container.holder.element for container in filling}
-    rest = [g for g in group if g.name not in explained]
-    if rest and _is_telling(rest[0]):
+    rest = [g for g in group if not any(_explains(container, g) for container in filling)]
+    if rest and _is_telling(case, rest[0]):
         lead = rest[0]
         return [*cleared, _finding(case, phase, lead, rest, keeper(case, lead.name))]
     return cleared
 
 
-def _is_telling(lead: GrowingType) -> bool:
+def _explains(container: GrowingContainer, growing: GrowingType) -> bool:
+    """True when nearly all that a type gains goes into a container that fills."""
+    same = container.holder.element == growing.name
+    return same and growing.judged.verdict.rate <= container.rate / _NEARLY_ALL
+
+
+def _is_telling(case: Case, lead: GrowingType) -> bool:
     """A few more builtin objects, held by nothing that grows, are what interpreters do."""
-    return lead.watched is not None or lead.is_users or (lead.bytes_rate or 0) >= MATERIAL_BYTES
+    size = lead.bytes_rate or 0.0
+    if lead.watched is not None or lead.is_users or size >= MATERIAL_BYTES:
+        return True
+    return size >= _NOTABLE and memory_witness(case, lead.phase, lead.judged.started_at) is not None
 
 
 def _holders_of_most(
@@ -220,11 +231,24 @@ def _phase_of_graph(
 
 
 def _filling(container: GrowingContainer) -> Cleared:
-    holder = container.holder
+    name, entries, capacity = container.holder.path, container.entries[-1], container.capacity or 0
+    full = _full_at(container, capacity)
+    until = "towards its bound" if full is None else f"until generation {full}"
     return Cleared(
-        holder.path,
+        name,
         "filling",
-        f"{holder.path} fills towards its bound: {holder.entries:,} of {holder.capacity:,}",
+        f"{name} fills {until}: {entries:,} of {capacity:,}",
+        plateau=capacity,
+        until=full,
+        bytes_per_generation=container.retained_rate,
+    )
+
+
+def _full_at(container: GrowingContainer, capacity: int) -> int | None:
+    if container.rate <= 0:
+        return None
+    return container.generations[-1] + math.ceil(
+        (capacity - container.entries[-1]) / container.rate
     )
 
 

@@ -37,9 +37,9 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
 
 
 def _explained(case: Case, judged: Judged, found: Sequence[Finding | Cleared]) -> bool:
-    """True where other findings add up to the growth, or name the phase in a log without bytes."""
+    """True where what was found adds up to it, or names the phase in a log without bytes."""
     findings = [f for f in found if isinstance(f, Finding)]
-    explained = sum(f.bytes_per_generation or 0.0 for f in findings)
+    explained = sum(f.bytes_per_generation or 0.0 for f in found)
     objects = _objects_rate(case)
     least = _MOST * judged.verdict.rate
     # Beside the objects an allocator grows a little with each of them: it is the same defect.

@@ -22,8 +22,12 @@ _SAME = 0.1  # of the rate, for objects and resource to be the same leak
 
 def resources(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Report each resource whose number grows every generation."""
-    judged = filter(None, (_judge(case, name) for name in _RESOURCES))
-    return [finding for finding in judged if not _has_holder(finding, found)]
+    return [finding for finding in growing_resources(case) if not _has_holder(finding, found)]
+
+
+def growing_resources(case: Case) -> list[Finding]:
+    """Return a finding for each resource whose number grows, whoever holds its objects."""
+    return list(filter(None, (_judge(case, name) for name in _RESOURCES)))
 
 
 def _has_holder(finding: Finding, found: Sequence[Finding | Cleared]) -> bool:

@@ -1,0 +1,62 @@
+"""Growth too small to matter: a program that notes down a line about each generation.
+
+A list of results, one record a generation, grows for ever and ends no run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.rules.resources import growing_resources
+from leakguard.model import Cleared, Finding
+from leakguard.model.units import format_bytes
+
+Found: TypeAlias = "Finding | Cleared"
+
+SMALL_BYTES = 10_000  # a generation: a hundred megabytes after ten thousand of them
+_OBJECTS = frozenset({"instances", "container", "arrays", "tensors"})
+
+
+def without_negligible(case: Case, found: Sequence[Found]) -> list[Found]:
+    """Clear objects that add a few bytes, unless something larger grows that they may stand for.
+
+    A connection is a small object in front of native memory, a thread object of a thread: growth
+    of memory that nothing else explains, or of such a resource, keeps them.
+    """
+    small = [item for item in found if isinstance(item, Finding) and _is_small(case, item)]
+    if not small or growing_resources(case) or _memory_is_unexplained(case, found):
+        return list(found)
+    return [_cleared(item) if item in small else item for item in found]
+
+
+def _is_small(case: Case, finding: Finding) -> bool:
+    rate, last = finding.bytes_per_generation, max(case.run.generations, default=0)
+    if finding.kind not in _OBJECTS or rate is None or _is_watched(case, finding):
+        return False
+    rounds = last + 1 - (finding.started_at or 0)
+    return rate < SMALL_BYTES and rate * rounds < MATERIAL_BYTES
+
+
+def _is_watched(case: Case, finding: Finding) -> bool:
+    return any(finding.type in snapshot.watched for snapshot in case.run.snapshots)
+
+
+def _memory_is_unexplained(case: Case, found: Sequence[Found]) -> bool:
+    memory = case.memory()
+    if memory is None or not memory.grows:
+        return False
+    rates = (f.bytes_per_generation for f in found if isinstance(f, Cleared) or f.held_by)
+    rest = memory.verdict.rate - sum(filter(None, rates))
+    return rest >= max(SMALL_BYTES, memory.verdict.rate / 2)
+
+
+def _cleared(finding: Finding) -> Cleared:
+    rate = finding.bytes_per_generation or 0.0
+    reason = (
+        f"{finding.held_by or finding.type} gains {format_bytes(rate)} a generation: "
+        f"{format_bytes(1000 * rate)} after a thousand of them"
+    )
+    return Cleared(finding.held_by or finding.type or finding.kind, finding.pattern, reason)
