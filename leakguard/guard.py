@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from leakguard import current
 from leakguard.beacon import Listener
+from leakguard.capture.allocation_sites.tracer import Trace
 from leakguard.capture.cycle_watch import CycleWatch
 from leakguard.capture.expectation import Promises
 from leakguard.capture.governor import Governor
@@ -25,6 +26,7 @@ from leakguard.model import Expectation, Report, Run
 from leakguard.model.snapshot import Moment
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
+from leakguard.tracing import Tracing
 from leakguard.watcher import Watcher
 
 T = TypeVar("T")
@@ -59,6 +61,7 @@ class LeakGuard:
         max_overhead: float | None = 0.01,
         on_signal: int | None = None,
         collect: Literal["suspicion", "never"] = "suspicion",
+        trace: Trace = "auto",
         name: str | None = None,
         ignore: Iterable[str] = (),
         clock: Callable[[], float] = time.perf_counter,
@@ -80,6 +83,10 @@ class LeakGuard:
                 after objects that nothing holds have piled up for some generations, and once at
                 the end of a generation in which a promised object seems alive; ``never`` leaves
                 cycles and held objects apart only as far as a walk can tell.
+            trace: how to find out where a suspect is made, once there is one: one later generation
+                is traced, which makes that generation slower. ``auto`` takes ``tracemalloc`` for
+                objects and ``memray`` (the extra of that name) for native memory; ``off`` traces
+                nothing.
             name: name of the run in reports.
             ignore: patterns of types or holders that are not to be reported (``fnmatch``).
             clock: monotonic seconds.
@@ -93,6 +100,10 @@ class LeakGuard:
             raise UsageError(f"max_overhead={max_overhead} is not a share between 0 and 1")
         if collect not in ("suspicion", "never"):
             raise UsageError(f"collect={collect!r} is unknown; use 'suspicion' or 'never'")
+        if trace not in get_args(Trace):
+            choices = ", ".join(get_args(Trace))
+            raise UsageError(f"trace={trace!r} is unknown; use one of {choices}")
+        self._trace: Trace = trace
         self._out = None if out is None else Path(out)
         self._sink = log_sink(log)
         self._log_every = log_every
@@ -130,6 +141,7 @@ class LeakGuard:
             if self._listener is not None:
                 self._listener.close()
                 self._listener = None
+            self._watcher.safely(self._watcher.tracing.stop)
             self._watcher.safely(self._watcher.journal.finish)
 
     def __enter__(self) -> LeakGuard:
@@ -234,6 +246,7 @@ class LeakGuard:
                 self._promises,
                 self._clock,
                 cycles=self._cycles,
+                tracing=Tracing(self._trace),
             )
             if self._on_signal is not None and self._out is not None:
                 self._listener = Listener(self._on_signal, self._out, self._watcher.request)

@@ -19,9 +19,10 @@ from leakguard.capture.probe import Unavailable
 from leakguard.capture.recorder import Recorder
 from leakguard.capture.suspicion import Suspicion
 from leakguard.journal import Journal
-from leakguard.model import Census, Collection, Cost, Snapshot
+from leakguard.model import Census, Collection, Cost, Site, Snapshot
 from leakguard.model.snapshot import Moment
 from leakguard.round import Round
+from leakguard.tracing import Tracing, suspects_of
 
 REQUESTED = "Requested by a signal"
 
@@ -33,6 +34,7 @@ class _OpenRound:
     reading: PackedMeasurement
     ticket: int
     spent: float
+    began: float
 
 
 @dataclass(slots=True)
@@ -52,9 +54,13 @@ class Watcher:
     cycles: CycleWatch | None = None
     suspicion: Suspicion = field(default_factory=Suspicion)
     round: Round = field(default_factory=Round)
+    tracing: Tracing = field(default_factory=Tracing)
     _open: _OpenRound | None = None
     _collection: Collection | None = None
     _inside: int | None = None
+    _promised: int = 0
+    _grew: bool = False
+    _late: float = 0.0
     _requested: bool = False
     _rounds: int = 0
     _began: float = 0.0
@@ -117,7 +123,10 @@ class Watcher:
         self._rounds += 1
         reading = self.recorder.read()
         ticket = self.recorder.peaks.start(reading.high_water)
-        self._open = _OpenRound(reading, ticket, self.governor.spent)
+        self._open = _OpenRound(reading, ticket, self.governor.spent, self.clock())
+        self.tracing.begin()
+        if (problem := self.tracing.problem()) is not None:
+            self.problems["trace"] = problem
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
@@ -129,7 +138,13 @@ class Watcher:
         self.record(
             lambda: Snapshot(
                 0,
+        traced = self.tracing.running
+        slowdown = self.tracing.timed(self.clock() - opened.began, traced)
+        samples = self._traced_objects()
                 f"Gen {round_.number}: End of generation",
+        self._promised = len(survivors)
+        survivors += samples
+        samples.clear()
                 "generation",
                 generation=round_.number,
                 metrics=peak,
@@ -139,7 +154,9 @@ class Watcher:
             deep=round_.deep,
             ask=lambda census: self._look(census, survivors),
         )
-        if round_.deep:
+        self._choose_what_to_trace()
+        if round_.deep and not traced:
+                cost=Cost(slowdown=slowdown),
             self.governor.looked(self.governor.spent - opened.spent)
         self.round = round_.after()
 
@@ -167,6 +184,31 @@ class Watcher:
             self.suspicion.note(census.types)
 
     def _look(self, census: Census | None, survivors: list[object]) -> Inspection | None:
+    def _traced_objects(self) -> list[object]:
+        """End a traced generation; return some objects that it left behind."""
+        try:
+            return self.tracing.survivors()
+        except Exception as error:
+            self.tracing.stop()
+            self.problems["trace"] = f"{type(error).__name__}: {error}"
+            return []
+
+    def _traced_sites(self, held: tuple[Held | None, ...]) -> tuple[Site, ...]:
+        """Return where they were made, with what holds them."""
+        try:
+            return self.tracing.sites([who.held_by if who else None for who in held])
+        except Exception as error:
+            self.problems["trace"] = f"{type(error).__name__}: {error}"
+            return ()
+
+    def _choose_what_to_trace(self) -> None:
+        """Where something grew: see in the run so far what a traced generation could tell."""
+        if self._grew and self.tracing.worth_asking(self._rounds):
+            began = self.clock()
+            self.tracing.choose(self._rounds, lambda: suspects_of(self.journal.run()))
+            self._late = self.clock() - began
+            self.governor.charge(self._late)
+
         """Find out who holds what, where something grew or should be gone."""
         grew = census is not None and self.suspicion.note(census.types)
         try:
@@ -174,6 +216,7 @@ class Watcher:
             found = self.recorder.inspect(survivors, suspects) if grew or survivors else None
         finally:
             survivors.clear()
+        self._grew = grew
         if found is not None and self.cycles is not None:
             self._collect_cycles(found, self.cycles)
         return found
@@ -231,19 +274,26 @@ class Watcher:
         snapshot = replace(snapshot, metrics={**seen.metrics, **snapshot.metrics})
         if snapshot.moment == "generation":
             held = found.held if found else ()
-            snapshot = replace(snapshot, expectations=self.promises.judge(held))
+            traced = self.tracing.running
+            snapshot = replace(
+                snapshot,
+                expectations=self.promises.judge(held[: self._promised]),
+                sites=self._traced_sites(held[self._promised :]),
+            )
         if found is not None:
             snapshot = _with_holders(snapshot, found)
+        traced = False
         snapshot, self._collection = replace(snapshot, collection=self._collection), None
         problems, self.problems = self.problems, {}
         cost = self.clock() - began
         self.governor.charge(cost)
-        tier = 2 if found else int(deep)
+        tier = 3 if traced else 2 if found else int(deep)
+        late, self._late = self._late, 0.0  # spent after the snapshot before this one was written
         self.journal.add(
             replace(
                 snapshot,
                 unavailable={**problems, **seen.unavailable},
-                cost=Cost(cost, tier),
+                cost=Cost(cost + late, tier, snapshot.cost.slowdown),
             ),
             self.round.index,
         )

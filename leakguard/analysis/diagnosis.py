@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.created_at import with_origin
 from leakguard.analysis.forecast import run_forecast, with_forecast
 from leakguard.analysis.ledger import ledger
 from leakguard.analysis.limits import limits, undecided
@@ -27,6 +28,7 @@ def diagnose(run: Run) -> Report:
     findings = sorted(_wanted(found, run.info.ignore), key=_rank)
     doubt = undecided(case)
     verdict = _verdict(findings, doubt)
+    findings = [with_origin(run, finding) for finding in findings]
     return Report(
         run=run,
         verdict=verdict,

@@ -69,14 +69,27 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A line of code whose allocations of one traced generation were still alive at its end."""
+    """A line of code whose allocations of one traced generation were still alive at its end.
+
+    Attributes:
+        place: ``package/module.py:12``, the program's own line that asked for them.
+        function: the function it is in; None where the source cannot be read.
+        bytes: what was allocated; None where objects were counted instead.
+        count: surviving objects, or allocations where ``type`` is None.
+        stack: frames, innermost first.
+        tracer: ``tracemalloc`` or ``memray``.
+        type: qualified type of the objects made there.
+        held_by: what holds one of them.
+    """
 
     place: str
-    function: str | None
-    bytes: int
-    count: int
+    function: str | None = None
+    bytes: int | None = None
+    count: int = 0
     stack: tuple[str, ...] = ()
     tracer: str = "tracemalloc"
+    type: str | None = None
+    held_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +106,15 @@ class PhaseTotal:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What taking the snapshot cost the watched program: seconds, and the deepest tier reached."""
+    """What taking the snapshot cost the watched program: seconds, and the deepest tier reached.
+
+    ``slowdown`` is given for a traced generation (tier 3): how many times longer it took than the
+    median of those before it.
+    """
 
     seconds: float = 0.0
     tier: int = 0
+    slowdown: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

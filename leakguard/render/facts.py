@@ -99,6 +99,10 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
         held = next((i for i, f in enumerate(facts) if f.label == "Held by"), None)
         trace = Fact("Path", "from a root to one object", tuple(clean(hop) for hop in finding.path))
         facts.insert(_after(facts, "Held by") if held is not None else 0, trace)
+    if finding.created_stack:
+        made = next(i for i, f in enumerate(facts) if f.label == "Created at")
+        frames = tuple(clean(frame) for frame in finding.created_stack)
+        facts[made] = facts[made]._replace(more=frames)
     if finding.ruled_out:
         ruled = Fact("Ruled out", "", tuple(clean(line) for line in finding.ruled_out))
         facts.insert(_after(facts, "Confidence"), ruled)

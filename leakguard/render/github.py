@@ -14,7 +14,7 @@ from leakguard.render.text import clean
 if TYPE_CHECKING:
     from leakguard.render import Layout
 
-_SITE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
+_SITE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in .+)?")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:

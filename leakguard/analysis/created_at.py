@@ -1,0 +1,70 @@
+"""The line that made what grows, where a traced generation agrees with a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from leakguard.model import Finding, Run, Site
+
+# The survivors of one line in one generation may be as many as grow, by these factors.
+_FEWEST, _MOST = 0.5, 1.5
+# In the very container that grows a line needs to add this share only: others may add the rest.
+_SHARE = 0.2
+_LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
+
+
+def with_origin(run: Run, finding: Finding) -> Finding:
+    """Return the finding with the line that makes what it names; unchanged where none fits."""
+    sites = _merged(site for snapshot in run.snapshots for site in snapshot.sites)
+    site = _of_objects(sites, finding) or _of_bytes(sites, finding)
+    if site is None:
+        return finding
+    function = f" in {site.function}" if site.function else ""
+    return replace(finding, created_at=site.place + function, created_stack=site.stack)
+
+
+def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
+    """Return the line that made objects of the type, by what holds them, else by their number."""
+    rate = finding.count_per_generation
+    made = [site for site in sites if site.type is not None and site.type == finding.type]
+    if rate is None or not made:
+        return None
+    inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= _SHARE * rate]
+    if inside:
+        return max(inside, key=lambda site: site.count)
+    as_many = [site for site in made if _FEWEST * rate <= site.count <= _MOST * rate]
+    return min(as_many, key=lambda site: abs(site.count - rate), default=None)
+
+
+def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
+    """Return the line whose surviving bytes are what a generation adds, where they are most."""
+    rate = finding.bytes_per_generation
+    traced = [site for site in sites if site.type is None and site.bytes is not None]
+    if not rate or not traced:
+        return None
+    largest = max(traced, key=lambda site: site.bytes or 0)
+    fits = _LEAST_BYTES * rate <= (largest.bytes or 0) <= _MOST_BYTES * rate
+    return largest if fits else None
+
+
+def _within(held_by: str | None, container: str | None) -> bool:
+    if held_by is None or container is None:
+        return False
+    inside = container.removesuffix("[*]")
+    rest = held_by.removeprefix(inside)
+    return held_by.startswith(inside) and (not rest or rest[0] in ".[")
+
+
+def _merged(sites: Iterable[Site]) -> list[Site]:
+    """Sum up what the same line made on several ways and in the same hands."""
+    merged: dict[tuple[str, str | None, str | None], Site] = {}
+    for site in sites:
+        key = (site.place, site.type, site.held_by)
+        known = merged.get(key)
+        if known is None:
+            merged[key] = site
+        else:
+            size = None if known.bytes is None else known.bytes + (site.bytes or 0)
+            merged[key] = replace(known, count=known.count + site.count, bytes=size)
+    return list(merged.values())

@@ -1,0 +1,107 @@
+"""Traces a generation with memray: which lines allocate the bytes that outlive it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import tracemalloc
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from leakguard.capture.allocation_sites.frames import Frame
+from leakguard.capture.allocation_sites.object_trace import site_at
+from leakguard.capture.allocation_sites.suspect import Suspect
+from leakguard.capture.probe import Unavailable
+from leakguard.model import Site
+
+_FRAMES = 24
+_MOST_SITES = 5
+_SMALLEST = 4_096
+
+
+class BytesTrace:
+    """One traced generation; its record lies in a folder that is gone when it ends."""
+
+    name = "memray"
+
+    def __init__(self) -> None:
+        """Start tracing.
+
+        Raises:
+            Unavailable: memray is not installed, or this process is traced already.
+        """
+        if tracemalloc.is_tracing():
+            raise Unavailable("tracemalloc traces this process, and memray beside it would disturb")
+        memray = _memray()
+        self._folder = Path(tempfile.mkdtemp(prefix="leakguard-"))
+        try:
+            self._tracker: Any = memray.Tracker(
+                self._folder / "allocations.bin", trace_python_allocators=False, follow_fork=False
+            )
+            self._tracker.__enter__()
+        except RuntimeError as error:  # a tracker of the program's own is running
+            self._tracker = None
+            self._forget()
+            raise Unavailable(f"memray could not start: {error}") from None
+        except BaseException:
+            self._tracker = None
+            self._forget()
+            raise
+
+    def survivors(self, suspects: Sequence[Suspect]) -> list[Any]:
+        """Stop; bytes have no object to ask who holds them, so the list is empty."""
+        self._end()
+        return []
+
+    def sites(self, held_by: Sequence[str | None]) -> list[Site]:
+        """Return the sites with the most surviving bytes."""
+        from memray import FileReader
+
+        try:
+            reader = FileReader(self._folder / "allocations.bin")
+            with closing(reader):
+                records = reader.get_leaked_allocation_records(merge_threads=True)
+                sites = [_site(record) for record in records if record.size >= _SMALLEST]
+            return _largest(sites)
+        finally:
+            self._forget()
+
+    def stop(self) -> None:
+        """Stop tracing and delete the record."""
+        self._end()
+        self._forget()
+
+    def _end(self) -> None:
+        if self._tracker is not None:
+            tracker, self._tracker = self._tracker, None
+            tracker.__exit__(None, None, None)
+
+    def _forget(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _site(record: Any) -> Site:
+    trace = record.stack_trace(max_stacks=_FRAMES)
+    stack = [Frame(file, line, function) for function, file, line in trace]
+    return site_at(
+        stack or [Frame("?", 0, None)],
+        count=record.n_allocations, size=record.size, tracer=BytesTrace.name,
+    )  # fmt: skip
+
+
+def _largest(sites: list[Site]) -> list[Site]:
+    known = [site for site in sites if site.place != "?:0"]
+    return sorted(known, key=lambda site: -(site.bytes or 0))[:_MOST_SITES]
+
+
+def _memray() -> Any:
+    if sys.platform == "win32":
+        raise Unavailable("memray does not run on Windows")
+    try:
+        import memray
+    except ImportError:
+        raise Unavailable("memray is not installed; pip install 'leakguard[memray]'") from None
+    return memray

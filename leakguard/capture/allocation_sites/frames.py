@@ -1,0 +1,108 @@
+"""Frames of an allocation: which one is the program's own line, and how it is named."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import re
+import sys
+import sysconfig
+import tokenize
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+_DEEPEST = 24
+_HERE = str(Path(__file__).parents[2])
+_LIBRARIES = tuple(
+    path + os.sep
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    if (path := sysconfig.get_path(name))
+)
+_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]|^<")
+
+# Their caller is who asked for the object, and where a person would look.
+_FACTORY = re.compile(
+    r"__(init|new|call|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
+    r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"
+)
+
+
+class Frame(NamedTuple):
+    """A line of code; ``function`` is None where its source cannot be read."""
+
+    file: str
+    line: int
+    function: str | None
+
+
+def named(file: str, line: int) -> Frame:
+    """Return a frame with the function that the line is in."""
+    return Frame(file, line, _function_at(file, line))
+
+
+def origin(stack: Sequence[Frame]) -> int:
+    """Return the index of the frame that asked for the object; frames lie innermost first.
+
+    It is the innermost line outside of libraries whose function is no factory, else the innermost
+    one outside of libraries, else the innermost.
+    """
+    own = [index for index, frame in enumerate(stack) if not _is_library(frame.file)]
+    asked = (i for i in own if not _FACTORY.fullmatch(stack[i].function or ""))
+    return next(asked, own[0] if own else 0)
+
+
+def place(frame: Frame) -> str:
+    """Return ``package/module.py:12``, from the folder that the program imports it from."""
+    return f"{_shown(frame.file)}:{frame.line}"
+
+
+def described(stack: Sequence[Frame]) -> tuple[str, ...]:
+    """Return the frames as text, innermost first, without those of the guard itself."""
+    shown = [frame for frame in stack if not frame.file.startswith(_HERE)][:_DEEPEST]
+    return tuple(
+        place(frame) + (f" in {frame.function}" if frame.function else "") for frame in shown
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_library(file: str) -> bool:
+    return bool(_INSTALLED.search(file)) or file.startswith((*_LIBRARIES, _HERE + os.sep))
+
+
+@functools.lru_cache(maxsize=4096)
+def _shown(file: str) -> str:
+    path = Path(file)
+    folders = [Path(folder).absolute() for folder in (".", *sys.path)]
+    inside = [folder for folder in folders if path.is_relative_to(folder)]
+    if inside:
+        return path.relative_to(max(inside, key=lambda folder: len(folder.parts))).as_posix()
+    return "/".join(path.parts[-2:])
+
+
+def forget() -> None:
+    """Let go of what was read of source files."""
+    _function_at.cache_clear()
+    _functions.cache_clear()
+
+
+@functools.lru_cache(maxsize=1024)
+def _function_at(file: str, line: int) -> str | None:
+    inside = [span for span in _functions(file) if span[0] <= line <= span[1]]
+    # Spans nest, so the one that starts last is the innermost.
+    return max(inside)[2] if inside else None
+
+
+@functools.lru_cache(maxsize=128)
+def _functions(file: str) -> tuple[tuple[int, int, str], ...]:
+    try:
+        with tokenize.open(file) as source:  # linecache would keep every line of it
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(
+        (node.lineno, node.end_lineno or node.lineno, node.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )

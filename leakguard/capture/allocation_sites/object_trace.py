@@ -1,0 +1,153 @@
+"""Traces a generation with tracemalloc and asks live objects which lines made them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import tracemalloc
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from leakguard.capture.allocation_sites.frames import Frame, described, forget, named, origin, place
+from leakguard.capture.allocation_sites.live_objects import live_objects
+from leakguard.capture.allocation_sites.object_origin import Lines, origin_of
+from leakguard.capture.allocation_sites.suspect import Suspect
+from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.probe import Unavailable
+from leakguard.model import Site
+
+# Each frame more makes every allocation of the generation dearer.
+_FRAMES = 6
+_MOST_OBJECTS = 200_000
+_MOST_SITES = 5
+_SAMPLES = 3
+
+_Key = tuple[str, Lines]
+
+
+class ObjectTrace:
+    """One traced generation.
+
+    Where the program runs tracemalloc itself, its traces are read and nothing is started or
+    stopped; they may be older than this generation.
+    """
+
+    name = "tracemalloc"
+
+    def __init__(self) -> None:
+        """Start tracing.
+
+        Raises:
+            Unavailable: memray traces this process.
+        """
+        memray = sys.modules.get("memray")
+        if memray is not None and _profiled_by(memray):
+            raise Unavailable("memray traces this process, and tracemalloc beside it would miss")
+        global _running
+        self._own = not tracemalloc.is_tracing()
+        if self._own:
+            tracemalloc.start(_FRAMES)
+            _running = self
+        self._counts: Counter[_Key] = Counter()
+        self._samples: list[_Key] = []
+
+    def survivors(self, suspects: Sequence[Suspect]) -> list[Any]:
+        """Stop, and return a few objects of each site, to find out who holds them.
+
+        The list holds the program's objects: the caller empties it before the call ends.
+        """
+        names = {suspect.type for suspect in suspects if suspect.type is not None}
+        kept: defaultdict[_Key, list[Any]] = defaultdict(list)
+        try:
+            with collector_held():
+                self._count(names, kept)
+        finally:
+            self.stop()
+        samples = []
+        for key in self._largest(names):
+            samples += kept[key]
+            self._samples += [key] * len(kept[key])
+        return samples
+
+    def sites(self, held_by: Sequence[str | None]) -> list[Site]:
+        """Return the sites, largest first; ``held_by`` answers for each sample in turn."""
+        holders = defaultdict(list)
+        for key, holder in zip(self._samples, held_by, strict=False):
+            holders[key].append(holder)
+        keys = dict.fromkeys(self._samples)
+        try:
+            return [_site(key, self._counts[key], holders[key]) for key in keys]
+        finally:
+            forget()
+
+    def stop(self) -> None:
+        """Stop tracing, unless the program traces for itself."""
+        global _running
+        if self._own and tracemalloc.is_tracing():
+            tracemalloc.stop()
+        self._own = False
+        if _running is self:
+            _running = None
+
+    def _count(self, names: set[str], kept: dict[_Key, list[Any]]) -> None:
+        found = 0
+        for item in live_objects(names):
+            lines = origin_of(item)
+            if lines is None:
+                continue
+            key = (qualified_name(type(item)), lines)
+            self._counts[key] += 1
+            if len(kept[key]) < _SAMPLES:
+                kept[key].append(item)
+            found += 1
+            if found >= _MOST_OBJECTS:
+                return
+
+    def _largest(self, names: set[str]) -> list[_Key]:
+        chosen = []
+        for name in sorted(names):
+            own = [key for key, _ in self._counts.most_common() if key[0] == name]
+            chosen += own[:_MOST_SITES]
+        return chosen
+
+
+_running: ObjectTrace | None = None
+
+
+def _stop_in_child() -> None:
+    """A worker forked in the traced generation is nobody's to trace."""
+    if _running is not None:
+        _running.stop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stop_in_child)
+
+
+def _site(key: _Key, count: int, holders: list[str | None]) -> Site:
+    name, lines = key
+    stack = [named(file, line) for file, line in lines]
+    known = [holder for holder in holders if holder is not None]
+    return site_at(stack, count=count, type_name=name, held_by=known[0] if known else None)
+
+
+def site_at(
+    stack: Sequence[Frame],
+    *,
+    count: int,
+    size: int | None = None,
+    type_name: str | None = None,
+    held_by: str | None = None,
+    tracer: str = ObjectTrace.name,
+) -> Site:
+    """Return a site with the program's own line picked out of its frames."""
+    at = stack[origin(stack)]
+    return Site(place(at), at.function, size, count, described(stack), tracer, type_name, held_by)
+
+
+def _profiled_by(memray: Any) -> bool:
+    # A running tracker sets this hook for the threads to come; there is no other sign of one.
+    return getattr(threading, "_profile_hook", None) is getattr(memray, "start_thread_trace", 0)

@@ -1,0 +1,13 @@
+"""What a traced generation is to find the origin of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Something that grows: objects of a type, or bytes that no object explains (``type`` None)."""
+
+    type: str | None = None
+    held_by: str | None = None

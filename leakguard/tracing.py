@@ -1,0 +1,117 @@
+"""When a generation is traced to find out where what grows is made (tier 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from leakguard.capture.allocation_sites import TRACERS, Suspect, Tracer, fitting
+from leakguard.capture.allocation_sites.tracer import Trace
+from leakguard.capture.probe import Unavailable
+from leakguard.model import Finding, Run, Site
+
+# What kinds of growth have objects to ask, and what kinds are bytes that no object explains.
+_OBJECTS = frozenset({"instances", "container", "tensors", "arrays", "autograd", "cycles", "tasks"})
+_BYTES = frozenset({"native", "memory"})
+_MOST_TRACES = 2
+_FEWEST_ROUNDS = 3
+# Growing bytes are known before it is known which objects they are, and memray rules out asking
+# those later.
+_ROUNDS_FOR_BYTES = 5
+
+
+@dataclass(slots=True)
+class Tracing:
+    """Traces one later generation once the run so far has a suspect; a healthy run pays nothing.
+
+    A second generation is traced when another suspect turns up, or the first was not found.
+    """
+
+    trace: Trace = "auto"
+    tracers: Mapping[str, Callable[[], Tracer]] = field(default_factory=lambda: TRACERS)
+    _problem: str | None = None
+    _suspects: tuple[Suspect, ...] = ()
+    _tried: dict[str, int] = field(default_factory=dict)
+    _running: Tracer | None = None
+    _used: str | None = None
+    _next: int = _FEWEST_ROUNDS
+    _lengths: list[float] = field(default_factory=list)
+
+    @property
+    def running(self) -> bool:
+        """True while a generation is traced."""
+        return self._running is not None
+
+    def worth_asking(self, rounds: int) -> bool:
+        """Return whether the run so far should be searched for suspects after so many rounds."""
+        done = sum(self._tried.values()) >= _MOST_TRACES
+        return self.trace != "off" and not done and not self._suspects and rounds >= self._next
+
+    def choose(self, rounds: int, diagnose: Callable[[], Sequence[Finding]]) -> None:
+        """Choose what the next generation is traced for; ask again later where there is nothing."""
+        self._next = rounds + max(1, rounds // 4)
+        found = [f for f in diagnose() if f.verdict in ("leak", "suspect")]
+        fresh = [f for f in found if f.created_at is None and self._tried.get(f.fingerprint, 0) < 2]
+        objects = [f for f in fresh if f.kind in _OBJECTS and f.type is not None]
+        bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
+        chosen = objects or bytes_only
+        self._suspects = tuple(Suspect(f.type if objects else None, f.held_by) for f in chosen)
+        for finding in chosen:
+            self._tried[finding.fingerprint] = self._tried.get(finding.fingerprint, 0) + 1
+
+    def begin(self) -> None:
+        """Start the tracer when something is to be traced."""
+        if not self._suspects or self._running is not None:
+            return
+        name = fitting(self.trace, self._suspects)
+        if self._used is not None and name != self._used:
+            self._give_up(f"{self._used} has traced this process; {name} after it would be wrong")
+            return
+        try:
+            self._running = self.tracers[name]()
+        except Unavailable as reason:
+            self._give_up(str(reason))
+            return
+        self._used = name
+
+    def problem(self) -> str | None:
+        """Return, once, why a generation could not be traced."""
+        problem, self._problem = self._problem, None
+        return problem
+
+    def survivors(self) -> list[Any]:
+        """End the traced generation; return objects whose holders ``sites`` wants to know."""
+        return [] if self._running is None else self._running.survivors(self._suspects)
+
+    def sites(self, held_by: Sequence[str | None]) -> tuple[Site, ...]:
+        """Return where the survivors were made, and be done."""
+        if self._running is None:
+            return ()
+        tracer, self._running, self._suspects = self._running, None, ()
+        return tuple(tracer.sites(held_by))
+
+    def stop(self) -> None:
+        """Stop a trace whose generation will not end."""
+        if self._running is not None:
+            tracer, self._running, self._suspects = self._running, None, ()
+            tracer.stop()
+
+    def timed(self, seconds: float, traced: bool) -> float | None:
+        """Note how long a generation took; return how many times longer a traced one was."""
+        if not traced:
+            self._lengths = [*self._lengths, seconds][-9:]
+            return None
+        usual = median(self._lengths) if self._lengths else 0.0
+        return seconds / usual if usual > 0 else None
+
+    def _give_up(self, reason: str) -> None:
+        self._problem, self._suspects = reason, ()
+
+
+def suspects_of(run: Run) -> tuple[Finding, ...]:
+    """Diagnose the run so far."""
+    from leakguard.analysis import diagnose
+
+    return diagnose(run).findings

@@ -1,0 +1,85 @@
+"""A line is attached to a finding only where what it made agrees with what grows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard.analysis.created_at import with_origin
+from leakguard.model import Finding, Run, RunInfo, Site, Snapshot
+
+ENV = "app.Env"
+LEAK = Finding(
+    fingerprint="f", kind="instances", verdict="leak", pattern="growing", reason="r", type=ENV,
+    count_per_generation=16.0, bytes_per_generation=8_000_000.0, held_by="app.T.envs[*]",
+)  # fmt: skip
+
+
+def origin(finding, *sites):
+    snapshot = Snapshot(0, "s", "generation", generation=4, sites=sites)
+    return with_origin(Run(RunInfo(), (snapshot,)), finding)
+
+
+def site(place="leaks.py:92", count=16, held_by="app.T.envs[*]", **more):
+    return Site(place, "environment", None, count, (f"{place} in environment",), "tracemalloc",
+                ENV, held_by, **more)  # fmt: skip
+
+
+def test_line_and_its_stack_are_attached():
+    found = origin(LEAK, site())
+    assert found.created_at == "leaks.py:92 in environment"
+    assert found.created_stack == ("leaks.py:92 in environment",)
+
+
+def test_objects_in_the_growing_container_go_before_more_objects_elsewhere():
+    leak = replace(LEAK, count_per_generation=1.0, held_by="app.T.best[*]")
+    found = origin(
+        leak,
+        site("evolve.py:10", 15, "app.T.population[*]"),
+        site("leaks.py:200", 1, "app.T.best[*]"),
+    )
+    assert found.created_at == "leaks.py:200 in environment"
+
+
+def test_as_many_survivors_as_grow_are_taken_where_their_holder_is_not_known_yet():
+    # What is replaced next generation is held by the population still.
+    leak = replace(LEAK, held_by="app.T.old[*]")
+    found = origin(leak, site("evolve.py:10", 16, "app.T.agents[*]"), site("x.py:1", 2, None))
+    assert found.created_at == "evolve.py:10 in environment"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        site(count=2, held_by="app.T.other[*]"),
+        site(count=160, held_by=None),
+        site(held_by="app.T.envs_of_old[*]", count=3),
+        replace(site(), type="app.Other"),
+        replace(site(), type=None),
+    ],
+)
+def test_line_that_does_not_agree_is_not_attached(wrong):
+    assert origin(LEAK, wrong).created_at is None
+
+
+def test_nested_holders_lie_in_the_container():
+    assert origin(LEAK, site(count=4, held_by="app.T.envs[*].data")).created_at is not None
+
+
+def test_same_line_reached_on_two_ways_counts_once():
+    leak = replace(LEAK, held_by=None)
+    assert origin(leak, site(count=8), site(count=8)).created_at is not None
+
+
+def test_bytes_are_attached_where_they_are_most_and_as_many_as_grow():
+    native = replace(LEAK, kind="native", type=None, held_by=None, count_per_generation=None)
+    small = Site("a.py:1", "other", 900, 9, tracer="memray")
+    fits = Site("b.py:2", "call", 8_100_000, 4, tracer="memray")
+    assert origin(native, small, fits).created_at == "b.py:2 in call"
+    far = replace(fits, bytes=80_000_000)
+    assert origin(native, small, far).created_at is None
+
+
+def test_without_a_traced_generation_nothing_is_invented():
+    assert origin(LEAK) == LEAK

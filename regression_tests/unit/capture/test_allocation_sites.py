@@ -1,0 +1,234 @@
+"""Where survivors were made: found for objects and for bytes, and nothing is left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import tracemalloc
+import weakref
+from pathlib import Path
+
+import pytest
+
+from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace, Suspect, fitting
+from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
+from leakguard.capture.allocation_sites.live_objects import live_objects
+from leakguard.capture.probe import Unavailable
+
+
+class Environment:
+    def __init__(self):
+        self.data = bytearray(1_000)
+
+
+class Slotted:
+    __slots__ = ("__weakref__", "value")
+
+
+def new_environment():
+    return Environment()
+
+
+def evaluate(kept, count):
+    for _ in range(count):
+        kept.append(new_environment())
+
+
+HERE = f"{Path(__file__).name}"
+NAME = f"{__name__}.Environment"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_traced():
+    if tracemalloc.is_tracing():
+        pytest.skip("the process is traced already")
+    yield
+    assert not tracemalloc.is_tracing()
+
+
+def traced(work, *names):
+    trace = ObjectTrace()
+    work()
+    samples = trace.survivors([Suspect(name) for name in names])
+    holders = [f"kept[{i}]" for i in range(len(samples))]
+    samples.clear()
+    return trace.sites(holders)
+
+
+def test_survivors_are_traced_to_the_line_that_asked_their_factory():
+    kept = []
+    (site,) = traced(lambda: evaluate(kept, 7), NAME)
+    line = evaluate.__code__.co_firstlineno + 2
+    assert site.place.endswith(f"{HERE}:{line}")
+    assert (site.function, site.count, site.type) == ("evaluate", 7, NAME)
+    assert site.held_by == "kept[0]"
+    assert site.stack[0].endswith(" in new_environment")
+    assert site.stack[1].endswith(f":{line} in evaluate")
+
+
+def test_objects_made_before_or_gone_after_are_no_survivors():
+    kept = [new_environment()]
+    assert traced(lambda: evaluate([], 5), NAME) == []
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize("make", [Environment, Slotted, type("Sub", (list,), {})])
+def test_every_layout_of_an_instance_is_traced(make):
+    name = f"{make.__module__}.{make.__qualname__}"
+    kept = []
+    sites = traced(lambda: kept.extend(make() for _ in range(4)), name)
+    assert [site.count for site in sites] == [4]
+
+
+def test_arrays_that_the_collector_does_not_track_are_traced():
+    numpy = pytest.importorskip("numpy")
+    kept = []
+    sites = traced(lambda: kept.extend(numpy.ones(3) for _ in range(6)), "numpy.ndarray")
+    assert sum(site.count for site in sites if HERE in site.place) == 6
+
+
+def test_no_object_is_kept_by_the_trace():
+    kept = []
+    traced(lambda: evaluate(kept, 3), NAME)
+    gone = weakref.ref(kept[0])
+    kept.clear()
+    gc.collect()
+    assert gone() is None
+
+
+def test_program_that_traces_itself_is_left_alone():
+    tracemalloc.start(7)
+    try:
+        kept = []
+        (site,) = traced(lambda: evaluate(kept, 2), NAME)
+        assert site.count == 2
+        assert tracemalloc.is_tracing()
+        assert tracemalloc.get_traceback_limit() == 7
+        with pytest.raises(Unavailable, match="tracemalloc traces this process"):
+            BytesTrace()
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_child_forked_in_a_traced_generation_is_not_traced():
+    trace = ObjectTrace()
+    try:
+        child = os.fork()
+        if child == 0:
+            os._exit(int(tracemalloc.is_tracing()))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert tracemalloc.is_tracing()
+    finally:
+        trace.stop()
+
+
+def test_live_objects_are_told_once_and_by_exact_type():
+    class Other(Environment):
+        pass
+
+    kept = [Environment(), Environment(), Other(), 1.5]
+    found = [item for item in live_objects([NAME]) if any(item is one for one in kept)]
+    assert len(found) == 2
+    kept.append(found)
+
+
+def test_metaclass_with_a_hash_of_its_own_is_never_asked():
+    class Hostile(type):
+        def __hash__(cls):
+            raise AssertionError("user code was run")
+
+        __eq__ = None
+
+    kept = Hostile("Trap", (), {})()
+    assert [type(item) for item in live_objects(["absent"])] == []
+    assert kept is not None
+
+
+BYTES = """
+import tempfile, os
+from leakguard.capture.allocation_sites import BytesTrace, Suspect
+before = set(os.listdir(tempfile.gettempdir()))
+kept = []
+def leak():
+    for _ in range(4):
+        kept.append(bytes(250_000))
+trace = BytesTrace()
+leak()
+assert trace.survivors([Suspect()]) == []
+for site in trace.sites([]):
+    print(site.function, site.bytes, site.count, site.tracer)
+left = set(os.listdir(tempfile.gettempdir())) - before
+print([name for name in left if name.startswith("leakguard-")])
+"""
+
+
+def test_native_bytes_are_traced_and_the_record_is_deleted(tmp_path):
+    pytest.importorskip("memray")
+    done = subprocess.run(
+        [sys.executable, "-c", BYTES], capture_output=True, text=True, check=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    first, *_, left = done.stdout.splitlines()
+    function, size, count, tracer = first.split()
+    assert (function, count, tracer) == ("leak", "4", "memray")
+    assert 1_000_000 <= int(size) < 1_001_000
+    assert left == "[]"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memray_of_the_program_is_left_alone(tmp_path):
+    pytest.importorskip("memray")
+    program = f"""
+import memray
+from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace
+with memray.Tracker({str(tmp_path / "own.bin")!r}):
+    for make in (BytesTrace, ObjectTrace):
+        try:
+            make()
+        except Exception as error:
+            print(type(error).__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.split() == ["Unavailable", "Unavailable"]
+    assert [path.name for path in tmp_path.iterdir()] == ["own.bin"]
+
+
+def test_objects_are_traced_with_tracemalloc_and_bytes_with_memray():
+    assert fitting("auto", [Suspect("app.Env"), Suspect()]) == "tracemalloc"
+    assert fitting("auto", [Suspect()]) == "memray"
+    assert fitting("memray", [Suspect("app.Env")]) == "memray"
+
+
+LIBRARY = f"{sys.prefix}/lib/python3/site-packages/numpy/core.py"
+
+
+@pytest.mark.parametrize(
+    ("functions", "asked"),
+    [
+        ((("lib", "ones"), ("app", "train")), "train"),
+        ((("app", "clone"), ("app", "new_agent"), ("app", "evolve")), "evolve"),
+        ((("lib", "make"), ("app", "__init__"), ("app", "make_env"), ("app", "run")), "run"),
+        ((("app", "create"), ("lib", "wrapper")), "create"),
+        ((("lib", "a"), ("lib", "b")), "a"),
+    ],
+)
+def test_line_that_asked_is_the_innermost_of_the_program_that_is_no_factory(functions, asked):
+    files = {"lib": LIBRARY, "app": "/work/app/main.py"}
+    stack = [Frame(files[where], 1, name) for where, name in functions]
+    assert stack[origin(stack)].function == asked
+
+
+def test_places_are_told_from_the_folder_of_import(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    frame = Frame(str(tmp_path / "package" / "module.py"), 12, "train")
+    assert place(frame) == "package/module.py:12"
+    assert described([frame]) == ("package/module.py:12 in train",)
+    elsewhere = Frame(str(Path(tempfile.gettempdir()) / "a" / "b" / "c.py"), 3, None)
+    assert not place(elsewhere).startswith("/")

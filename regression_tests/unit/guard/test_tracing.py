@@ -1,0 +1,167 @@
+"""One later generation is traced when there is a suspect; a healthy run pays nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from leakguard import LeakGuard
+from leakguard.capture.probe import Unavailable
+from leakguard.errors import UsageError
+from leakguard.model import Finding
+from leakguard.tracing import Tracing
+
+
+class FakeTracer:
+    name = "tracemalloc"
+
+    def __init__(self):
+        self.stopped = False
+
+    def survivors(self, suspects):
+        self.suspects = suspects
+        return []
+
+    def sites(self, held_by):
+        return []
+
+    def stop(self):
+        self.stopped = True
+
+
+def finding(fingerprint="f", kind="instances", type_name="app.Env", **more):
+    return Finding(fingerprint, kind, "leak", "growing", "r", type=type_name, **more)
+
+
+def tracing(**tracers):
+    return Tracing(tracers={"tracemalloc": FakeTracer, "memray": FakeTracer, **tracers})
+
+
+def test_suspect_is_traced_in_the_generation_after_it_was_found():
+    trace = tracing()
+    trace.begin()
+    assert not trace.running
+    trace.choose(3, lambda: [finding()])
+    trace.begin()
+    assert trace.running
+    trace.survivors()
+    trace.sites([])
+    assert not trace.running
+
+
+def test_two_generations_are_traced_at_the_most():
+    trace = tracing()
+    for rounds in (3, 10, 20):
+        if trace.worth_asking(rounds):
+            trace.choose(rounds, lambda n=rounds: [finding(str(n))])
+            trace.begin()
+            trace.sites([])
+    assert not trace.worth_asking(100)
+
+
+def test_what_is_known_already_is_not_traced_again():
+    trace = tracing()
+    trace.choose(3, lambda: [finding(created_at="a.py:1")])
+    trace.begin()
+    assert not trace.running
+
+
+def test_bytes_wait_until_it_is_clear_that_no_object_explains_them():
+    trace = tracing()
+    trace.choose(4, lambda: [finding(kind="native", type_name=None)])
+    trace.begin()
+    assert not trace.running
+    trace.choose(6, lambda: [finding(kind="native", type_name=None)])
+    trace.begin()
+    assert trace.running
+
+
+def test_other_tool_is_never_used_in_the_same_process():
+    trace = tracing()
+    trace.choose(6, lambda: [finding(kind="native", type_name=None)])
+    trace.begin()
+    trace.sites([])
+    trace.choose(8, lambda: [finding("g")])
+    trace.begin()
+    assert not trace.running
+    assert "memray has traced this process" in trace.problem()
+    assert trace.problem() is None
+
+
+def test_tracer_that_cannot_start_leaves_a_reason():
+    def broken():
+        raise Unavailable("memray is not installed")
+
+    trace = tracing(tracemalloc=broken)
+    trace.choose(3, lambda: [finding()])
+    trace.begin()
+    assert (trace.running, trace.problem()) == (False, "memray is not installed")
+
+
+def test_slowdown_is_measured_against_the_generations_before():
+    trace = tracing()
+    assert [trace.timed(seconds, False) for seconds in (2.0, 4.0, 3.0)] == [None] * 3
+    assert trace.timed(9.0, True) == 3.0
+
+
+def test_unknown_way_to_trace_is_refused():
+    with pytest.raises(UsageError, match="use one of auto, memray, tracemalloc, off"):
+        LeakGuard(trace="always")
+
+
+PROGRAM = """
+    import tracemalloc
+    from leakguard import LeakGuard
+
+    class Environment:
+        def __init__(self):
+            self.data = bytearray(50_000)
+
+    kept = []
+
+    def evaluate():
+        for _ in range(4):
+            environment = Environment()
+            if {leaks}:
+                kept.append(environment)
+
+    guard = LeakGuard({options})
+    with guard:
+        guard.snapshot("start", baseline=True)
+        for _ in guard.generations(range(1, 9)):
+            with guard.phase("evaluate"):
+                evaluate()
+    assert not tracemalloc.is_tracing()
+    traced = [s for s in guard.run.snapshots if s.cost.tier == 3]
+    print(len(traced), *[s.generation for s in traced if s.cost.slowdown > 0])
+    print(*[f.created_at for f in guard.report().findings])
+"""
+
+
+def told(tmp_path, leaks, options=""):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(PROGRAM.format(leaks=leaks, options=options)))
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
+def test_leak_is_reported_with_the_line_that_makes_it(tmp_path):
+    traced, created = told(tmp_path, leaks=True)
+    count, *generations = traced.split()
+    assert int(count) == len(generations) >= 1
+    assert created == "train.py:13 in evaluate"
+
+
+def test_healthy_run_is_never_traced(tmp_path):
+    assert told(tmp_path, leaks=False) == ["0", ""]
+
+
+def test_tracing_that_is_off_leaves_the_line_unknown(tmp_path):
+    assert told(tmp_path, leaks=True, options="trace='off'") == ["0", "None"]
