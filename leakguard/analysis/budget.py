@@ -41,7 +41,8 @@ def _verdict(report: Report, budget: Budget) -> Check:
     broken = SEVERITY[report.verdict] >= SEVERITY[level]
     limit = "no leak" if level == "leak" else "no leak and no suspect"
     culprit = report.findings[0] if broken and report.findings else None
-    return Check("diagnosis", limit, f"{report.verdict}: {report.headline.rstrip('.')}",
+    word = f"{report.verdict}: " if report.verdict in ("leak", "suspect") else ""
+    return Check("diagnosis", limit, f"{word}{report.headline.rstrip('.')}",
                  "broken" if broken else "kept", culprit=culprit)  # fmt: skip
 
 

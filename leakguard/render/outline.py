@@ -32,6 +32,9 @@ MEANINGS = {
     "stable": "nothing grows without bound",
 }
 
+# What a sentence may begin with although the word of the verdict says it.
+_SAID_ALREADY = ("No leak: ", "Cannot tell: ")
+
 Row = tuple[str, ...]
 
 
@@ -51,8 +54,14 @@ def verdict_line(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """Return the sentence of the verdict, or what the verdict means where there is none."""
-    return clean(report.headline) or MEANINGS[report.verdict]
+    """Return the sentence of the verdict, or what the verdict means where there is none.
+
+    The word of the verdict stands beside it, so the sentence does not begin with it again.
+    """
+    sentence = clean(report.headline)
+    for said in _SAID_ALREADY:
+        sentence = sentence.removeprefix(said)
+    return sentence or MEANINGS[report.verdict]
 
 
 def evidence(report: Report, finding: Finding) -> Snapshot | None:

@@ -28,23 +28,48 @@ _RULES = (
 )  # fmt: skip
 
 
+# No rule changes a text without one of these; most texts are labels and have none.
+_HINT = re.compile(
+    r"(?i)[/\\@=]|token|secret|passw|passphrase|key|credential|auth|bearer|basic|hf_|gh[pousr]_"
+    r"|github_pat|glpat|[sp]k-|xox|akia|asia|aiza|ya29|eyj"
+)
+
+_PLAIN = frozenset({int, float, bool, type(None)})
+
+
 def redacted(report: Report) -> Report:
     """Return ``report`` with every text in it made fit to show; numbers stay as they are."""
-    texts = _texts(report)
+    shots = report.run.snapshots
+    rest = replace(report, run=replace(report.run, snapshots=()))
+    inside = [_texts(shot) for shot in shots]
+    changed = _changed(_texts(rest).union(*inside))
+    if not changed:
+        return report
+    rest = cast(Report, _replaced(rest, changed))
+    shown = (
+        shot if texts.isdisjoint(changed) else _replaced(shot, changed)
+        for shot, texts in zip(shots, inside, strict=True)
+    )
+    return replace(rest, run=replace(rest.run, snapshots=tuple(shown)))
+
+
+def redact(text: str) -> str:
+    """Return ``text`` with home folders as ``~`` and secrets as ``***``."""
+    if _HINT.search(text) is None:
+        return text
+    for pattern, shown in _RULES:
+        text = pattern.sub(shown, text)
+    return _ROOT_HOME.sub("~", _HOME.sub("~", text))
+
+
+def _changed(texts: set[str]) -> dict[str, str]:
+    """Return the texts that are not fit to show, with what is shown instead."""
     shown = {text: redact(text) for text in texts}
     users = sorted({user for text in texts for user in _HOME.findall(text) if len(user) > 2})
     if users:  # a name that a home folder gives away may stand elsewhere without it
         named = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, users))})(?![\w-])")
         shown = {text: named.sub("user", kept) for text, kept in shown.items()}
-    changed = {text: kept for text, kept in shown.items() if kept != text}
-    return cast(Report, _replaced(report, changed)) if changed else report
-
-
-def redact(text: str) -> str:
-    """Return ``text`` with home folders as ``~`` and secrets as ``***``."""
-    for pattern, shown in _RULES:
-        text = pattern.sub(shown, text)
-    return _ROOT_HOME.sub("~", _HOME.sub("~", text))
+    return {text: kept for text, kept in shown.items() if kept != text}
 
 
 def _texts(value: Any) -> set[str]:
@@ -53,38 +78,54 @@ def _texts(value: Any) -> set[str]:
     pending = [value]
     while pending:
         item = pending.pop()
-        if isinstance(item, str):
+        kind = type(item)
+        if kind is str:
             found.add(item)
-        else:
-            pending.extend(_inside(item))
+        elif kind is tuple:
+            pending.extend(item)
+        elif kind not in _PLAIN:
+            if isinstance(item, Mapping):
+                pending.extend(item)
+                pending.extend(item.values())
+            else:
+                pending.extend(_values(item))
     return found
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, tuple):
-        return value
-    if isinstance(value, Mapping):
-        return (*value.keys(), *value.values())
-    return [getattr(value, name) for name in _fields(value)]
 
 
 def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
     """Return ``value`` with the changed strings; what holds none of them stays the same object."""
-    if isinstance(value, str):
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is str:
         return changed.get(value, value)
-    if isinstance(value, tuple):
+    if kind is tuple:
         items = tuple(_replaced(item, changed) for item in value)
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
     if isinstance(value, Mapping):
-        pairs = {_replaced(k, changed): _replaced(v, changed) for k, v in value.items()}
-        same = all(k in pairs and pairs[k] is v for k, v in value.items())
-        return value if same else pairs
-    old = {name: getattr(value, name) for name in _fields(value)}
-    new = {name: _replaced(item, changed) for name, item in old.items()}
-    moved = {name: item for name, item in new.items() if item is not old[name]}
+        return _replaced_mapping(value, changed)
+    moved = {}
+    for name, old in zip(_names(value), _values(value), strict=True):
+        new = _replaced(old, changed)
+        if new is not old:
+            moved[name] = new
     return replace(value, **moved) if moved else value
 
 
-def _fields(value: object) -> Iterable[str]:
+def _replaced_mapping(value: Mapping[Any, Any], changed: Mapping[str, str]) -> Mapping[Any, Any]:
+    pairs = {}
+    same = True
+    for key, old in value.items():
+        name, new = changed.get(key, key), _replaced(old, changed)
+        same = same and name is key and new is old
+        pairs[name] = new
+    return value if same else pairs
+
+
+def _names(value: object) -> Iterable[str]:
     # What dataclasses.fields reads, without building a tuple for each of a run's many values.
     return getattr(value, "__dataclass_fields__", ())
+
+
+def _values(value: object) -> list[Any]:
+    return [getattr(value, name) for name in _names(value)]

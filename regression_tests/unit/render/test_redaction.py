@@ -53,3 +53,24 @@ def test_no_format_shows_the_user_or_the_key(name):
 def test_redaction_changes_no_fact():
     plain, hidden = (render(stories.leaking(), "terminal", redact=r) for r in (False, True))
     assert plain == hidden
+
+
+KEYS = (
+    "hf_",
+    "ghp_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "pk-",
+    "xoxb-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "eyJ",
+)
+
+
+@pytest.mark.parametrize("prefix", KEYS)
+def test_key_is_hidden_wherever_it_stands_alone(prefix):
+    assert redact(f"Gen 1: {prefix}0123456789abcdef") == "Gen 1: ***"
