@@ -133,30 +133,30 @@ class Watcher:
         if self._open is None:
             return
         round_, opened, self._open = self.round, self._open, None
+        traced = self.tracing.running
+        slowdown = self.tracing.timed(self.clock() - opened.began, traced)
+        samples = self._traced_objects()
         survivors = self.promises.collect()
+        self._promised = len(survivors)
+        survivors += samples
+        samples.clear()
         peak = self.peak_of(opened.ticket, self.recorder.read())
         self.record(
             lambda: Snapshot(
                 0,
-        traced = self.tracing.running
-        slowdown = self.tracing.timed(self.clock() - opened.began, traced)
-        samples = self._traced_objects()
                 f"Gen {round_.number}: End of generation",
-        self._promised = len(survivors)
-        survivors += samples
-        samples.clear()
                 "generation",
                 generation=round_.number,
                 metrics=peak,
                 entry=opened.reading.unpack().metrics,
                 phases=round_.totals(),
+                cost=Cost(slowdown=slowdown),
             ),
             deep=round_.deep,
             ask=lambda census: self._look(census, survivors),
         )
         self._choose_what_to_trace()
         if round_.deep and not traced:
-                cost=Cost(slowdown=slowdown),
             self.governor.looked(self.governor.spent - opened.spent)
         self.round = round_.after()
 
@@ -179,11 +179,6 @@ class Watcher:
         finally:
             objects.clear()
 
-    def _note_baseline(self, census: Census | None) -> None:
-        if census is not None:
-            self.suspicion.note(census.types)
-
-    def _look(self, census: Census | None, survivors: list[object]) -> Inspection | None:
     def _traced_objects(self) -> list[object]:
         """End a traced generation; return some objects that it left behind."""
         try:
@@ -209,14 +204,19 @@ class Watcher:
             self._late = self.clock() - began
             self.governor.charge(self._late)
 
+    def _note_baseline(self, census: Census | None) -> None:
+        if census is not None:
+            self.suspicion.note(census.types)
+
+    def _look(self, census: Census | None, survivors: list[object]) -> Inspection | None:
         """Find out who holds what, where something grew or should be gone."""
         grew = census is not None and self.suspicion.note(census.types)
+        self._grew = grew
         try:
             suspects = self.suspicion.suspects() if grew else ()
             found = self.recorder.inspect(survivors, suspects) if grew or survivors else None
         finally:
             survivors.clear()
-        self._grew = grew
         if found is not None and self.cycles is not None:
             self._collect_cycles(found, self.cycles)
         return found
@@ -272,6 +272,7 @@ class Watcher:
             coverage=seen.coverage,
         )
         snapshot = replace(snapshot, metrics={**seen.metrics, **snapshot.metrics})
+        traced = False
         if snapshot.moment == "generation":
             held = found.held if found else ()
             traced = self.tracing.running
@@ -282,7 +283,6 @@ class Watcher:
             )
         if found is not None:
             snapshot = _with_holders(snapshot, found)
-        traced = False
         snapshot, self._collection = replace(snapshot, collection=self._collection), None
         problems, self.problems = self.problems, {}
         cost = self.clock() - began
