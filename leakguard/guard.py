@@ -26,6 +26,7 @@ from leakguard.model import Expectation, Report, Run
 from leakguard.model.snapshot import Moment
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
+from leakguard.project_settings import checked_patterns, project_ignores
 from leakguard.tracing import Tracing
 from leakguard.watcher import Watcher
 
@@ -88,7 +89,9 @@ class LeakGuard:
                 objects and ``memray`` (the extra of that name) for native memory; ``off`` traces
                 nothing.
             name: name of the run in reports.
-            ignore: patterns of types or holders that are not to be reported (``fnmatch``).
+            ignore: patterns (``fnmatch``) of types, holders or fingerprints that are no news: such
+                findings are listed apart and leave the verdict alone. ``ignore`` of the table
+                ``[tool.leakguard]`` in the project's pyproject.toml is added.
             clock: monotonic seconds.
 
         Raises:
@@ -108,7 +111,7 @@ class LeakGuard:
         self._sink = log_sink(log)
         self._log_every = log_every
         self._name = name
-        self._ignore = tuple(ignore)
+        self._ignore = checked_patterns(ignore, "LeakGuard")
         self._clock = clock
         self._max_overhead = max_overhead
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
@@ -237,7 +240,10 @@ class LeakGuard:
     def _started(self) -> Watcher:
         if self._watcher is None:
             info = run_facts(
-                self._name, self._recorder.large_object, self._max_overhead, self._ignore
+                self._name,
+                self._recorder.large_object,
+                self._max_overhead,
+                tuple(dict.fromkeys((*self._ignore, *project_ignores()))),
             )
             self._watcher = Watcher(
                 Journal(info, self._out, self._sink, self._log_every),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from leakguard.analysis.case import Case
 from leakguard.analysis.created_at import with_origin
 from leakguard.analysis.forecast import run_forecast, with_forecast
+from leakguard.analysis.ignore import split_ignored
+from leakguard.analysis.known_leaks import with_library
 from leakguard.analysis.ledger import ledger
 from leakguard.analysis.limits import limits, undecided
+from leakguard.analysis.negligible import without_negligible
 from leakguard.analysis.rules import RULES, Found
 from leakguard.analysis.trend import growth, trend
 from leakguard.model import Cleared, Finding, Report, Run, Verdict
@@ -25,16 +26,19 @@ def diagnose(run: Run) -> Report:
     found: list[Found] = []
     for rule in RULES:
         found.extend(rule(case, found))
-    findings = sorted(_wanted(found, run.info.ignore), key=_rank)
+    found = without_negligible(case, found)
+    named = (with_library(item) for item in found if isinstance(item, Finding))
+    wanted, ignored = split_ignored(named, run.info.ignore)
+    findings = [with_origin(run, finding) for finding in sorted(wanted, key=_rank)]
     doubt = undecided(case)
     verdict = _verdict(findings, doubt)
-    findings = [with_origin(run, finding) for finding in findings]
     return Report(
         run=run,
         verdict=verdict,
         headline=_headline(verdict, findings, doubt, case),
         findings=tuple(with_forecast(case, finding) for finding in findings),
         cleared=tuple(item for item in found if isinstance(item, Cleared)),
+        ignored=tuple(ignored),
         ledger=ledger(run),
         forecast=run_forecast(case, findings),
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
@@ -53,19 +57,14 @@ def _phase_growth(case: Case) -> dict[str, float]:
     return {phase or "(between phases)": value for phase, value in parts.items()}
 
 
-def _wanted(found: list[Found], ignored: tuple[str, ...]) -> list[Finding]:
-    findings = [item for item in found if isinstance(item, Finding)]
-    return [f for f in findings if not any(_matches(f, pattern) for pattern in ignored)]
-
-
-def _matches(finding: Finding, pattern: str) -> bool:
-    names = (finding.type, finding.held_by, finding.fingerprint)
-    return any(name is not None and fnmatchcase(name, pattern) for name in names)
-
-
-def _rank(finding: Finding) -> tuple[int, float, float]:
-    bytes_rate, count_rate = finding.bytes_per_generation, finding.count_per_generation
-    return -SEVERITY[finding.verdict], -(bytes_rate or 0.0), -(count_rate or 0.0)
+def _rank(finding: Finding) -> tuple[int, bool, float, float]:
+    """Order by verdict, the program's own defects before those of libraries, then by size."""
+    return (
+        -SEVERITY[finding.verdict],
+        finding.library is not None,
+        -(finding.bytes_per_generation or 0.0),
+        -(finding.count_per_generation or 0.0),
+    )
 
 
 def _verdict(findings: list[Finding], doubt: str | None) -> Verdict:
@@ -93,6 +92,8 @@ def _sentence(finding: Finding) -> str:
         parts.append("memory grows")
     if finding.held_by:
         parts.append(f"held by {finding.held_by}")
+    if finding.library:
+        parts.append(f"a known leak of {finding.library}")
     if finding.created_at:
         parts.append(f"made at {finding.created_at}")
     if finding.bytes_per_generation:

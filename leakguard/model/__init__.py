@@ -4,6 +4,7 @@ from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Verdict
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Holder, Hop
+from leakguard.model.known_leak import Ignored, KnownLeak
 from leakguard.model.ledger import Ledger
 from leakguard.model.report import CountChange, Growth, Report, TrendRow
 from leakguard.model.run import Run, RunInfo
@@ -31,6 +32,8 @@ __all__ = [
     "Growth",
     "Holder",
     "Hop",
+    "Ignored",
+    "KnownLeak",
     "LargeObject",
     "Ledger",
     "PhaseTotal",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from leakguard.model.finding import Cleared, Finding, Verdict
 from leakguard.model.forecast import Forecast
+from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import Ledger
 from leakguard.model.run import Run
 
@@ -52,6 +53,7 @@ class Report:
         headline: the verdict in one sentence.
         findings: defects, worst and largest first.
         cleared: what grew and is not a leak.
+        ignored: findings that the user asked not to be told about; the verdict leaves them out.
         ledger: where the growth of RSS went, part by part; None where RSS is not known twice.
         forecast: when all growth together reaches the memory limit; None when nothing grows
             without bound, or the limit is not known.
@@ -65,6 +67,7 @@ class Report:
     headline: str
     findings: tuple[Finding, ...] = ()
     cleared: tuple[Cleared, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
     ledger: Ledger | None = None
     forecast: Forecast | None = None
     coverage: float | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from leakguard.model.finding import Cleared, Finding
 from leakguard.model.forecast import Forecast
+from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import PARTS, Ledger
 from leakguard.model.report import Growth, Report, TrendRow
 from leakguard.model.run import Run
@@ -53,6 +54,7 @@ def report_value(report: Report) -> Json:
         "run": _run(report.run),
         "findings": [finding_value(finding) for finding in report.findings],
         "cleared": [_cleared(item) for item in report.cleared],
+        "ignored": [_ignored(item) for item in report.ignored],
         "ledger": _ledger(report.ledger),
         "forecast": _forecast(report.forecast),
         "coverage": report.coverage,
@@ -124,6 +126,10 @@ def _cleared(item: Cleared) -> Json:
         "plateau": item.plateau,
         "until": item.until,
     }
+
+
+def _ignored(item: Ignored) -> Json:
+    return {"pattern": item.pattern, "finding": finding_value(item.finding)}
 
 
 def _ledger(ledger: Ledger | None) -> Json:

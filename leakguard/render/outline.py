@@ -9,6 +9,7 @@ from leakguard.model.metric import METRICS
 from leakguard.model.report import Report, TrendRow
 from leakguard.model.snapshot import Snapshot
 from leakguard.model.units import format_change
+from leakguard.render import facts
 from leakguard.render.facts import percent
 from leakguard.render.forecast import forecast_sentence
 from leakguard.render.ledger import ledger_section
@@ -80,6 +81,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
     """
     for section in (
         _cleared(report),
+        _ignored(report),
         _trend(report, trend_rows),
         _parts("phases", "Growth by phase", " per generation", "Phase", report.phase_growth),
         ledger_section(report),
@@ -118,6 +120,15 @@ def _cleared(report: Report) -> Section:
     rows = tuple((subject(c), c.pattern, _why(c)) for c in report.cleared)
     columns = ("What", "Pattern", "Why it is none")
     return Section("cleared", "Grew, and is not a leak", columns, rows, texts=frozenset({1, 2}))
+
+
+def _ignored(report: Report) -> Section:
+    rows = tuple(
+        (item.finding.verdict, clean(item.pattern), facts.title(item.finding))
+        for item in report.ignored
+    )
+    columns = ("Verdict", "Pattern", "Finding")
+    return Section("ignored", "Ignored on request", columns, rows, texts=frozenset({1, 2}))
 
 
 def _why(item: Cleared) -> str:

@@ -11,6 +11,7 @@ import pytest
 import report_stories as stories
 from golden_file import assert_same
 
+from leakguard.model import Ignored
 from leakguard.render import render, render_many
 from leakguard.render.sizes import change_of_size
 
@@ -114,3 +115,17 @@ def test_json_without_a_ledger_keeps_its_keys():
     ledger = json.loads(render(stories.short(), "json"))["ledger"]
     assert set(ledger) == set(json.loads(render(stories.leaking(), "json"))["ledger"])
     assert set(ledger.values()) == {None}
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown", "html", "json"])
+def test_ignored_findings_are_listed_with_the_pattern(name):
+    report = replace(stories.healthy(), ignored=(Ignored(stories.ENV_LEAK, "*.Trading*"),))
+    text = render(report, name, width=200)
+    assert "*.Trading*" in text.replace("\\", "")
+    assert "TradingEnvironment" in text
+
+
+def test_known_leak_names_its_library():
+    finding = replace(stories.ENV_LEAK, library="botocore")
+    text = render(replace(stories.leaking(), findings=(finding,)), "terminal")
+    assert "- Known leak of: botocore" in text

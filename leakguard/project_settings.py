@@ -1,0 +1,57 @@
+"""What a project says about itself: the table ``[tool.leakguard]`` of its pyproject.toml."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from leakguard.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_FILE = "pyproject.toml"
+
+
+def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
+    """Return the patterns under ``ignore`` of the nearest project file at or above ``folder``.
+
+    None of them where there is no project file, or it cannot be read: a broken file is other
+    tools' to complain about.
+
+    Raises:
+        UsageError: ``ignore`` is no list of texts.
+    """
+    start = Path.cwd() if folder is None else folder.absolute()
+    path = next((f / _FILE for f in (start, *start.parents) if (f / _FILE).is_file()), None)
+    if path is None:
+        return ()
+    try:
+        content: Any = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return ()
+    for key in ("tool", "leakguard"):
+        content = content.get(key, {}) if isinstance(content, dict) else {}
+    patterns = content.get("ignore", []) if isinstance(content, dict) else []
+    if isinstance(patterns, list):
+        return checked_patterns(patterns, str(path))
+    raise UsageError(f"{path}: ignore is no list; write ignore = ['package.Type']")
+
+
+def checked_patterns(patterns: Iterable[Any], where: str) -> tuple[str, ...]:
+    """Return the patterns; one text alone would be taken for a pattern a letter.
+
+    Raises:
+        UsageError: one of them is no text, or all of them are one text.
+    """
+    if isinstance(patterns, str):
+        raise UsageError(f"{where}: {patterns!r} is one pattern; write ignore=[{patterns!r}]")
+    kept = tuple(patterns)
+    wrong = next((p for p in kept if not isinstance(p, str)), None)
+    if wrong is not None:
+        raise UsageError(f"{where}: {wrong!r} in ignore is no text")
+    return kept
