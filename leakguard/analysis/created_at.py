@@ -51,9 +51,9 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
 def _within(held_by: str | None, container: str | None) -> bool:
     if held_by is None or container is None:
         return False
-    inside = container.removesuffix("[*]")
-    rest = held_by.removeprefix(inside)
-    return held_by.startswith(inside) and (not rest or rest[0] in ".[")
+    # Behind an attribute lie objects that the entries need, made elsewhere.
+    inside = container.rstrip("[*]")
+    return held_by.startswith(inside) and not held_by.removeprefix(inside).strip("[*]")
 
 
 def _merged(sites: Iterable[Site]) -> list[Site]:

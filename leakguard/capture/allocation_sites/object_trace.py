@@ -23,7 +23,6 @@ from leakguard.model import Site
 _FRAMES = 6
 _MOST_OBJECTS = 200_000
 _MOST_SITES = 5
-_SAMPLES = 3
 
 _Key = tuple[str, Lines]
 
@@ -79,7 +78,7 @@ class ObjectTrace:
             holders[key].append(holder)
         keys = dict.fromkeys(self._samples)
         try:
-            return [_site(key, self._counts[key], holders[key]) for key in keys]
+            return [site for key in keys for site in _sites(key, self._counts[key], holders[key])]
         finally:
             forget()
 
@@ -100,7 +99,8 @@ class ObjectTrace:
                 continue
             key = (qualified_name(type(item)), lines)
             self._counts[key] += 1
-            if len(kept[key]) < _SAMPLES:
+            count = self._counts[key]
+            if count & (count - 1) == 0:  # the 1st, 2nd, 4th ... are spread over all of them
                 kept[key].append(item)
             found += 1
             if found >= _MOST_OBJECTS:
@@ -127,11 +127,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_stop_in_child)
 
 
-def _site(key: _Key, count: int, holders: list[str | None]) -> Site:
+def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
+    """Return one site for each holder of its objects; how they share them is not known."""
     name, lines = key
     stack = [named(file, line) for file, line in lines]
-    known = [holder for holder in holders if holder is not None]
-    return site_at(stack, count=count, type_name=name, held_by=known[0] if known else None)
+    known: list[str | None] = [*dict.fromkeys(h for h in holders if h is not None)]
+    return [
+        site_at(stack, count=count, type_name=name, held_by=holder) for holder in known or [None]
+    ]
 
 
 def site_at(

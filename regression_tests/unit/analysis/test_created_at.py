@@ -63,8 +63,12 @@ def test_line_that_does_not_agree_is_not_attached(wrong):
     assert origin(LEAK, wrong).created_at is None
 
 
-def test_nested_holders_lie_in_the_container():
-    assert origin(LEAK, site(count=4, held_by="app.T.envs[*].data")).created_at is not None
+def test_lists_in_the_container_are_the_container():
+    assert origin(LEAK, site(count=4, held_by="app.T.envs[*][*]")).created_at is not None
+
+
+def test_what_the_entries_need_was_made_elsewhere_and_is_not_taken():
+    assert origin(LEAK, site(count=4, held_by="app.T.envs[*].grad_fn")).created_at is None
 
 
 def test_same_line_reached_on_two_ways_counts_once():

@@ -53,7 +53,7 @@ def traced(work, *names):
     trace = ObjectTrace()
     work()
     samples = trace.survivors([Suspect(name) for name in names])
-    holders = [f"kept[{i}]" for i in range(len(samples))]
+    holders = ["kept"] * len(samples)
     samples.clear()
     return trace.sites(holders)
 
@@ -64,7 +64,7 @@ def test_survivors_are_traced_to_the_line_that_asked_their_factory():
     line = evaluate.__code__.co_firstlineno + 2
     assert site.place.endswith(f"{HERE}:{line}")
     assert (site.function, site.count, site.type) == ("evaluate", 7, NAME)
-    assert site.held_by == "kept[0]"
+    assert site.held_by == "kept"
     assert site.stack[0].endswith(" in new_environment")
     assert site.stack[1].endswith(f":{line} in evaluate")
 
@@ -232,3 +232,18 @@ def test_places_are_told_from_the_folder_of_import(monkeypatch, tmp_path):
     assert described([frame]) == ("package/module.py:12 in train",)
     elsewhere = Frame(str(Path(tempfile.gettempdir()) / "a" / "b" / "c.py"), 3, None)
     assert not place(elsewhere).startswith("/")
+
+
+def test_holders_of_one_line_s_objects_are_all_told():
+    first, second = [], []
+
+    def work():
+        for n in range(12):
+            (first if n < 6 else second).append(new_environment())
+
+    trace = ObjectTrace()
+    work()
+    samples = trace.survivors([Suspect(NAME)])
+    holders = ["first" if any(item is one for one in first) else "second" for item in samples]
+    samples.clear()
+    assert {site.held_by for site in trace.sites(holders)} == {"first", "second"}
