@@ -63,7 +63,8 @@ def _others(objects: int) -> list[Tool]:
         tools.append(("objgraph.typestats (no leaves, no bytes)", objgraph.typestats))
     if guppy := _module("guppy"):
         heap = guppy.hpy()
-        tools.append(("guppy3 heap()", lambda: heap.heap().size))
+        # heap() alone is lazy: it counts nothing by type
+        tools.append(("guppy3 heap() by type", lambda: list(heap.heap().bytype.stat.get_rows())))
     muppy, summary = _module("pympler.muppy"), _module("pympler.summary")
     if muppy and summary and objects <= PURE_LIMIT:
         tools.append(("pympler muppy+summary", lambda: summary.summarize(muppy.get_objects())))
