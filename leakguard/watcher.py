@@ -126,7 +126,7 @@ class Watcher:
         self._open = _OpenRound(reading, ticket, self.governor.spent, self.clock())
         self.tracing.begin()
         if (problem := self.tracing.problem()) is not None:
-            self.problems["trace"] = problem
+            self.problems["created_at"] = problem
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
@@ -185,7 +185,7 @@ class Watcher:
             return self.tracing.survivors()
         except Exception as error:
             self.tracing.stop()
-            self.problems["trace"] = f"{type(error).__name__}: {error}"
+            self.problems["created_at"] = f"{type(error).__name__}: {error}"
             return []
 
     def _traced_sites(self, held: tuple[Held | None, ...]) -> tuple[Site, ...]:
@@ -193,7 +193,7 @@ class Watcher:
         try:
             return self.tracing.sites([who.held_by if who else None for who in held])
         except Exception as error:
-            self.problems["trace"] = f"{type(error).__name__}: {error}"
+            self.problems["created_at"] = f"{type(error).__name__}: {error}"
             return ()
 
     def _choose_what_to_trace(self) -> None:

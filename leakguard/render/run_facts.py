@@ -34,6 +34,7 @@ def run_facts(run: Run) -> tuple[tuple[str, str], ...]:
         ("Packages", packages),
         ("Memory limit", format_bytes(info.memory_limit) if info.memory_limit else None),
         ("Cost of watching", watching_cost(run)),
+        ("Traced", _traced(run)),
     )
     return tuple((label, clean(value)) for label, value in facts if value)
 
@@ -56,6 +57,16 @@ def watching_cost(run: Run) -> str | None:
     lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)
     share = f", {spent / lasted * 100:.2g} % of the run" if lasted else ""
     return f"{spent:.3g} s{share}"
+
+
+def _traced(run: Run) -> str | None:
+    """Return the generations that were traced, and how much longer they took than the others."""
+    told = [
+        f"generation {s.generation}, {s.cost.slowdown:.1f} times as long as those before it"
+        for s in run.snapshots
+        if s.cost.slowdown is not None
+    ]
+    return "; ".join(told) or None
 
 
 def _extent(run: Run) -> str:

@@ -11,7 +11,7 @@ import pytest
 import report_stories as stories
 from golden_file import assert_same
 
-from leakguard.model import Ignored
+from leakguard.model import Cost, Ignored
 from leakguard.render import render, render_many
 from leakguard.render.sizes import change_of_size
 
@@ -129,3 +129,11 @@ def test_known_leak_names_its_library():
     finding = replace(stories.ENV_LEAK, library="botocore")
     text = render(replace(stories.leaking(), findings=(finding,)), "terminal")
     assert "- Known leak of: botocore" in text
+
+
+def test_traced_generation_says_how_much_longer_it_took():
+    run = stories.leaking().run
+    shots = (*run.snapshots[:-1], replace(run.snapshots[-1], cost=Cost(0.1, 3, 2.13)))
+    report = replace(stories.leaking(), run=replace(run, snapshots=shots))
+    text = render(report, "terminal", width=200)
+    assert "Traced: generation 3, 2.1 times as long as those before it" in text
