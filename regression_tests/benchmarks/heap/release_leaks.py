@@ -2,7 +2,7 @@
 
 Each leak trains in a process of its own; then the containers that the report names are found by
 that name and emptied. What that releases is read from tracemalloc or, for memory of torch, which
-tracemalloc does not see, from the C allocator, beneath which PYTHONMALLOC=malloc puts all of Python.
+it does not see, from the C allocator, beneath which PYTHONMALLOC=malloc puts all of Python.
 
     python regression_tests/benchmarks/heap/release_leaks.py
 """
