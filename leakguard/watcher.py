@@ -119,6 +119,11 @@ class Watcher:
     def begin_round(self, number: int) -> None:
         """Begin a generation."""
         deep = self.governor.due()
+        if not self._rounds:
+            # What the guard keeps from look to look is there before the first round is measured.
+            began = self.clock()
+            self._asked(lambda census: self.recorder.inspect([]), None)
+            self.governor.charge(self.clock() - began)
         self.round = Round(self._rounds, number, deep, self.round.counts())
         self._rounds += 1
         reading = self.recorder.read()

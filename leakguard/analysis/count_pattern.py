@@ -18,6 +18,7 @@ _DOMINATES = 0.8
 _FEWEST_RISES = 3
 _FEWEST_EXACT = 4
 _SET_UP = 2
+_EVENTS = 2
 # Sizes of the rises of a staircase differ by this factor at most.
 _ALIKE = 1.5
 
@@ -98,22 +99,33 @@ def _staircase(rounds: Rounds) -> SeriesVerdict | None:
 
 
 def _exact(rounds: Rounds) -> SeriesVerdict | None:
-    """Counts that stood still and now grow by the same number each round."""
-    step = rounds.changes[-1]
-    run = next((i for i, c in enumerate(reversed(rounds.changes)) if c != step), len(rounds) - 1)
-    since = len(rounds.changes) - run
-    if run < _FEWEST_EXACT or step <= 0.0 or any(rounds.changes[_SET_UP:since]):
+    """Counts that stood still, or not, and now grow by the same number each round.
+
+    A jump or two on the way, as when modules are imported, does not hide what all others say.
+    """
+    changes, step = rounds.changes, rounds.changes[-1]
+    run = next((i for i, c in enumerate(reversed(changes)) if c != step), len(changes))
+    since = len(changes) - run
+    if run < _FEWEST_EXACT or step <= 0.0:
         return None
-    chance = change.chance(rounds.changes[since:], rounds)
+    before = changes[_SET_UP:since]
+    events = [c for c in before if c != step]
+    if any(before) and (len(events) > _EVENTS or min(before) < step):
+        return None
+    if events:
+        since = next(i for i, c in enumerate(changes) if c == step)
+    chance = change.chance(changes[-run:], rounds)
     if chance > change.RISK:
         return None
+    same = sum(c == step for c in changes[since:])
     return rounds.verdict(
         "growing",
         "yes",
         (1.0 - 0.8 / run) * (1.0 - 10.0 * chance),
-        f"it grew by exactly {rounds.describe(step)} in each of the last {run} rounds",
-        since=change.growing_since(rounds.changes, since, step),
+        f"it grew by exactly {rounds.describe(step)} in {same} of the last "
+        f"{len(changes) - since} rounds",
+        since=change.growing_since(changes, since, step),
         measured=(step, (step, step)),
-        detectable=change.detectable(rounds.changes[since:], rounds),
+        detectable=change.detectable(changes[-run:], rounds),
         ruled_out=("filling or warm-up: the changes do not shrink",),
     )

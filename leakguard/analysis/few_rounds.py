@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from leakguard.analysis import changes as change
 from leakguard.analysis.count_pattern import count_pattern, one_dominates, stopped
@@ -28,6 +28,9 @@ _FLAT = 0.1
 # A late start is claimed after so many changes.
 _LATE = {True: 3, False: 5}
 _NEARLY_DONE = 0.3
+# A jump is so many times larger than any other change, and so many others have to speak for growth.
+_EVENT = 3.0
+_AROUND = 6
 _SHRINKING = 0.5
 _MUCH = 0.25
 
@@ -41,6 +44,7 @@ def judge_few(rounds: Rounds, warmup: int) -> SeriesVerdict:
         or (count_pattern(rounds) if rounds.integer else _stops(rounds))
         or _steps(rounds)
         or _grows(rounds, warmup)
+        or _grows_around_a_jump(rounds)
         or _slows(rounds, warmup)
         or _undecided(rounds, warmup)
     )
@@ -192,6 +196,33 @@ def _grows(rounds: Rounds, warmup: int) -> SeriesVerdict | None:
             ruled_out=("filling or warm-up: the changes do not shrink",),
         )
     return None
+
+
+def _grows_around_a_jump(rounds: Rounds) -> SeriesVerdict | None:
+    """Growth with one event in it, as when a module was imported: proven by all other rounds."""
+    changes = rounds.changes
+    jump = max(range(len(changes)), key=changes.__getitem__)
+    others = changes[:jump] + changes[jump + 1 :]
+    if len(others) < _AROUND or changes[jump] < _EVENT * max(map(abs, others)):
+        return None
+    if min(others) <= 0.0 or change.chance(others, rounds) > change.RISK / len(changes):
+        return None
+    mean = math.fsum(others) / len(others)
+    rest = list(accumulate(others, initial=rounds.values[0]))
+    level = Rounds(rest, rounds.integer, rounds.noise_floor, rounds.describe)
+    if change.slowing(others, level):
+        return None
+    return rounds.verdict(
+        "growing",
+        "yes",
+        1.0 - 1.0 / len(others),
+        f"beside one jump of {rounds.describe(changes[jump])} it grew by about "
+        f"{rounds.describe(mean)} in each of {len(others)} rounds",
+        since=0,
+        measured=level.rate(0),
+        detectable=change.detectable(others, rounds),
+        ruled_out=("a step: it grows before and after it",),
+    )
 
 
 def _may_start(first: Sequence[float], later: Sequence[float], rounds: Rounds, warmup: int) -> bool:

@@ -17,6 +17,7 @@ from leakguard.model.units import format_bytes
 Found: TypeAlias = "Finding | Cleared"
 
 SMALL_BYTES = 10_000  # a generation: a hundred megabytes after ten thousand of them
+RECORDS = 2  # entries a generation: a line about each, and no more
 _OBJECTS = frozenset({"instances", "container", "arrays", "tensors"})
 
 
@@ -35,6 +36,8 @@ def without_negligible(case: Case, found: Sequence[Found]) -> list[Found]:
 def _is_small(case: Case, finding: Finding) -> bool:
     rate, last = finding.bytes_per_generation, max(case.run.generations, default=0)
     if finding.kind not in _OBJECTS or rate is None or _is_watched(case, finding):
+        return False
+    if (finding.count_per_generation or 0.0) > RECORDS:
         return False
     rounds = last + 1 - (finding.started_at or 0)
     return rate < SMALL_BYTES and rate * rounds < MATERIAL_BYTES

@@ -11,10 +11,12 @@ from typing import TypeAlias
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.rules.cycles import cycles
+from leakguard.analysis.rules.fragmentation import fragmentation
 from leakguard.analysis.rules.gauges import gauges
 from leakguard.analysis.rules.gpu import gpu
 from leakguard.analysis.rules.holders import holders
 from leakguard.analysis.rules.instances import instances
+from leakguard.analysis.rules.mapped import mapped
 from leakguard.analysis.rules.memory import memory
 from leakguard.analysis.rules.promises import promises
 from leakguard.analysis.rules.resources import resources
@@ -23,4 +25,15 @@ from leakguard.model import Cleared, Finding
 Found: TypeAlias = "Finding | Cleared"
 Rule: TypeAlias = Callable[[Case, Sequence[Found]], "list[Finding | Cleared]"]
 
-RULES: tuple[Rule, ...] = (gauges, cycles, instances, holders, promises, memory, gpu, resources)
+RULES: tuple[Rule, ...] = (
+    gauges,
+    cycles,
+    instances,
+    holders,
+    promises,
+    memory,
+    gpu,
+    resources,
+    mapped,
+    fragmentation,
+)

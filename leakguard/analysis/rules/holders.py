@@ -10,14 +10,22 @@ from collections.abc import Sequence
 
 from leakguard.analysis.advice import advice
 from leakguard.analysis.case import Case
+from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer, growing_containers
+from leakguard.analysis.rules.gauges import filling_gauges
+from leakguard.analysis.series import judge_series
+from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import memory_share, memory_witness
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_change
 
-_NOTABLE = 16_384  # bytes a generation; less moves in any process
+_NOTABLE = 16_384  # bytes a generation that a buffer gains; less moves in any process
+_ENTRIES = 1_024  # bytes a generation that proven entries keep alive: they are counted exactly
+_LOOKS = 5
+_AGREES = 0.8  # of the entries gained, for the count of their type to confirm them
+_OWN = "leakguard."
 _KINDS: dict[str, Kind] = {"numpy.ndarray": "arrays", "torch.Tensor": "tensors"}
 
 
@@ -25,26 +33,53 @@ def holders(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cl
     """Report what grew at every look by a notable size and is not named yet."""
     named = {f.held_by for f in found if isinstance(f, Finding) and f.held_by is not None}
     named |= {c.metric for c in found if isinstance(c, Cleared)}
+    full = [series.values[-1] for series in filling_gauges(case, found)]
     return [
         _finding(case, container)
         for container in growing_containers(case)
-        if container.retained_rate >= _NOTABLE
-        and (container.is_buffer or container.holder.graph_nodes)
-        and not container.is_weak
-        and not container.is_filling
+        if _is_notable(container)
+        and container.entries[-1] not in full
         and not any(_related(container.holder.path, path) for path in named)
     ]
+
+
+def _is_notable(container: GrowingContainer) -> bool:
+    holder = container.holder
+    if container.is_weak or container.is_filling or _OWN in holder.path.partition("[*]")[0]:
+        return False
+    if container.is_buffer or holder.graph_nodes:
+        return container.retained_rate >= _NOTABLE
+    exact = judge_series(container.entries, integer=True)
+    proven = exact.growing == "yes" and len(container.entries) >= _LOOKS
+    return proven and container.retained_rate >= _ENTRIES
 
 
 def _related(path: str, other: str) -> bool:
     return path.startswith(other) or other.startswith(path)
 
 
+def _second_witness(case: Case, container: GrowingContainer, phase: str | None) -> str | None:
+    """Name what grew too: a measure of memory, or the count of the type in the census."""
+    grown = _counted(case, container)
+    if grown is not None and grown >= _AGREES * (container.entries[-1] - container.entries[0]) > 0:
+        return f"the count of {container.holder.element} ({grown:+,})"
+    return memory_witness(case, phase, _started_at(case, container))
+
+
+def _counted(case: Case, container: GrowingContainer) -> int | None:
+    """Return by how many the element's type became more over the container's looks."""
+    ends = case.timeline.at(None)
+    first, last = (ends.get(g) for g in (container.generations[0], container.generations[-1]))
+    counts = [None if s is None else s.count(container.holder.element) for s in (first, last)]
+    return None if None in counts else (counts[1] or 0) - (counts[0] or 0)
+
+
 def _finding(case: Case, container: GrowingContainer) -> Finding:
     holder, rate = container.holder, container.retained_rate
+    entries = None if container.is_buffer else container.rate
     since = _started_at(case, container)
-    phase = memory_share(case, since).main_phase()
-    shown, second = case.shown(phase), memory_witness(case, phase, since)
+    phase = _phase(case, container, since)
+    shown, second = case.shown(phase), _second_witness(case, container, phase)
     reason = f"{holder.path} grew at each of {holder.streak} looks, by {format_change(rate)}"
     confirmed = f" a generation, and {second} grew with it" if second else " a generation"
     return Finding(
@@ -58,6 +93,7 @@ def _finding(case: Case, container: GrowingContainer) -> Finding:
         serial=shown.serial if shown else None,
         started_at=since,
         type=holder.element,
+        count_per_generation=entries,
         bytes_per_generation=rate,
         retained_bytes=holder.retained_bytes,
         held_by=holder.path,
@@ -67,14 +103,35 @@ def _finding(case: Case, container: GrowingContainer) -> Finding:
     )
 
 
+def _phase(case: Case, container: GrowingContainer, since: int | None) -> str | None:
+    """Return the phase that adds the entries, by the count of their type; else the memory."""
+    if container.is_buffer or container.holder.graph_nodes:
+        return memory_share(case, since).main_phase()
+    name = container.holder.element
+    added = type_contribution(case.run, name, count_reader(name), since)
+    phase = added.phase_adding(container.rate) or added.main_phase()
+    return phase or memory_share(case, since).main_phase()
+
+
 def _started_at(case: Case, container: GrowingContainer) -> int | None:
-    """Return when memory began to grow: the looks began later, because of that."""
+    """Return when it began to grow: the looks began later, because of that."""
+    if container.entries[0] < container.entries[-1]:
+        return _extrapolated(container, next(iter(case.timeline.at(None)), None))
     memory = case.memory()
     grew = memory is not None and memory.verdict.rate > 0 and memory.verdict.growing != "no"
     if grew and memory is not None and memory.started_at is not None:
         return memory.started_at
     first = next(iter(case.timeline.at(None)), None)
     return first if grew and memory is not None else container.started_at
+
+
+def _extrapolated(container: GrowingContainer, first: int | None) -> int | None:
+    """Return when entries that grow at this rate were none; they may have been there before."""
+    rate, started = container.rate, container.started_at or container.generations[0]
+    if first is None or rate <= 0 or started > container.generations[1]:
+        return started
+    since = container.generations[0] - container.entries[0] / rate + 1
+    return max(first, min(started, round(since)))
 
 
 def _kind(container: GrowingContainer) -> Kind:

@@ -98,12 +98,13 @@ def _phase_outcomes(
     containers: list[GrowingContainer],
 ) -> list[Finding | Cleared]:
     names = _names(group)
-    filling = [c for c in containers if c.is_filling and c.holder.element in names]
+    full = [c for c in containers if c.is_filling]
+    filling = [c for c in full if c.holder.element in names]
     growing = _holding(group, containers)
     cleared: list[Finding | Cleared] = [_filling(container) for container in filling]
     if growing:
         return cleared + _by_container(case, phase, group, growing)
-    rest = [g for g in group if not any(_explains(container, g) for container in filling)]
+    rest = [g for g in group if not any(_explains(container, g) for container in full)]
     if rest and _is_telling(case, rest[0]):
         lead = rest[0]
         return [*cleared, _finding(case, phase, lead, rest, keeper(case, lead.name))]
@@ -111,9 +112,11 @@ def _phase_outcomes(
 
 
 def _explains(container: GrowingContainer, growing: GrowingType) -> bool:
-    """True when nearly all that a type gains goes into a container that fills."""
-    same = container.holder.element == growing.name
-    return same and growing.judged.verdict.rate <= container.rate / _NEARLY_ALL
+    """True when nearly all that a type gains goes into a container that fills, or with it."""
+    rate = growing.judged.verdict.rate
+    if container.holder.element == growing.name:
+        return rate <= container.rate / _NEARLY_ALL
+    return growing.watched is None and abs(rate - container.rate) <= _SAME * rate
 
 
 def _is_telling(case: Case, lead: GrowingType) -> bool:

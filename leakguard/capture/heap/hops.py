@@ -6,6 +6,7 @@ evaluated.
 
 from __future__ import annotations
 
+import _queue
 import functools
 import gc
 from collections.abc import Callable, Iterator
@@ -140,6 +141,8 @@ def _slot_of(holder: Any, held: Any) -> str | None:
         return ".cell_contents"
     if type(holder) is _LRU_CACHE:
         return _part_of_cache(holder, held)
+    if type(holder) is _queue.SimpleQueue:  # the list inside of it has no name
+        return ""
     for cls, names in _SLOTS.items():
         if derives(type(holder), cls):
             for slot, name in names.items():

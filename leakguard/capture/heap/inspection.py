@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import math
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from leakguard.capture.heap.adapters import GraphAdapters
+from leakguard.capture.heap.capacity import declared_capacity
 from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.cycle import cycles_among
@@ -41,6 +42,7 @@ _WORTH_NAMING = 100_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
 _SEVERAL = 2
+_NUMBERS = (object, bool, int, float)
 _STAY = frozenset({LIST, DICT, ELEMENTS})
 
 
@@ -68,10 +70,10 @@ def take_inspection(
                 rooted, rooted_bytes = _walk(graph, local, tracked, targets)
                 local.clear()
                 tracked.clear()
-                look = _Look(graph, limit)
+                look = _Look(graph, frameworks, limit)
                 holders, after, growing = look.holders(memory, suspects)
                 answers = look.held(targets)
-                large_objects = look.large(large, frameworks)
+                large_objects = look.large(large)
                 cycles = cycles_among(graph, rooted)
             return Inspection(
                 holders=holders,
@@ -107,8 +109,9 @@ def _walk(
 class _Look:
     """The questions asked of one graph."""
 
-    def __init__(self, graph: Graph, limit: int) -> None:
+    def __init__(self, graph: Graph, frameworks: Frameworks, limit: int) -> None:
         self._graph = graph
+        self._frameworks = frameworks
         self._limit = limit
         self._paths = graph.path_columns()
         self._containers = graph.containers()
@@ -145,7 +148,7 @@ class _Look:
             None if node == NO_NODE else self._held(node, next(measured)) for node in nodes
         )
 
-    def large(self, threshold: int, frameworks: Frameworks) -> tuple[LargeObject, ...]:
+    def large(self, threshold: int) -> tuple[LargeObject, ...]:
         """Return instances of the program that retain much, and large buffers by their owner."""
         graph = self._graph
         heavy = graph.heavy(threshold)
@@ -154,7 +157,7 @@ class _Look:
         chosen = list(dict.fromkeys([*instances[-self._limit :], *owners[: self._limit]]))
         measured = graph.retained([([node], True) for node in chosen])
         found = [
-            self._large(node, retained, frameworks)
+            self._large(node, retained)
             for node, retained in zip(chosen, measured, strict=True)
             if retained.bytes >= threshold
         ]
@@ -180,7 +183,8 @@ class _Look:
         self, grown: Sequence[Growth], suspects: Sequence[str]
     ) -> list[tuple[int, Growth | None]]:
         below = self._paths.below
-        ranked = sorted(grown, key=lambda growth: (growth.rest, -below[growth.path]))
+        others = (growth for growth in grown if not self._is_ours(self._paths.sample[growth.path]))
+        ranked = sorted(others, key=lambda growth: (growth.rest, -below[growth.path]))
         chosen: dict[int, Growth | None] = {g.path: g for g in ranked[: self._limit]}
         for path in self._keepers(suspects):
             chosen.setdefault(path, None)
@@ -227,7 +231,7 @@ class _Look:
         tensor = self._before_graph(sample)
         if tensor is not None:
             return self._graph_of(tensor, path, retained, growth)
-        element = qualified_name(classes[0][0]) if classes else "object"
+        element = qualified_name(self._element(sample, classes))
         name = stable_name(self._graph, sample) + ELEMENT
         hops = trace_to(self._graph, sample)
         return Holder(
@@ -236,13 +240,21 @@ class _Look:
             entries=self._paths.entries[path],
             before=growth.before if growth else None,
             streak=growth.streak if growth else 0,
-            capacity=self._capacity(nodes),
+            capacity=self._capacity(nodes, self._paths.entries[path]),
             bytes=size,
             retained_bytes=retained.bytes,
             trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
             fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
         )
+
+    def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:
+        """Return the class of most entries; of the keys, where the values are only numbers."""
+        most = classes[0][0] if classes else object
+        if self._graph.kind_of(node) != DICT or not any(most is cls for cls in _NUMBERS):
+            return most
+        keys = list(dict.keys(self._graph.object_at(node)))
+        return type(keys[0]) if keys else most
 
     def _before_graph(self, node: int) -> int | None:
         """Return the tensor whose backward graph a node belongs to; None for other nodes."""
@@ -291,14 +303,34 @@ class _Look:
             fingerprint=fingerprint(name, element),
         )
 
-    def _capacity(self, nodes: Sequence[int]) -> int | None:
-        """Return how many entries these containers can hold; None unless all are bounded."""
-        total = 0
-        for container in map(self._graph.object_at, nodes):
-            if type(container) is not deque or container.maxlen is None:
-                return None
-            total += container.maxlen
-        return total
+    def _capacity(self, nodes: Sequence[int], entries: int) -> int | None:
+        """Return how many entries these containers can hold; None unless all are bounded.
+
+        A list or array with empty slots has its length for a bound, as long as that stays.
+        """
+        containers = [self._graph.object_at(node) for node in nodes]
+        declared = [declared_capacity(self._graph.object_at(n), self._owner(n)) for n in nodes]
+        if all(bound is not None for bound in declared):
+            return sum(filter(None, declared))
+        total = sum(map(self._slots, containers))
+        return int(total) if entries < total < math.inf else None
+
+    def _owner(self, node: int) -> Any:
+        """Return what refers to a container, the attribute dict of an instance passed over."""
+        above = self._graph.chain_to(node)[-3:-1]
+        owners = [self._graph.object_at(n) for n in above]
+        if not owners:
+            return None
+        parts = gc.get_referents(owners[0])
+        is_instance = len(parts) == 2 and any(part is owners[-1] for part in parts)
+        return owners[0] if is_instance and type(owners[-1]) is dict else owners[-1]
+
+    def _slots(self, container: Any) -> float:
+        """Return how many entries a container has room for as it is; infinity where none says."""
+        if type(container) is list:
+            return len(container)
+        shape = self._frameworks.describe(container).shape
+        return math.inf if shape is None else math.prod(shape)
 
     def _held(self, node: int, retained: Retained) -> Held:
         graph = self._graph
@@ -312,9 +344,13 @@ class _Look:
     def _is_adrift(self, node: int) -> bool:
         return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
 
-    def _large(self, node: int, retained: Retained, frameworks: Frameworks) -> LargeObject:
+    def _is_ours(self, node: int) -> bool:
+        """True for what only the watcher itself leads to."""
+        return any(is_ours(type(self._graph.object_at(n))) for n in self._graph.chain_to(node))
+
+    def _large(self, node: int, retained: Retained) -> LargeObject:
         item = self._graph.object_at(node)
-        shape, dtype, device = frameworks.describe(item)
+        shape, dtype, device = self._frameworks.describe(item)
         return LargeObject(
             type=qualified_name(type(item)),
             bytes=self._graph.entries([node])[1],

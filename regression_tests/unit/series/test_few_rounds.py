@@ -130,6 +130,22 @@ def test_leak_after_quiet_rounds_did_not_begin_before_them():
     assert (verdict.growing, verdict.started) == ("yes", 4)
 
 
+def test_modules_imported_amid_a_leak_do_not_hide_it():
+    verdict = judge_series([60, 120, 180, 8240, 8300, 8360, 8420, 8480, 8540], integer=True)
+    assert (verdict.growing, verdict.started) == ("yes", 1)
+    assert verdict.rate == pytest.approx(60)
+
+
+def test_counts_that_grow_exactly_around_a_jump_are_a_leak():
+    verdict = judge_series([100, 2100, 4100, 8272, 10272, 12272, 14272, 16272], integer=True)
+    assert (verdict.growing, verdict.started, verdict.rate) == ("yes", 1, 2000)
+
+
+def test_step_between_quiet_rounds_is_no_leak():
+    verdict = judge_series([60, 61, 60, 8240, 8241, 8240, 8241, 8240, 8241], integer=True)
+    assert verdict.growing == "no"
+
+
 def test_saturation_that_is_nearly_over_is_cleared_with_its_plateau():
     verdict = judge_series([10.0 * (1.0 - 0.7**i) for i in range(9)])
     assert verdict.growing == "no"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from regression_tests.benchmarks.leakbench.programs import (
+    calm_bounded,
     calm_caches,
     calm_memory,
     pipelines,
+    reported,
     resources,
     services,
     trainers,
@@ -13,9 +15,11 @@ from regression_tests.benchmarks.leakbench.programs import (
 )
 
 __all__ = [
+    "calm_bounded",
     "calm_caches",
     "calm_memory",
     "pipelines",
+    "reported",
     "resources",
     "services",
     "trainers",
