@@ -13,21 +13,16 @@ import pytest
 from safetensors.numpy import load_file
 
 pytest.importorskip("torch")
+from small_run import small_arguments
 
 GENERATIONS = 8
-SETTINGS = (
-    "days=200", "stocks=6", "context_days=20", "trading_days=8", "settlement_days=3",
-    "validation_days=40", "population_size=6", "hidden=8,8", "gradient_steps=3",
-    "batch_size=8", "buffer_capacity=300", "buffer_ready=60", "plot_every=100",
-)  # fmt: skip
 
 
 def command(out: Path, data: Path, *more: str) -> list[str]:
-    settings = [word for setting in SETTINGS for word in ("--set", setting)]
     return [
         sys.executable, "-m", "reference_trainer", "--no-guard", "--generations", str(GENERATIONS),
         "--out", str(out), "--data-dir", str(data), "--upload", f"file://{out}/bucket",
-        *settings, *more,
+        *small_arguments(), *more,
     ]  # fmt: skip
 
 

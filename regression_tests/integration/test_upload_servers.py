@@ -14,9 +14,9 @@ import pytest
 
 pytest.importorskip("torch")
 from faulty_proxy import FaultyProxy
+from small_run import small_config
 
 from reference_trainer.checkpoint import verify
-from reference_trainer.config import Config
 from reference_trainer.trainer import ERLTrainer
 from reference_trainer.upload import BLOCK, Uploader
 
@@ -169,12 +169,7 @@ def test_a_training_run_can_be_restored_from_the_bucket(
     store: tuple[str, FaultyProxy], bucket: str, tmp_path: Path
 ) -> None:
     store[1].fail("none", "forbidden", "none", "none", "reset", "none", "forbidden")
-    config = Config(
-        out=tmp_path / "run", data_dir=tmp_path / "data", days=200, stocks=6, context_days=20,
-        trading_days=8, settlement_days=3, validation_days=40, population_size=4, hidden=(8, 8),
-        batch_size=8, gradient_steps=2, buffer_capacity=200, buffer_ready=40, upload=bucket,
-        progress=False,
-    )  # fmt: skip
+    config = small_config(tmp_path, population_size=4, upload=bucket)
     trainer = ERLTrainer(config, log=io.StringIO())
     assert trainer.uploader is not None
     trainer.uploader.delay = 0.01

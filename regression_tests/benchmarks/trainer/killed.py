@@ -27,6 +27,8 @@ from safetensors.numpy import load_file
 
 from reference_trainer.checkpoint import verify
 
+#: More generations than a run can reach before it is killed.
+ENDLESS = 10**6
 MOMENTS = ("anywhere", "in a checkpoint", "in an upload")
 SETTINGS = (
     "days=200", "stocks=6", "context_days=20", "trading_days=8", "settlement_days=3",
@@ -43,13 +45,12 @@ def main(kills: int, seed: int, out: Path) -> None:
     """Kill, resume, and compare with an unbroken run."""
     rng, folder = random.Random(seed), Path(tempfile.mkdtemp(prefix="killed"))
     broken, data, met = folder / "broken", folder / "data", Counter[str]()
-    generations = kills + 1
     for number in range(kills):
         moment = MOMENTS[number % len(MOMENTS)]
-        met[_kill(_command(broken, data, generations), broken, moment, rng)] += 1
+        met[_kill(_command(broken, data, ENDLESS), broken, moment, rng)] += 1
         click.echo(f"{number + 1}: {moment}, newest checkpoint {_newest(broken)}")
-    subprocess.run(_command(broken, data, generations), check=True, capture_output=True)
-    last = int(_newest(broken)[4:])
+    last = int(_newest(broken)[4:]) + 1
+    subprocess.run(_command(broken, data, last), check=True, capture_output=True)
     unbroken = folder / "unbroken"
     subprocess.run(_command(unbroken, data, last), check=True, capture_output=True)
     lines = [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -72,3 +73,14 @@ def run() -> Callable[[ERLTrainer, int], ERLTrainer]:
         return trainer
 
     return to
+
+
+@pytest.fixture
+def live() -> Callable[[type], int]:
+    """Counts the live instances of exactly one class."""
+
+    def count(kind: type) -> int:
+        gc.collect()
+        return sum(type(thing) is kind for thing in gc.get_objects())
+
+    return count

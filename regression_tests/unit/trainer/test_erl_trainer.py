@@ -19,14 +19,10 @@ from reference_trainer.watching import warm_up
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
+Live = Callable[[type], int]
 
 
-def live(kind: type) -> int:
-    gc.collect()
-    return sum(type(thing) is kind for thing in gc.get_objects())
-
-
-def test_live_objects_never_change_in_a_healthy_run(trainer: Trainer, run: Run) -> None:
+def test_live_objects_never_change_in_a_healthy_run(trainer: Trainer, run: Run, live: Live) -> None:
     gc.collect()
     before = [live(kind) for kind in (TradingEnvironment, DDPGAgent, ReplayBuffer)]
     made, seen = trainer(), []

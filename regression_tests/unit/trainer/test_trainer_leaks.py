@@ -18,6 +18,7 @@ from reference_trainer.trainer import ERLTrainer
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
+Live = Callable[[type], int]
 SIZE = 1_000_000
 
 #: What each lasting leak holds after some generations, in bytes, found in the holder it names.
@@ -58,11 +59,6 @@ def _graph_bytes(loss: Any) -> int:
     return sum(storages.values())
 
 
-def live(kind: type) -> int:
-    gc.collect()
-    return sum(type(thing) is kind for thing in gc.get_objects())
-
-
 @pytest.mark.parametrize("name", sorted(HELD))
 def test_a_leak_keeps_about_the_bytes_it_was_asked_for(
     trainer: Trainer, run: Run, name: str
@@ -100,7 +96,9 @@ def test_a_healthy_run_has_no_holder(trainer: Trainer, run: Run) -> None:
     assert len(made.task.eval_env.episode_actions) == 11
 
 
-def test_env_per_episode_adds_one_environment_an_episode(trainer: Trainer, run: Run) -> None:
+def test_env_per_episode_adds_one_environment_an_episode(
+    trainer: Trainer, run: Run, live: Live
+) -> None:
     before = live(TradingEnvironment)
     made, counts = trainer(leaks=("env-per-episode",)), []
     for generation in range(3):
@@ -110,7 +108,9 @@ def test_env_per_episode_adds_one_environment_an_episode(trainer: Trainer, run: 
     assert not np.shares_memory(made.episode_envs[0].data_array, made.task.eval_env.data_array)
 
 
-def test_old_population_adds_a_population_a_generation(trainer: Trainer, run: Run) -> None:
+def test_old_population_adds_a_population_a_generation(
+    trainer: Trainer, run: Run, live: Live
+) -> None:
     before = live(DDPGAgent)
     made, counts = trainer(leaks=("old-population",)), []
     for generation in range(3):
@@ -142,7 +142,9 @@ def test_env_data_copy_is_a_private_market_for_each_environment(trainer: Trainer
     assert sum(copy.nbytes for copy in copies) == pytest.approx(SIZE, rel=0.05)
 
 
-def test_deepcopy_clones_are_gone_when_evolution_ends(trainer: Trainer, run: Run) -> None:
+def test_deepcopy_clones_are_gone_when_evolution_ends(
+    trainer: Trainer, run: Run, live: Live
+) -> None:
     before = live(DDPGAgent)
     made = run(trainer(leaks=("deepcopy-clone",), leak_size=SIZE), 2)
     assert live(DDPGAgent) - before == 7
