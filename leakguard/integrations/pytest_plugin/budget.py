@@ -42,6 +42,7 @@ class MemoryBudget:
         settings: the limits.
         older: instances of watched classes that were alive before the test began.
         folder: where the run and its report go; None for nowhere.
+        traced: whether another tool records allocations during the test.
         outcomes: one for each loop that ended, in plain values.
     """
 
@@ -49,6 +50,7 @@ class MemoryBudget:
     settings: Settings
     older: Mapping[str, int] = field(default_factory=dict)
     folder: Path | None = None
+    traced: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
     _gauges: dict[str, tuple[Callable[[], float], float | None]] = field(default_factory=dict)
     _open: tuple[int, int] | None = None
@@ -111,6 +113,7 @@ class MemoryBudget:
             out=self._run_file(),
             max_overhead=None,
             collect="never",
+            trace="off" if self.traced else "tracemalloc",
             name=self.name,
             ignore=self.settings.ignore,
         )
@@ -128,7 +131,8 @@ class MemoryBudget:
                 _return_free_memory()
             yield from range(first, first + asked)
             run = garbage.added_to(guard.run)
-            verdicts[:] = [*verdicts, judge(run, self.settings, first, self.older)]
+            latest = judge(run, self.settings, first, self.older, traced=self.traced)
+            verdicts[:] = [*verdicts, latest]
             del run
             if _is_decided(verdicts):
                 return

@@ -21,6 +21,9 @@ from leakguard.model.units import format_bytes, format_change
 _CONFIRMS = 0.5
 _CONFIRMING = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
 
+_ALLOCATOR = frozenset({"native", "memory", "fragmentation", "peak"})
+_NO_OBJECTS = "No leak: no object grows; another tool recorded allocations, so bytes say nothing."
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -40,20 +43,33 @@ class Judgement:
         return bool(self.failed) or self.report.verdict in ("suspect", "inconclusive")
 
 
-def judge(run: Run, settings: Settings, first: int, older: Mapping[str, int]) -> Judgement:
+def judge(
+    run: Run, settings: Settings, first: int, older: Mapping[str, int], *, traced: bool = False
+) -> Judgement:
     """Hold the generations from number ``first`` on against the settings.
 
     The diagnosis sees the whole run. Earlier rounds are warm-up. ``older`` counts the instances of
-    watched classes that were alive before the test began.
+    watched classes that were alive before the test began. ``traced`` says that another tool records
+    allocations meanwhile: its records are in the allocator, so only counted objects decide.
     """
-    report = diagnose(run)
+    report = _of_objects(diagnose(run)) if traced else diagnose(run)
     warmup = settings.budget.warmup if first == 1 else 0
     window = replace(report, run=_since(run, first))
     budget = replace(settings.budget, growth=None, warmup=warmup)
     checks = [_without_older(one, window, budget, older) for one in check(window, budget)]
     if settings.budget.growth is not None:
-        checks.append(_growth(window, settings, warmup))
+        checks.append(_growth(window, settings, warmup, traced))
     return Judgement(report, tuple(checks))
+
+
+def _of_objects(report: Report) -> Report:
+    """Leave out what only the allocator or RSS says."""
+    kept = tuple(finding for finding in report.findings if finding.kind not in _ALLOCATOR)
+    if len(kept) == len(report.findings):
+        return report
+    if kept:
+        return replace(report, findings=kept, verdict=kept[0].verdict)
+    return replace(report, findings=(), verdict="stable", headline=_NO_OBJECTS)
 
 
 def _since(run: Run, first: int) -> Run:
@@ -78,10 +94,11 @@ def _without_older(
     return replace(again, limit=broken.limit, fact=fact)
 
 
-def _growth(report: Report, settings: Settings, warmup: int) -> Check:
+def _growth(report: Report, settings: Settings, warmup: int, traced: bool) -> Check:
     most = settings.budget.growth or 0
     rates = dict(_rates(report.run, warmup))
-    live = {name: value for name, value in rates.items() if name not in ("rss", "rss_anonymous")}
+    outside = {"rss", "rss_anonymous", "heap_in_use"} if traced else {"rss", "rss_anonymous"}
+    live = {name: value for name, value in rates.items() if name not in outside}
     counted = settings.generations - settings.budget.warmup if settings.per == "test" else 1
     subject = f"growth per {settings.per}"
     limit = f"at most {format_bytes(most)}"

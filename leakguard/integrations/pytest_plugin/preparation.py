@@ -20,6 +20,7 @@ from leakguard.integrations.pytest_plugin.budget import MemoryBudget
 from leakguard.integrations.pytest_plugin.settings import Watch, settings_of
 
 _LONGEST = 80
+_MEMRAY = ("limit_memory", "limit_leaks", "limit_leaked_objects")
 
 
 def prepared(
@@ -33,7 +34,15 @@ def prepared(
     _usable(item)
     settings = settings_of(arguments, ini)
     place = None if folder is None else folder / _slug(item.nodeid)
-    return MemoryBudget(item.nodeid, settings, _alive(settings.watch), place)
+    return MemoryBudget(
+        item.nodeid, settings, _alive(settings.watch), place, traced=_is_traced(item)
+    )
+
+
+def _is_traced(item: pytest.Item) -> bool:
+    """True where pytest-memray records the allocations of the test."""
+    marked = any(item.get_closest_marker(name) for name in _MEMRAY)
+    return marked or bool(item.config.getoption("--memray", default=False))
 
 
 def _usable(item: pytest.Item) -> None:

@@ -65,7 +65,8 @@ def outcomes(group: tuple[str, ...], mode: str, chosen: str) -> Iterator[tuple[s
         files = [HERE / f"{module}.py" for module in group]
         command = [
             sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider",
-            "-p", "no:memray", f"--junitxml={results}", "-k", chosen, *MODES[mode], *files,
+            "-p", "no:memray", "-p", "no:hypothesispytest", f"--junitxml={results}", "-k", chosen,
+            *MODES[mode], *files,
         ]  # fmt: skip
         ran = subprocess.run(command, cwd=HERE.parents[2], capture_output=True, text=True)
         if ran.returncode not in (0, 1, 5):

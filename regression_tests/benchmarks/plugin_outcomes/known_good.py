@@ -104,7 +104,7 @@ def test_bounded_cache_with_ever_new_keys():
 def test_warm_up_of_three_rounds(memory_budget):
     for generation in memory_budget.generations(6):
         if generation <= 3:
-            WARM.append(bytes(3 * MB // 2**generation))
+            WARM.append(bytes(3 * MB // 2**generation))  # noqa: PERF401
 
 
 def test_buffer_that_fills_up_to_its_capacity(memory_budget):

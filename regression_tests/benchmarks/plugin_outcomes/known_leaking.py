@@ -164,7 +164,7 @@ def test_chain_behind_a_bounded_deque():
 @pytest.mark.memory_budget(growth="200 kB")
 def test_growth_after_a_warm_up(memory_budget):
     for generation in memory_budget.generations(6):
-        KEPT.append(bytes(5 * MB if generation <= 2 else 400_000))
+        KEPT.append(bytes(5 * MB if generation <= 2 else 400_000))  # noqa: PERF401
 
 
 @pytest.mark.memory_budget(growth="200 kB")
