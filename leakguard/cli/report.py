@@ -19,6 +19,7 @@ from leakguard.errors import LeakguardError, UnreadableRun
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
 from leakguard.model.run import Run
+from leakguard.project_settings import project_ignores
 from leakguard.render import FORMATS, document, render_many
 from leakguard.render.chain_graph import draw_chain
 from leakguard.render.outline import worst
@@ -95,7 +96,8 @@ def read_report(path: Path) -> Report:
 def read_runs(path: Path) -> list[Run]:
     """Return the runs in a file, a folder or, for ``-``, standard input.
 
-    A run without a name is called after its path.
+    A run without a name is called after its path; what the project of the working folder ignores
+    is ignored here too.
     """
     from leakguard.store import load_runs
 
@@ -113,7 +115,8 @@ def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
 
 
 def _named(run: Run, name: str) -> Run:
-    return run if run.info.name else replace(run, info=replace(run.info, name=name))
+    ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
+    return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
 
 
 @contextmanager

@@ -159,3 +159,13 @@ def test_installed_command_and_module_agree(healthy):
         pytest.skip("the console script is not installed")
     installed = subprocess.run([script, "report", healthy], capture_output=True, check=False)
     assert installed.stdout == run("report", healthy).stdout
+
+
+def test_what_the_project_ignores_is_listed_apart(leaking, tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text("[tool.leakguard]\nignore = ['*']\n")
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "report.json"
+    main(["report", leaking, "-o", str(out)])
+    report = json.loads(out.read_text())
+    assert report["findings"] == []
+    assert {item["pattern"] for item in report["ignored"]} == {"*"}
