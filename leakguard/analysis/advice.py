@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leakguard.analysis.place import place_of
 from leakguard.model import Holder
 
 _BY_NAME = (
@@ -30,7 +31,12 @@ def advice(type_name: str, holder: Holder | None = None) -> str:
     """Return the fix that fits objects of a type and what holds them, in the imperative."""
     short = type_name.rsplit(".", 1)[-1].lower()
     where = f" ({holder.path})" if holder else ""
-    if type_name.startswith("torch.") or (holder is not None and holder.graph_nodes):
+    if holder is not None and holder.graph_nodes:
+        return _TENSOR + where
+    place = None if holder is None else place_of(holder)
+    if place is not None and holder is not None:
+        return place.fix.format(path=holder.path)
+    if type_name.startswith("torch."):
         return _TENSOR + where
     for endings, text in _BY_NAME:
         if short.endswith(endings):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.rules.collector import collector
 from leakguard.analysis.rules.cycles import cycles
 from leakguard.analysis.rules.fragmentation import fragmentation
 from leakguard.analysis.rules.gauges import gauges
@@ -18,8 +19,10 @@ from leakguard.analysis.rules.holders import holders
 from leakguard.analysis.rules.instances import instances
 from leakguard.analysis.rules.mapped import mapped
 from leakguard.analysis.rules.memory import memory
+from leakguard.analysis.rules.peak import peak
 from leakguard.analysis.rules.promises import promises
 from leakguard.analysis.rules.resources import resources
+from leakguard.analysis.rules.shared_memory import shared_memory
 from leakguard.model import Cleared, Finding
 
 Found: TypeAlias = "Finding | Cleared"
@@ -34,6 +37,9 @@ RULES: tuple[Rule, ...] = (
     memory,
     gpu,
     resources,
+    shared_memory,
     mapped,
     fragmentation,
+    collector,
+    peak,
 )

@@ -10,12 +10,19 @@ from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_type import is_users
 from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.rules.collector import switched_off
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes
+
+_UNTIL_THEN = "until then gc.collect() at the end of the phase bounds it"
+_OFF = (
+    "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "
+    "switch it on, or call gc.collect() at the end of the phase"
+)
 
 
 def cycles(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
@@ -81,7 +88,7 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
         f"{name} and {format_bytes(size)} that no live reference held"
         + ("; until then they became more every generation" if piled_up else ""),
         fix=f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done); "
-        "until then gc.collect() at the end of the phase bounds it",
+        + (_OFF if switched_off(case) else _UNTIL_THEN),
         path=tuple(f"{hop.label}  ({hop.type})" for hop in way),
         ruled_out=("no container holds them: a collection freed them",),
     )

@@ -13,6 +13,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer, growing_containers
+from leakguard.analysis.place import place_of
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import count_reader
@@ -137,4 +138,7 @@ def _extrapolated(container: GrowingContainer, first: int | None) -> int | None:
 def _kind(container: GrowingContainer) -> Kind:
     if container.holder.graph_nodes:
         return "autograd"
+    place = place_of(container.holder)
+    if place is not None and place.kind is not None:
+        return place.kind
     return _KINDS.get(container.holder.element, "container")

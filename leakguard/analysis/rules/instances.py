@@ -11,6 +11,7 @@ from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer, growing_containers, keeper
 from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.place import place_of
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import memory_share, memory_witness, witnesses
@@ -258,6 +259,9 @@ def _full_at(container: GrowingContainer, capacity: int) -> int | None:
 def _kind(lead: GrowingType, container: GrowingContainer | None) -> Kind:
     if container is not None and container.holder.graph_nodes:
         return "autograd"
+    place = None if container is None else place_of(container.holder)
+    if place is not None and place.kind is not None:
+        return place.kind
     if lead.name in _KINDS:
         return _KINDS[lead.name]
     return "instances" if lead.is_users or lead.watched else "container"

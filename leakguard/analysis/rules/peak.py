@@ -1,0 +1,83 @@
+"""A phase that needs much more memory for a moment than before and after: no leak, a warning.
+
+A checkpoint that is pickled and compressed whole takes its size twice; a run dies of that as surely
+as of a leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.fingerprint import fingerprint
+from leakguard.model import Cleared, Finding, Snapshot
+from leakguard.model.units import format_bytes
+
+_LARGE = 64_000_000  # bytes above both ends of the phase
+_SHARE = 0.5  # of what the process holds before the phase
+_OF_LIMIT = 0.9  # of the memory that there is: here any excess is worth saying
+_TIMES = 2
+
+
+def peak(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
+    """Warn of each phase whose peak lies far above what it starts and ends with, twice or more."""
+    return [
+        finding
+        for station in case.timeline.stations
+        if station is not None and not _has_inner(case, station)
+        if (finding := _judge(case, station)) is not None
+    ]
+
+
+def _has_inner(case: Case, station: str) -> bool:
+    names = (name for name in case.timeline.stations if name is not None)
+    return any(name.startswith(station + "/") for name in names)
+
+
+def _judge(case: Case, station: str) -> Finding | None:
+    snapshots = case.timeline.at(station)
+    excess = {g: over for g, s in snapshots.items() if (over := _excess(s)) is not None}
+    high = {g: over for g, over in excess.items() if _is_high(case, snapshots[g], over)}
+    if len(high) < _TIMES:
+        return None
+    return _finding(case, station, snapshots, high)
+
+
+def _excess(snapshot: Snapshot) -> float | None:
+    """Return by how much the peak lies above the start and the end of the phase."""
+    ends = (snapshot.metrics.get("rss"), snapshot.entry.get("rss"))
+    top = snapshot.metrics.get("peak")
+    return None if top is None or None in ends else top - max(end or 0 for end in ends)
+
+
+def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
+    held, limit = snapshot.entry.get("rss", 0), case.run.info.memory_limit
+    near = limit is not None and snapshot.metrics.get("peak", 0) >= _OF_LIMIT * limit
+    return over >= _LARGE and (over >= _SHARE * held or near)
+
+
+def _finding(
+    case: Case, station: str, snapshots: dict[int, Snapshot], high: dict[int, float]
+) -> Finding:
+    worst = max(high, key=lambda generation: high[generation])
+    shown, over = snapshots[worst], median(high.values())
+    before, top = shown.entry.get("rss", 0), shown.metrics.get("peak", 0)
+    return Finding(
+        fingerprint=fingerprint("peak", station),
+        kind="peak",
+        verdict="inconclusive",
+        pattern="transient",
+        reason=f"{station} takes {format_bytes(over)} more for a moment than before and after it, "
+        f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
+        f"{format_bytes(top)} at the peak of generation {worst}; it is given back",
+        phase=station,
+        label=shown.label,
+        serial=shown.serial,
+        started_at=min(high),
+        confidence=0.95,
+        fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "
+        "(numpy.save, memory maps) rather than pickle and compress them whole, and copy nothing "
+        "that load_state_dict copies already",
+        ruled_out=("no leak: the memory is given back when the phase ends",),
+    )

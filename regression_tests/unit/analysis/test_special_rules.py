@@ -1,0 +1,122 @@
+"""Defects that are no pile of objects, each with a healthy twin, on runs told as stories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.model import Run, Snapshot
+from leakguard.testing import RunStory, State
+
+MB = 1_000_000
+BASE = {
+    "rss": 200 * MB,
+    "rss_anonymous": 150 * MB,
+    "heap_in_use": 80 * MB,
+    "heap_held": 5 * MB,
+    "python_in_use": 20 * MB,
+    "python_held": 1 * MB,
+    "rss_shared": 0,
+    "threads": 2,
+    "open_files": 5,
+    "gc_enabled": 1,
+    "gc_frozen": 0,
+}
+
+
+def story(rounds: int = 10, **growth: float) -> Run:
+    """Tell ten generations in whose phase ``work`` each named metric grows by so much."""
+    told = RunStory()
+    told.baseline(State(BASE, {"list": 1000}))
+    for n in range(1, rounds + 1):
+        told.generation(
+            work=State({m: v + n * growth.get(m, 0) for m, v in BASE.items()}, {"list": 1000})
+        )
+    return told.run()
+
+
+def kinds(run: Run) -> list[str]:
+    return [finding.kind for finding in diagnose(run).findings]
+
+
+def test_freed_memory_that_the_allocator_keeps_is_fragmentation_with_advice_that_fits():
+    run = story(rss=8 * MB, rss_anonymous=8 * MB, heap_held=8 * MB)
+    (finding,) = diagnose(run).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("fragmentation", "suspect", "work")
+    assert "malloc_trim" in finding.fix
+
+
+def test_fragmentation_with_many_threads_is_a_matter_of_arenas():
+    run = story(rss=8 * MB, heap_held=8 * MB)
+    many = tuple(replace(s, metrics={**s.metrics, "threads": 40}) for s in run.snapshots)
+    (finding,) = diagnose(replace(run, snapshots=many)).findings
+    assert "MALLOC_ARENA_MAX" in finding.fix
+
+
+def test_allocator_that_keeps_a_constant_amount_is_silent():
+    assert kinds(story()) == []
+
+
+def test_held_memory_that_grows_beside_live_memory_is_not_called_fragmentation():
+    run = story(rss=16 * MB, rss_anonymous=16 * MB, heap_held=8 * MB, heap_in_use=8 * MB)
+    assert "fragmentation" not in kinds(run)
+
+
+def test_mapping_that_no_allocator_knows_is_native_and_has_no_holder():
+    (finding,) = diagnose(story(rss=4 * MB, rss_anonymous=4 * MB)).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("native", "leak", "work")
+    assert finding.held_by is None
+    assert finding.bytes_per_generation == pytest.approx(4 * MB)
+
+
+def test_pools_of_small_objects_are_no_native_mapping():
+    assert "native" not in kinds(story(rss_anonymous=4 * MB, rss=4 * MB, python_in_use=4 * MB))
+
+
+def test_shared_memory_that_stays_mapped_is_reported_with_its_fix():
+    run = story(rss=2 * MB, rss_shared=2 * MB, open_files=1)
+    shared = [f for f in diagnose(run).findings if f.type == "shared memory"]
+    assert [(f.kind, f.verdict, f.phase) for f in shared] == [("native", "leak", "work")]
+    assert "unlink()" in shared[0].fix
+
+
+def test_objects_frozen_in_each_generation_are_a_collector_that_is_kept_from_its_work():
+    (finding,) = diagnose(story(gc_frozen=500)).findings
+    assert (finding.kind, finding.verdict) == ("cycles", "suspect")
+    assert "once" in finding.fix
+
+
+def test_objects_frozen_once_at_the_start_are_silent():
+    run = story()
+    frozen = tuple(replace(s, metrics={**s.metrics, "gc_frozen": 90_000}) for s in run.snapshots)
+    assert kinds(replace(run, snapshots=frozen)) == []
+
+
+def _checkpoints(peak: int) -> Run:
+    def with_peak(snapshot: Snapshot) -> Snapshot:
+        if snapshot.phase != "checkpoint":
+            return snapshot
+        metrics = {**snapshot.metrics, "peak": peak}
+        return replace(snapshot, metrics=metrics, entry=dict(BASE))
+
+    told = RunStory()
+    told.baseline(State(BASE, {"list": 1000}))
+    for _ in range(6):
+        told.generation(train=State(BASE, {"list": 1000}), checkpoint=State(BASE, {"list": 1000}))
+    run = told.run()
+    return replace(run, snapshots=tuple(map(with_peak, run.snapshots)))
+
+
+def test_checkpoint_that_takes_its_size_twice_is_a_warning_and_no_leak():
+    report = diagnose(_checkpoints(410 * MB))
+    (finding,) = report.findings
+    assert (finding.kind, finding.pattern, finding.phase) == ("peak", "transient", "checkpoint")
+    assert finding.verdict not in ("leak", "suspect")
+    assert report.verdict == "stable"
+    assert "210 MB more for a moment" in finding.reason
+
+
+def test_checkpoint_that_is_streamed_is_silent():
+    assert diagnose(_checkpoints(216 * MB)).findings == ()
