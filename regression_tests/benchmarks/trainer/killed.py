@@ -29,6 +29,7 @@ from reference_trainer.checkpoint import verify
 
 #: More generations than a run can reach before it is killed.
 ENDLESS = 10**6
+PATIENCE = 120
 MOMENTS = ("anywhere", "in a checkpoint", "in an upload")
 SETTINGS = (
     "days=200", "stocks=6", "context_days=20", "trading_days=8", "settlement_days=3",
@@ -103,18 +104,19 @@ def _wait(out: Path, moment: str, rng: random.Random, process: subprocess.Popen[
     if moment == "anywhere":
         time.sleep(rng.uniform(0.0, 0.3))
         return moment
-    before = _in_bucket(out)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         if moment == "in a checkpoint" and any((out / "checkpoints").glob("gen_*.tmp/*/*")):
             return moment
-        if moment == "in an upload" and 0 < _in_bucket(out) - before < 10:
+        if moment == "in an upload" and _is_uploading(out / "bucket"):
             return moment
     raise RuntimeError(f"never saw the run {moment}")
 
 
-def _in_bucket(out: Path) -> int:
-    return sum(path.is_file() for path in (out / "bucket").rglob("*"))
+def _is_uploading(bucket: Path) -> bool:
+    """Whether the newest checkpoint in the bucket has files, but no manifest yet."""
+    newest = max(bucket.glob("gen_*"), default=None)
+    return newest is not None and not (newest / "manifest.json").exists()
 
 
 def _metrics(out: Path) -> list[str]:
