@@ -7,7 +7,7 @@ from leakguard.analysis.created_at import with_origin
 from leakguard.analysis.forecast import run_forecast, with_forecast
 from leakguard.analysis.ignore import split_ignored
 from leakguard.analysis.known_leaks import with_library
-from leakguard.analysis.ledger import ledger
+from leakguard.analysis.ledger import ledger, ledger_history
 from leakguard.analysis.limits import limits, undecided
 from leakguard.analysis.negligible import without_negligible
 from leakguard.analysis.rules import RULES, Found
@@ -40,6 +40,7 @@ def diagnose(run: Run) -> Report:
         cleared=tuple(item for item in found if isinstance(item, Cleared)),
         ignored=tuple(ignored),
         ledger=ledger(run),
+        ledger_history=ledger_history(run),
         forecast=run_forecast(case, findings),
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
         trend=trend(run),

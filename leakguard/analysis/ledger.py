@@ -22,8 +22,21 @@ def ledger(run: Run) -> Ledger | None:
     """
     before = run.baseline
     after = _latest(run, before)
-    if before is None or after is None:
-        return None
+    return None if before is None or after is None else _between(run, before, after)
+
+
+def ledger_history(run: Run, most: int = 60) -> tuple[Ledger, ...]:
+    """Return the ledger at each generation that was sized, of a long run at ``most`` of them."""
+    before = run.baseline
+    ends = [s for s in run.generation_ends() if s is not before and _is_sized(s)]
+    if before is None or not ends:
+        return ()
+    step = -(-len(ends) // most)
+    chosen = ends[::-1][::step][::-1]  # the latest one is always among them
+    return tuple(filter(None, (_between(run, before, end) for end in chosen)))
+
+
+def _between(run: Run, before: Snapshot, after: Snapshot) -> Ledger | None:
     growth = _change(before, after, _metric("rss"))
     if growth is None:
         return None
@@ -33,15 +46,20 @@ def ledger(run: Run) -> Ledger | None:
     parts = {name: known.get(name) for name in PARTS}
     parts["unexplained"] = growth - sum(filter(None, known.values()))
     rounds = len([g for g in run.generations if after.generation is None or g <= after.generation])
-    return Ledger(before.label, after.label, rounds, growth, parts, _said(unknown, before, after))
+    reasons = _said(unknown, before, after)
+    return Ledger(before.label, after.label, rounds, growth, parts, reasons, after.generation)
 
 
 def _latest(run: Run, before: Snapshot | None) -> Snapshot | None:
     """Return the latest generation's end that was sized, else the latest moment with an RSS."""
     later = [s for s in run.snapshots if s is not before and "rss" in s.metrics]
     ends = [s for s in later if s.moment == "generation"]
-    sized = [s for s in ends if s.census is not None and s.census.bytes is not None]
+    sized = [s for s in ends if _is_sized(s)]
     return next(iter([*sized[-1:], *ends[-1:], *later[-1:]]), None)
+
+
+def _is_sized(snapshot: Snapshot) -> bool:
+    return snapshot.census is not None and snapshot.census.bytes is not None
 
 
 Read = Callable[[Snapshot], "int | None"]

@@ -19,6 +19,7 @@ class Ledger:
         since: label of the snapshot it is measured from.
         until: label of the snapshot it is measured to.
         generations: generations between them.
+        generation: the generation at whose end it is measured; None outside of one.
         growth: the growth of RSS, negative where it shrank.
         parts: bytes by part, in the order of ``PARTS``; None where a part is unknown.
             ``tensors``, ``arrays`` and ``python`` are live objects that a census saw, each byte of
@@ -37,3 +38,4 @@ class Ledger:
     growth: int
     parts: Mapping[str, int | None]
     unknown: Mapping[str, str] = field(default_factory=dict)
+    generation: int | None = None

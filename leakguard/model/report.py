@@ -55,6 +55,7 @@ class Report:
         cleared: what grew and is not a leak.
         ignored: findings that the user asked not to be told about; the verdict leaves them out.
         ledger: where the growth of RSS went, part by part; None where RSS is not known twice.
+        ledger_history: the same at the end of each generation that was sized, from the baseline.
         forecast: when all growth together reaches the memory limit; None when nothing grows
             without bound, or the limit is not known.
         coverage: share of the allocator's in-use bytes that the last census accounted for.
@@ -69,6 +70,7 @@ class Report:
     cleared: tuple[Cleared, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     ledger: Ledger | None = None
+    ledger_history: tuple[Ledger, ...] = ()
     forecast: Forecast | None = None
     coverage: float | None = None
     trend: tuple[TrendRow, ...] = ()

@@ -18,6 +18,7 @@ from leakguard.render.curves import (
     unit_of,
 )
 from leakguard.render.ledger import ledger_section, parts
+from leakguard.render.text import clean
 
 Spec = dict[str, Any]
 
@@ -126,31 +127,46 @@ def count_chart(report: Report, curves: Sequence[Curve], style: Style) -> Spec |
 
 
 def ledger_chart(report: Report, style: Style) -> Spec | None:
-    """Return where the growth of RSS went, as one bar: growth stacks up right of zero."""
-    if report.ledger is None:
+    """Return where the growth of RSS went, a stacked bar for each generation that was sized.
+
+    What shrank is stacked below zero.
+    """
+    ledgers = report.ledger_history or tuple(filter(None, [report.ledger]))
+    if not ledgers:
         return None
-    rows = parts(report.ledger)
-    name, scale = unit_of(max(abs(part.bytes) for part in rows))
+    names = [part.title for part in parts(ledgers[-1])]
+    names += [p.title for one in ledgers for p in parts(one) if p.title not in names]
+    names = list(dict.fromkeys(names))
+    name, scale = unit_of(max(abs(part.bytes) for one in ledgers for part in parts(one)))
     values = [
-        {"part": part.title, "text": part.text, "size": round(part.bytes / scale, 5), "order": i}
-        for i, part in enumerate(rows)
+        {
+            "at": clean(one.until) if one.generation is None else one.generation,
+            "part": part.title,
+            "text": part.text,
+            "size": round(part.bytes / scale, 5),
+            "order": names.index(part.title),
+        }
+        for one in ledgers
+        for part in parts(one)
     ]
-    names = [part.title for part in rows]
     return {
         **_frame(style, ledger_section(report).title),
         "width": style.width,
-        "height": 36,
+        "height": 220,
         "data": {"values": values},
         "mark": {"type": "bar", "aria": False},
         "encoding": {
-            "x": {"field": "size", "type": "quantitative", "stack": "zero", "title": name,
-                  "axis": {"grid": False}},
+            "x": {"field": "at", "type": "ordinal", "title": "generation",
+                  "axis": {"labelAngle": 0, "labelOverlap": True}},
+            "y": {"field": "size", "type": "quantitative", "stack": "zero",
+                  "title": f"{name} since the baseline"},
             "color": {"field": "part", "type": "nominal", "sort": names,
                       "scale": {"domain": names, "range": _repeat(style.series, len(names))},
                       "legend": {"orient": "bottom", "title": None, "columns": 3,
                                  "labelLimit": 300}},
             "order": {"field": "order"},
-            "tooltip": [{"field": "part", "title": "Part"}, {"field": "text", "title": "Bytes"}],
+            "tooltip": [{"field": "at", "title": "Generation"}, {"field": "part", "title": "Part"},
+                        {"field": "text", "title": "Bytes"}],
         },
     }  # fmt: skip
 

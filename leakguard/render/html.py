@@ -134,7 +134,7 @@ def _charts(report: Report, place: int) -> Iterator[tuple[Chart, Spec]]:
         yield Chart(f"counts-{place}", "Counts over time", summary, choices), counts
     ledger = ledger_chart(report, PAGE)
     if ledger is not None:
-        summary = "What grew lies right of zero, what shrank left of it."
+        summary = "One bar a generation; what grew since the baseline lies above zero."
         yield Chart(f"ledger-{place}", ledger_section(report).title, summary), ledger
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard.analysis import diagnose
-from leakguard.analysis.ledger import ledger
+from leakguard.analysis.ledger import ledger, ledger_history
 from leakguard.model import Census, Run, RunInfo, Snapshot, Storage
 from leakguard.model.ledger import PARTS
 
@@ -132,3 +132,20 @@ def test_run_with_one_moment_has_no_ledger():
 def test_diagnosis_carries_the_ledger():
     report = diagnose(run_with({"rss": 7 * MB}))
     assert report.ledger.growth == 7 * MB
+
+
+def test_history_has_a_ledger_for_each_sized_generation_thinned_to_the_latest():
+    end = {**START, "rss": START["rss"] + MB}
+    shots = [Snapshot(0, "start", "baseline", metrics=START, census=census())]
+    shots += [
+        Snapshot(g, f"g{g}", "generation", generation=g, metrics=end, census=census(arrays=g))
+        for g in range(1, 101)
+    ]
+    shots[7] = replace(shots[7], census=None)
+    run = Run(RunInfo(), tuple(shots))
+    assert len(ledger_history(run, most=200)) == 99
+    thin = ledger_history(run, most=10)
+    assert len(thin) == 10
+    assert thin[-1].generation == 100
+    assert all(total(one) == one.growth for one in thin)
+    assert [one.parts["arrays"] for one in thin] == [one.generation for one in thin]

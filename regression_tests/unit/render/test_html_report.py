@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -176,3 +177,21 @@ def test_large_run_stays_small_enough_to_mail(tmp_path):
     data = re.search(r'<script type="application/json" id="charts">(.*?)</script>', page)
     assert data is not None
     assert len(json.loads(data[1])["memory-0"]["data"]["values"]) <= 4 * 1_000
+
+
+def test_ledger_is_drawn_with_shrinking_parts_below_zero():
+    pytest.importorskip("vl_convert")
+    from leakguard.render import vega
+    from leakguard.render.chart import PRINTED, ledger_chart
+
+    shrunk = replace(
+        stories.LEDGER, generation=2, parts={**stories.LEDGER.parts, "unexplained": -(10**9)}
+    )
+    report = replace(
+        stories.leaking(), ledger_history=(shrunk, replace(stories.LEDGER, generation=3))
+    )
+    spec = ledger_chart(report, PRINTED)
+    sizes = {(row["at"], row["part"]): row["size"] for row in spec["data"]["values"]}
+    assert sizes[2, "Not explained"] == -1.0
+    assert sizes[3, "Arrays"] == 14.1
+    assert "Not explained" in vega.svg(spec)
