@@ -27,15 +27,18 @@ def without_negligible(case: Case, found: Sequence[Found]) -> list[Found]:
     A connection is a small object in front of native memory, a thread object of a thread: growth
     of memory that nothing else explains, or of such a resource, keeps them.
     """
-    small = [item for item in found if isinstance(item, Finding) and _is_small(case, item)]
-    if not small or growing_resources(case) or _memory_is_unexplained(case, found):
+    objects = [f for f in found if isinstance(f, Finding) and f.kind in _OBJECTS]
+    small = [finding for finding in objects if _is_small(case, finding)]
+    if not small or growing_resources(case):
         return list(found)
+    if len(small) == len(objects) and _memory_is_unexplained(case, found):
+        small.remove(max(small, key=lambda finding: finding.bytes_per_generation or 0.0))
     return [_cleared(item) if item in small else item for item in found]
 
 
 def _is_small(case: Case, finding: Finding) -> bool:
     rate, last = finding.bytes_per_generation, max(case.run.generations, default=0)
-    if finding.kind not in _OBJECTS or rate is None or _is_watched(case, finding):
+    if rate is None or _is_watched(case, finding):
         return False
     if (finding.count_per_generation or 0.0) > RECORDS:
         return False

@@ -83,6 +83,7 @@ def _chain(came_from: dict[int, int], node: int, last: int) -> list[int]:
 
 def _told(graph: Linked, chain: Sequence[int]) -> tuple[Hop, ...]:
     start = graph.object_at(chain[0])
-    steps = steps_along(graph, chain, Step(qualified_name(type(start)), start))
+    name = qualified_name(type(start))
+    steps = steps_along(graph, chain, Step(name, start, name))
     hops = [Hop(step.name, qualified_name(type(step.item))) for step in steps]
     return (*hops[:-1], replace(hops[-1], suspect=True))

@@ -16,6 +16,7 @@ from leakguard.capture.heap.classes import (
     module_of,
     qualified_name,
 )
+from leakguard.capture.heap.graph import MAX_RECORD
 from leakguard.capture.heap.hops import ELEMENT, hop_name
 from leakguard.model.holder import Hop
 
@@ -35,10 +36,14 @@ class Nodes(Protocol):
 
 
 class Step(NamedTuple):
-    """One object on the way, with how the one before it refers to it."""
+    """One object on the way, with how the one before it refers to it.
+
+    ``stable`` says it without the keys of dicts that are no records: they change from run to run.
+    """
 
     name: str
     item: Any
+    stable: str
 
 
 def trace_to(graph: Nodes, node: int) -> tuple[Hop, ...]:
@@ -59,8 +64,8 @@ def stable_name(graph: Nodes, node: int) -> str:
     lasting = graph.is_namespace_root(root) and graph.root_name(root) != "threading"
     if not lasting and first is not None and first < len(steps) - 1:
         anchor = qualified_name(type(steps[first].item))
-        return _joined([anchor, *(step.name for step in steps[first + 1 :])])
-    return _joined([step.name for step in steps])
+        return _joined([anchor, *(step.stable for step in steps[first + 1 :])])
+    return _joined([step.stable for step in steps])
 
 
 def steps_to(graph: Nodes, node: int) -> list[Step]:
@@ -68,7 +73,8 @@ def steps_to(graph: Nodes, node: int) -> list[Step]:
     chain = list(graph.chain_to(node))
     if len(chain) > _LONGEST + _TAIL:
         chain = chain[:_LONGEST] + chain[-_TAIL:]
-    first = Step(graph.root_name(chain[0]), graph.object_at(chain[0]))
+    name = graph.root_name(chain[0])
+    first = Step(name, graph.object_at(chain[0]), name)
     return steps_along(graph, chain, first, through_namespace=graph.is_namespace_root(chain[0]))
 
 
@@ -89,8 +95,16 @@ def steps_along(
         if through_namespace and name.startswith("['"):
             name = f".{name[2:-2]}"
         through_namespace = name == ""
-        steps.append(Step(name, held))
+        steps.append(Step(name, held, ELEMENT if _is_passing_key(name, holder) else name))
     return _without_repeats(_told(steps))
+
+
+def _is_passing_key(name: str, holder: Any) -> bool:
+    """Tell whether a name is the key of one entry among many, and not that of a field."""
+    if not name.startswith("[") or not derives(type(holder), dict):
+        return False
+    keys = dict.keys(holder)
+    return len(keys) > MAX_RECORD or any(type(key) is not str for key in keys)
 
 
 def _told(steps: list[Step]) -> list[Step]:
@@ -99,7 +113,7 @@ def _told(steps: list[Step]) -> list[Step]:
     for position, step in enumerate(steps):
         function = _function_behind(steps, position)
         if function is not None:
-            told.append(Step(function, step.item))
+            told.append(Step(function, step.item, function))
         elif step.name and step.name not in (".__closure__", ".__defaults__", ".__kwdefaults__"):
             told.append(step)
     return [step for i, step in enumerate(told) if not _is_empty_cell(told, i)]

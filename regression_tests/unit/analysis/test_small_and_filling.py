@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Holder, Run
+from leakguard.model import Holder, Run, TypeCount
 from leakguard.testing import RunStory, State
 
 RECORD = "app.Record"
@@ -106,3 +106,19 @@ def test_a_list_whose_room_grows_with_it_is_a_leak():
 def test_what_grows_beside_a_filling_list_is_not_excused():
     report = diagnose(run_of(size=20_000, capacity=80, in_use=5_000_000))
     assert [finding.kind for finding in report.findings] == ["native"]
+
+
+def test_what_a_leak_brings_along_in_small_is_not_named_beside_it():
+    run = run_of(size=300_000, in_use=4_000_000)
+    noted = Holder("app.notes[*]", "app.Note", 1, streak=1, fingerprint="ba9876543210")
+
+    def with_note(s):
+        number = s.generation or 0
+        entry = replace(noted, entries=number, streak=number - 1, retained_bytes=200 * number)
+        types = {**s.census.types, "app.Note": TypeCount(number, 200 * number)}
+        holders = (*s.holders, entry) if s.moment == "generation" else s.holders
+        return replace(s, holders=holders, census=replace(s.census, types=types))
+
+    report = diagnose(replace(run, snapshots=tuple(map(with_note, run.snapshots))))
+    assert {f.held_by for f in report.findings if f.held_by} == {f"{PATH}[*]"}
+    assert "app.notes[*]" in {cleared.metric for cleared in report.cleared}

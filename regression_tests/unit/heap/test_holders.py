@@ -65,6 +65,12 @@ def _in_dict(target):
     return {"first": 1, "kept": target}
 
 
+def _under_a_number(target):
+    trainer = Trainer()
+    trainer.history.append(target)
+    return {id(trainer): trainer}
+
+
 def _in_long_dict(target):
     return {**dict.fromkeys(range(100)), 55: target}
 
@@ -174,7 +180,8 @@ def _in_chain(target):
     [
         (_in_list, "[*]"),
         (_in_dict, "['kept']"),
-        (_in_long_dict, "[55]"),
+        (_in_long_dict, "[*]"),
+        (_under_a_number, "[*].history[*]"),
         (_in_attribute, ".best"),
         (_in_attribute_list, ".history[*]"),
         (_in_slot, ".kept"),
