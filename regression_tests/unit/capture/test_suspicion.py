@@ -1,0 +1,39 @@
+"""When a look at who holds what is asked for, and of which classes."""
+
+from __future__ import annotations
+
+from leakguard.capture.suspicion import Suspicion
+from leakguard.model import TypeCount
+
+
+def notes(*counts: int, name: str = "app.Ticket") -> tuple[list[bool], Suspicion]:
+    suspicion = Suspicion()
+    return [suspicion.note({name: TypeCount(count, 100 * count)}) for count in counts], suspicion
+
+
+def test_class_that_grew_in_two_rounds_is_suspicious():
+    said, suspicion = notes(5, 10, 15)
+    assert said == [False, False, True]
+    assert suspicion.suspects() == ["app.Ticket"]
+
+
+def test_class_that_grows_in_every_second_round_stays_suspicious_while_it_rests():
+    said, _ = notes(5, 10, 10, 15, 15, 20, 20)
+    assert said == [False, False, False, True, True, True, True]
+
+
+def test_class_that_stopped_growing_is_no_longer_suspicious():
+    said, suspicion = notes(5, 10, 15, 15, 15)
+    assert said[-2:] == [False, False]
+    assert suspicion.suspects() == []
+
+
+def test_class_that_falls_back_begins_anew():
+    said, _ = notes(5, 10, 3, 10, 15)
+    assert not any(said[:4])
+
+
+def test_builtin_types_ask_for_a_look_and_for_no_holder():
+    said, suspicion = notes(5, 10, 15, name="dict")
+    assert said[-1]
+    assert suspicion.suspects() == []
