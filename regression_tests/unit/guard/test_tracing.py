@@ -165,3 +165,43 @@ def test_healthy_run_is_never_traced(tmp_path):
 
 def test_tracing_that_is_off_leaves_the_line_unknown(tmp_path):
     assert told(tmp_path, leaks=True, options="trace='off'") == ["0", "None"]
+
+
+NATIVE = """
+    import sqlite3
+    from leakguard import LeakGuard
+
+    database = sqlite3.connect(":memory:")
+    database.execute("create table kept (content blob)")
+
+    def store():
+        for _ in range(40):
+            database.execute("insert into kept values (?)", (bytes(50_000),))
+
+    guard = LeakGuard()
+    with guard:
+        guard.snapshot("start", baseline=True)
+        for _ in guard.generations(range(1, 9)):
+            with guard.phase("store"):
+                store()
+    report = guard.report()
+    print(*[f"{f.kind} {f.created_at}" for f in report.findings])
+    known = {name: size for name, size in report.ledger.parts.items() if size is not None}
+    print(max(known, key=known.get))
+    print(sum(known.values()) - report.ledger.growth)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and mallinfo2")
+def test_native_leak_is_led_back_to_its_line_and_the_ledger_calls_it_native(tmp_path):
+    pytest.importorskip("memray")
+    script = tmp_path / "keep.py"
+    script.write_text(textwrap.dedent(NATIVE))
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    found, largest, difference = done.stdout.splitlines()
+    assert found == "native keep.py:10 in store"
+    assert (largest, difference) == ("native", "0")
+    assert [path.name for path in tmp_path.iterdir()] == ["keep.py"]

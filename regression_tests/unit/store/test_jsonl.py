@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import leakguard
 from leakguard.errors import UnreadableRun
-from leakguard.model import Census, RunInfo, Snapshot, TypeCount, Watched
+from leakguard.model import Census, Cost, RunInfo, Site, Snapshot, TypeCount, Watched
 from leakguard.store import load_runs, schema
 from leakguard.store.jsonl import RunWriter
 
@@ -119,3 +119,12 @@ def test_line_leaves_out_what_is_empty():
     line = schema.encode_snapshot(snapshot)
     assert b"null" not in line and b"{}" not in line
     assert schema.decode(line).snapshot == snapshot
+
+
+def test_sites_of_a_traced_generation_are_read_back_as_they_were():
+    sites = (
+        Site("leaks.py:92", "environment", None, 16, ("task.py:90",), type="app.Env"),
+        Site("native.py:3", None, 1_000_000, 4, tracer="memray"),
+    )
+    written = Snapshot(0, "end", "generation", sites=sites, cost=Cost(0.5, 3, 2.1))
+    assert schema.decode(schema.encode_snapshot(written)).snapshot == written
