@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import threading
 from collections.abc import Callable
@@ -120,10 +121,7 @@ class Watcher:
         """Begin a generation."""
         deep = self.governor.due()
         if not self._rounds:
-            # What the guard keeps from look to look is there before the first round is measured.
-            began = self.clock()
-            self._asked(lambda census: self.recorder.inspect([]), None)
-            self.governor.charge(self.clock() - began)
+            self._settle_in()
         self.round = Round(self._rounds, number, deep, self.round.counts())
         self._rounds += 1
         reading = self.recorder.read()
@@ -132,6 +130,16 @@ class Watcher:
         self.tracing.begin()
         if (problem := self.tracing.problem()) is not None:
             self.problems["created_at"] = problem
+
+    def _settle_in(self) -> None:
+        """Make what the guard keeps from look to look before the first round is measured.
+
+        Its memory of paths and the modules of the diagnosis would look like growth of the program.
+        """
+        began = self.clock()
+        importlib.import_module("leakguard.analysis")
+        self._asked(lambda census: self.recorder.inspect([]), None)
+        self.governor.charge(self.clock() - began)
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""

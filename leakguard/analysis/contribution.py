@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import fmean, median
 
 from leakguard.analysis.timeline import Reader
 from leakguard.model import Run, Snapshot
 
 _MAJORITY = 0.5  # of the growth, for a phase to be named
 _NEAR = 0.25
+_EVENT = 3.0  # times what a usual round adds
+_MOST_ROUNDS = 0.7
 _INNER = 0.8  # of the outer phase's growth, for an inner phase to be named instead
 
 
@@ -106,7 +108,7 @@ def type_contribution(
             previous = end
     if not measured:
         return _by_difference(run, read, since)
-    return _mean(list(measured.values()))
+    return _mean(_without_events(list(measured.values())))
 
 
 def _generation_ends(run: Run, since: int | None) -> list[Snapshot]:
@@ -133,6 +135,17 @@ def _by_difference(run: Run, read: Reader, since: int | None) -> Contribution:
             parts[snapshot.phase] = parts.get(snapshot.phase, 0.0) + value - previous
         previous = value
     return _mean(list(rounds.values()))
+
+
+def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
+    """Leave out a few rounds that added far more than the usual ones: something was imported."""
+    totals = [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
+    usual = [
+        parts
+        for parts, total in zip(rounds, totals, strict=True)
+        if total <= _EVENT * median(totals)
+    ]
+    return usual if len(usual) >= _MOST_ROUNDS * len(rounds) else rounds
 
 
 def _mean(rounds: list[dict[str | None, float]]) -> Contribution:

@@ -161,11 +161,11 @@ def _growing(seen: History) -> GrowingContainer | None:
 
 
 def _capacity(seen: History) -> int | None:
-    """Return the bound that the last two looks agree on; a list that is full shows none."""
-    (_, before), (_, now) = seen[-2:]
-    if now.capacity is None and before.capacity == now.entries:
-        return before.capacity
-    return now.capacity if now.capacity == before.capacity else None
+    """Return the bound that all looks agree on; a list that is full shows none any more."""
+    bounds = {h.capacity for _, h in seen if h.capacity is not None}
+    bound = bounds.pop() if len(bounds) == 1 else None
+    agreed = all(h.capacity is not None or h.entries == bound for _, h in seen[-2:])
+    return bound if agreed else None
 
 
 def _slope(generations: tuple[int, ...], values: tuple[float, ...] | list[float]) -> float:

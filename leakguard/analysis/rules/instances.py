@@ -41,11 +41,20 @@ def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | 
         if holding and holding[0].holder.path in named:
             continue
         fresh = [c for c in containers if c.holder.path not in named]
+        kept = sum(c.retained_rate for c in containers if c.is_filling or c.holder.path in named)
+        if not holding and _is_kept(group, kept):
+            continue
         for outcome in _phase_outcomes(case, phase, group, fresh):
             outcomes.append(outcome)
             if isinstance(outcome, Finding) and outcome.held_by is not None:
                 named.add(outcome.held_by)
     return outcomes
+
+
+def _is_kept(group: list[GrowingType], kept: float) -> bool:
+    """True for builtin objects that are part of what containers of other findings keep alive."""
+    lead = group[0]
+    return not (lead.watched or lead.is_users) and _MOST * _known_bytes(group) <= kept
 
 
 def _is_gauged(container: GrowingContainer, filling: list[Series]) -> bool:

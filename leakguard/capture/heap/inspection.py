@@ -346,7 +346,9 @@ class _Look:
 
     def _is_ours(self, node: int) -> bool:
         """True for what only the watcher itself leads to."""
-        return any(is_ours(type(self._graph.object_at(n))) for n in self._graph.chain_to(node))
+        graph = self._graph
+        chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
+        return any(is_ours(type(graph.object_at(n))) for n in chain)
 
     def _large(self, node: int, retained: Retained) -> LargeObject:
         item = self._graph.object_at(node)

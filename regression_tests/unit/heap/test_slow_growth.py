@@ -102,12 +102,13 @@ def test_text_that_keeps_its_length_does_not_grow(engine: Engine) -> None:
 @each_engine
 def test_values_of_a_context_variable_are_held_by_it(engine: Engine) -> None:
     spans: contextvars.ContextVar[list[Ticket]] = contextvars.ContextVar("spans")
-    spans.set([])
+    token = spans.set([])
 
     def step(number: int) -> None:
         spans.get().extend(Ticket() for _ in range(10))
 
     found = _holder(_looks(engine, step, rounds=4)[-1], "context variable spans[*]")
+    spans.reset(token)
     assert found is not None
     assert (found.element, found.entries) == (f"{__name__}.Ticket", 40)
 

@@ -213,7 +213,7 @@ def object_array(guard: Any, leak: bool) -> None:
 
     class Archive:
         def __init__(self) -> None:
-            self.slots = np.empty(10_000, dtype=object)
+            self.slots = np.empty(50, dtype=object)
             self.used = 0
 
     archive = Archive()
@@ -225,6 +225,8 @@ def object_array(guard: Any, leak: bool) -> None:
             if not leak:
                 archive.used = 0
             for episode in episodes:
+                if archive.used == len(archive.slots):
+                    archive.slots = np.concatenate([archive.slots, np.empty(50, dtype=object)])
                 archive.slots[archive.used] = episode
                 archive.used += 1
             work()
