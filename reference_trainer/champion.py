@@ -77,8 +77,14 @@ class Champion:
         for plan in plans:
             if not self.budget.left:
                 return None
-            stats = play_episode(self.task.eval_env, agent, seed=plan.seed, options=plan.options,
-                                 limit=self.budget.left)  # fmt: skip
+            stats = play_episode(
+                self.task.eval_env,
+                agent,
+                seed=plan.seed,
+                options=plan.options,
+                horizon=self.config.title_steps,
+                limit=self.budget.left,
+            )
             self.budget.spend(stats.steps)
             if stats.cut:
                 return None

@@ -106,7 +106,8 @@ class ERLTrainer:
     @phase("evaluate_population")
     def evaluate_population(self) -> None:
         """Every agent plays the same episodes; transitions go to the buffer."""
-        plans, before = self._episode_plans(), self.transitions
+        drawn, before = self._episode_plans(), self.transitions
+        plans = drawn[: self.config.episodes_per_agent]
         round_ = Round(self.generation, plans, self.env_steps < self.config.random_steps)
         played = self.evaluator.play(self.population, round_)
         fitnesses = []
@@ -121,7 +122,7 @@ class ERLTrainer:
         self.metrics.note(new_transitions=self.transitions - before)
         self._note_fitness(fitnesses)
         if not self.cut:
-            self.champion.challenge(plans)
+            self.champion.challenge(drawn)
 
     @phase("train_population")
     def train_population(self) -> None:
@@ -264,9 +265,13 @@ class ERLTrainer:
         return stream(self.config.seed, purpose, self.generation)
 
     def _episode_plans(self) -> list[EpisodePlan]:
-        """The same start states for all agents: fitness differences, not luck."""
+        """The same start states for all agents: fitness differences, not luck.
+
+        The population plays the first of them, the two that fight for the title all.
+        """
         rng = self._random(Purpose.EVALUATION)
-        return [self.task.plan_episode(rng) for _ in range(self.config.episodes_per_agent)]
+        count = max(self.config.episodes_per_agent, self.config.title_episodes)
+        return [self.task.plan_episode(rng) for _ in range(count)]
 
     def _note_fitness(self, fitnesses: list[float]) -> None:
         """Fitness of the agents that played all their episodes, and what had made them."""

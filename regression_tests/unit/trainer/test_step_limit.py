@@ -92,3 +92,10 @@ def test_without_a_limit_there_are_always_steps_left() -> None:
     budget.spend(10**9)
     assert budget.left > 10**9
     assert Config().max_env_steps is None
+
+
+def test_a_title_is_fought_for_on_more_and_shorter_episodes(trainer: Trainer, run: Run) -> None:
+    made = run(trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3,
+                       title_episodes=4, title_steps=50), 1)  # fmt: skip
+    assert made.transitions == 3 * 200
+    assert made.env_steps == 3 * 200 + 4 * 50
