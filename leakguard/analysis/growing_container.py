@@ -9,6 +9,7 @@ from leakguard.analysis.series import judge_series
 from leakguard.model import Holder
 
 _LOOKS = 3
+_LOOKS_AT_WEAK = 6  # lists of weak references are cleaned now and then
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
 _WHOLE = 0.5  # of a type's instances in a container, for it to be what keeps them
 NO_ROOT = "(no root)"
@@ -147,7 +148,8 @@ def _growing(seen: History) -> GrowingContainer | None:
     generations = tuple(generation for generation, _ in seen)
     entries = tuple(holder.entries for _, holder in seen)
     holder = seen[-1][1]
-    if len(seen) < _LOOKS or holder.streak < _LOOKS - 1 or holder.path.startswith(NO_ROOT):
+    fewest = _LOOKS_AT_WEAK if holder.element in _WEAK else _LOOKS
+    if len(seen) < fewest or holder.streak < fewest - 1 or holder.path.startswith(NO_ROOT):
         return None
     retained = tuple(float(holder.retained_bytes or 0) for _, holder in seen)
     grows = (judge_series(entries, integer=True), judge_series(retained, noise_floor=BYTES_FLOOR))
