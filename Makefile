@@ -1,5 +1,6 @@
 # make demo    train a healthy and a leaking run, and print both verdicts
 # make test    run the whole suite
+# make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make lint    ruff and mypy
 # Every target sets up .venv by itself, from nothing.
 
@@ -12,7 +13,7 @@ HEAP := regression_tests/unit/heap
 TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
 
-.PHONY: demo test lint format lock clean
+.PHONY: demo test reports lint format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -27,6 +28,9 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 $(HEAP)
 	$(BIN)/python -m pytest -n 2 --ignore regression_tests/unit/trainer --ignore $(HEAP) regression_tests/unit
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TRAINING)
+
+reports: $(READY)
+	$(BIN)/python -m regression_tests.benchmarks.gallery -o reports
 
 lint: $(READY)
 	$(BIN)/ruff check .

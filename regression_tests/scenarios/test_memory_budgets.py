@@ -1,67 +1,101 @@
-"""The budgets that a healthy trainer keeps in every generation, and the leak that breaks each.
+"""The memory budgets of a trainer, generation by generation: copy this file for your own.
 
-The sizes are those of a small training; at paper size the same budgets read 2 environments,
-16 to 17 agents, 1 buffer, and less than 1 GB of growth a generation.
+Three kinds of tests do the work:
+
+- the healthy trainer keeps its budget: so many environments, agents and buffers, and little growth;
+- the same trainer with a known leak breaks it: a budget that cannot fail guards nothing;
+- the peak of a run and what a finished trainer leaves behind, with the marks of pytest-memray.
+
+The sizes are those of a small training. At paper size the same marks read ``growth="1 GB"`` and
+``peak="4 GB"``.
 """
 
 from __future__ import annotations
 
-import itertools
+import io
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from leakguard.model import Run
+pytest.importorskip("torch")
 
-# One worker trains once for both files.
+from leakguard.errors import MemoryBudgetBroken
+from reference_trainer.config import Config
+from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.environment import TradingEnvironment
+from reference_trainer.replay_buffer import ReplayBuffer
+from reference_trainer.trainer import ERLTrainer
+
+# One worker has all trainers: the market is made once.
 pytestmark = pytest.mark.xdist_group("trained")
 
-MAX_GROWTH = 2_000_000  # bytes of live memory a generation, at this size of training
+#: What is alive at the end of every generation, whatever happened in it.
+CONSTANT = {TradingEnvironment: 2, DDPGAgent: (16, 17), ReplayBuffer: 1}
 
-ENVIRONMENT = "reference_trainer.environment.TradingEnvironment"
-AGENT = "reference_trainer.ddpg.DDPGAgent"
-BUFFER = "reference_trainer.replay_buffer.ReplayBuffer"
-
-COUNTS = {ENVIRONMENT: range(2, 3), AGENT: range(16, 18), BUFFER: range(1, 2)}
+Build = Callable[..., ERLTrainer]
 
 
-def counts(run: Run, name: str) -> list[int | None]:
-    return [snapshot.count(name) for snapshot in run.generation_ends()]
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the synthetic market."""
+    return tmp_path_factory.mktemp("market")
 
 
-def growth(run: Run) -> list[float]:
-    """Live bytes that each generation after the first added; the first one warms up."""
-    used = [snapshot.metrics["heap_in_use"] for snapshot in run.generation_ends()]
-    return [later - earlier for earlier, later in itertools.pairwise(used)]
+@pytest.fixture
+def build(market: Path, tmp_path: Path) -> Build:
+    """Return a function that builds a small trainer; the watching is the test's, not its own."""
+
+    def trainer(*leaks: str) -> ERLTrainer:
+        config = Config(
+            out=tmp_path / "run", data_dir=market, leaks=leaks, guard=False, generations=100,
+            days=200, stocks=6, context_days=20, trading_days=8, settlement_days=3,
+            validation_days=40, hidden=(16, 16), batch_size=16, gradient_steps=8,
+            accumulation_steps=2, buffer_capacity=600, buffer_ready=100, plot_every=1000,
+            progress=False,
+        )  # fmt: skip
+        return ERLTrainer(config, log=io.StringIO())
+
+    return trainer
 
 
-def broken_budgets(run: Run) -> set[str]:
-    broken = {
-        name.rsplit(".", 1)[-1]
-        for name, allowed in COUNTS.items()
-        if any(count not in allowed for count in counts(run, name))
-    }
-    if "heap_in_use" in run.snapshots[-1].metrics and max(growth(run)) > MAX_GROWTH:
-        broken.add("growth")
-    return broken
-
-
-def test_healthy_training_keeps_every_budget_in_every_generation(trained):
-    run = trained().run
-    assert len(run.generation_ends()) == 5
-    assert counts(run, ENVIRONMENT) == [2] * 5
-    assert counts(run, BUFFER) == [1] * 5
-    assert set(counts(run, AGENT)) <= {16, 17}
-    assert broken_budgets(run) == set()
+@pytest.mark.memory_budget(growth="2 MB", peak="4 GB", constant=CONSTANT, threads=0, open_files=0)
+def test_healthy_trainer_keeps_its_budget_in_every_generation(memory_budget, build: Build):
+    trainer = build()
+    memory_budget.gauge("replay_buffer", lambda: len(trainer.buffer), capacity=600)
+    for generation in memory_budget.generations(5):
+        trainer.run_generation(generation)
 
 
 @pytest.mark.parametrize(
-    ("leak", "budgets"),
+    ("leak", "named"),
     [
-        ("env-per-episode", {"TradingEnvironment"}),
-        ("old-population", {"DDPGAgent"}),
-        ("loss-graph", {"growth"}),
+        ("env-per-episode", "TradingEnvironment"),
+        ("old-population", "DDPGAgent"),
+        ("loss-graph", "autograd graph"),
     ],
 )
-def test_each_leak_breaks_exactly_its_budget(trained, leak, budgets):
-    broken = broken_budgets(trained(leak).run)
-    assert broken == budgets or broken == budgets | {"growth"}
+@pytest.mark.memory_budget(growth="2 MB", constant=CONSTANT, retries=0)
+def test_leak_breaks_the_budget_and_is_named(memory_budget, build: Build, leak: str, named: str):
+    trainer = build(leak)
+    with pytest.raises(MemoryBudgetBroken, match=named):
+        for generation in memory_budget.generations(5):
+            trainer.run_generation(generation)
+
+
+def test_trainer_that_is_done_leaves_nothing_behind(build: Build, expect_freed):
+    trainer = build()
+    trainer.run_generation(1)
+    trainer.close()
+    expect_freed(trainer, "the run is over")
+    expect_freed(trainer.population.agents, "the run is over")
+
+
+@pytest.mark.limit_memory("200 MB")
+def test_one_generation_needs_little_memory_at_once(build: Build):
+    build().run_generation(1)
+
+
+@pytest.mark.limit_leaks("1 MB")
+def test_one_generation_leaks_no_native_memory(build: Build):
+    build().run_generation(1)

@@ -95,7 +95,9 @@ def pytest_runtest_makereport(
         show_failure(report, item)
     budget = item.stash.get(_budget, None)
     if budget is not None and call.when == "call":
-        report.leakguard_outcomes = list(budget.outcomes)  # type: ignore[attr-defined]
+        # A test that passes although its budget is broken expected just that.
+        told = [one for one in budget.outcomes if report.failed or not one["broken"]]
+        report.leakguard_outcomes = told  # type: ignore[attr-defined]
     if call.when == "teardown" and _lists_left(item.config):
         report.leakguard_left = _session_of(item.config).left_by(item.nodeid)  # type: ignore[attr-defined]
     return report

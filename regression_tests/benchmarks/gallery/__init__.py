@@ -1,0 +1,1 @@
+"""The gallery of reports: one short training, healthy or with leaks, a folder."""
