@@ -71,6 +71,8 @@ class Contribution:
 def metric_contribution(run: Run, metric: str, since: int | None = None) -> Contribution:
     """Split the growth of a metric over the phases, from generation ``since`` on."""
     ends = [s for s in _generation_ends(run, since) if s.phases and metric in s.entry]
+    # What traces a generation takes memory of its own until that generation ends.
+    ends = [end for end in ends if end.cost.slowdown is None] or ends
     if not ends:
         return _by_difference(run, lambda snapshot: snapshot.metrics.get(metric), since)
     rounds = []

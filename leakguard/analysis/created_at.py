@@ -33,6 +33,8 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
     inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= _SHARE * rate]
     if inside:
         return max(inside, key=lambda site: site.count)
+    if finding.kind == "autograd":  # most tensors of a graph are made for it, not for the holder
+        return None
     as_many = [site for site in made if _FEWEST * rate <= site.count <= _MOST * rate]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
 

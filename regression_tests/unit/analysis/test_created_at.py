@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from leakguard.analysis.contribution import metric_contribution
 from leakguard.analysis.created_at import with_origin
-from leakguard.model import Finding, Run, RunInfo, Site, Snapshot
+from leakguard.model import Cost, Finding, PhaseTotal, Run, RunInfo, Site, Snapshot
 
 ENV = "app.Env"
 LEAK = Finding(
@@ -87,3 +88,25 @@ def test_bytes_are_attached_where_they_are_most_and_as_many_as_grow():
 
 def test_without_a_traced_generation_nothing_is_invented():
     assert origin(LEAK) == LEAK
+
+
+def test_tensors_of_a_graph_are_no_origin_of_what_holds_the_graph():
+    graph = replace(LEAK, kind="autograd", held_by="app.T.losses[*]")
+    behind = site("net.py:57", 16, "app.T.losses[*].grad_fn.saved_tensors")
+    assert origin(graph, behind).created_at is None
+    assert origin(graph, behind, site("log.py:3", 16, "app.T.losses[*]")).created_at is not None
+
+
+def test_what_the_tracer_itself_allocates_is_no_growth_of_a_phase():
+    def end(generation, grown, slowdown=None):
+        return Snapshot(
+            generation, f"g{generation}", "generation", generation=generation,
+            metrics={"heap_in_use": grown}, entry={"heap_in_use": 0},
+            phases={"train": PhaseTotal(1, 1.0, {"heap_in_use": grown})},
+            cost=Cost(0.1, 3 if slowdown else 2, slowdown),
+        )  # fmt: skip
+
+    run = Run(RunInfo(), (end(1, 1_000), end(2, 900_000, slowdown=2.0), end(3, 1_000)))
+    assert metric_contribution(run, "heap_in_use").by_phase == {"train": 1_000, None: 0}
+    only = Run(RunInfo(), (end(2, 900_000, slowdown=2.0),))
+    assert metric_contribution(only, "heap_in_use").by_phase["train"] == 900_000
