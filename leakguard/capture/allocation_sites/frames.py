@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tokenize
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,10 +61,10 @@ def place(frame: Frame) -> str:
 
 def described(stack: Sequence[Frame]) -> tuple[str, ...]:
     """Return the frames as text, innermost first, without those of the guard itself."""
-    shown = [frame for frame in stack if not frame.file.startswith(_HERE)][:_DEEPEST]
-    return tuple(
-        place(frame) + (f" in {frame.function}" if frame.function else "") for frame in shown
-    )
+    shown = [frame for frame in stack if not frame.file.startswith(_HERE)]
+    texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
+    # A comprehension is a frame of its own on the line of the one around it.
+    return tuple(text for text, _ in groupby(texts))[:_DEEPEST]
 
 
 @functools.lru_cache(maxsize=4096)

@@ -247,3 +247,10 @@ def test_holders_of_one_line_s_objects_are_all_told():
     holders = ["first" if any(item is one for one in first) else "second" for item in samples]
     samples.clear()
     assert {site.held_by for site in trace.sites(holders)} == {"first", "second"}
+
+
+def test_line_of_a_comprehension_is_told_once():
+    stack = [Frame("/work/app/main.py", line, "train") for line in (3, 3, 7, 3)]
+    assert [text.rpartition(":")[2] for text in described(stack)] == [
+        "3 in train", "7 in train", "3 in train",
+    ]  # fmt: skip
