@@ -5,6 +5,7 @@ A list of results, one record a generation, grows for ever and ends no run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -17,6 +18,11 @@ from leakguard.model.units import format_bytes
 Found: TypeAlias = "Finding | Cleared"
 
 SMALL_BYTES = 10_000  # a generation: a hundred megabytes after ten thousand of them
+_HANDLES = (
+    r"^(mmap|socket|ssl|sqlite3|subprocess|threading|select|_io|_asyncio|asyncio)\.|"
+    r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"
+    r"Task|Cursor|File|Mapping|Buffer|Listener|Subscription|Timer|Loop|Figure\w*)$"
+)
 RECORDS = 2  # entries a generation: a line about each, and no more
 _OBJECTS = frozenset({"instances", "container", "arrays", "tensors"})
 
@@ -40,10 +46,15 @@ def _is_small(case: Case, finding: Finding) -> bool:
     rate, last = finding.bytes_per_generation, max(case.run.generations, default=0)
     if rate is None or _is_watched(case, finding):
         return False
-    if (finding.count_per_generation or 0.0) > RECORDS:
+    if (finding.count_per_generation or 0.0) > RECORDS or _is_handle(finding):
         return False
     rounds = last + 1 - (finding.started_at or 0)
     return rate < SMALL_BYTES and rate * rounds < MATERIAL_BYTES
+
+
+def _is_handle(finding: Finding) -> bool:
+    """True for a small object in front of something larger that no count of bytes shows."""
+    return finding.type is not None and re.search(_HANDLES, finding.type) is not None
 
 
 def _is_watched(case: Case, finding: Finding) -> bool:
