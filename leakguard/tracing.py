@@ -26,6 +26,8 @@ _ROUNDS_FOR_BYTES = 5
 class Tracing:
     """Traces one later generation once the run so far has a suspect; a healthy run pays nothing.
 
+    A suspect must have been one at the asking before too: some vanish with the next generation.
+
     A second generation is traced when another suspect turns up, or the first was not found.
     """
 
@@ -36,6 +38,7 @@ class Tracing:
     _tried: dict[str, int] = field(default_factory=dict)
     _running: Tracer | None = None
     _used: str | None = None
+    _before: frozenset[str] = frozenset()
     _next: int = _FEWEST_ROUNDS
     _lengths: list[float] = field(default_factory=list)
 
@@ -53,7 +56,14 @@ class Tracing:
         """Choose what the next generation is traced for; ask again later where there is nothing."""
         self._next = rounds + max(1, rounds // 4)
         found = [f for f in diagnose() if f.verdict in ("leak", "suspect")]
-        fresh = [f for f in found if f.created_at is None and self._tried.get(f.fingerprint, 0) < 2]
+        fresh = [
+            f
+            for f in found
+            if f.created_at is None
+            and _name(f) in self._before
+            and self._tried.get(f.fingerprint, 0) < 2
+        ]
+        self._before = frozenset(map(_name, found))
         objects = [f for f in fresh if f.kind in _OBJECTS and f.type is not None]
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
         chosen = objects or bytes_only
@@ -108,6 +118,11 @@ class Tracing:
 
     def _give_up(self, reason: str) -> None:
         self._problem, self._suspects = reason, ()
+
+
+def _name(finding: Finding) -> str:
+    """Return what a finding is about; its fingerprint changes when its holder is found."""
+    return finding.type or finding.kind
 
 
 def suspects_of(run: Run) -> tuple[Finding, ...]:

@@ -41,11 +41,26 @@ def tracing(**tracers):
     return Tracing(tracers={"tracemalloc": FakeTracer, "memray": FakeTracer, **tracers})
 
 
+def choose(trace, rounds, *found):
+    """Ask in two rounds in a row, with the same answer."""
+    trace.choose(rounds - 1, lambda: found)
+    trace.choose(rounds, lambda: found)
+
+
+def test_suspect_that_vanishes_with_the_next_generation_is_not_traced():
+    trace = tracing()
+    trace.choose(3, lambda: [finding()])
+    trace.choose(4, list)
+    trace.choose(5, lambda: [finding(type_name="app.Other")])
+    trace.begin()
+    assert not trace.running
+
+
 def test_suspect_is_traced_in_the_generation_after_it_was_found():
     trace = tracing()
     trace.begin()
     assert not trace.running
-    trace.choose(3, lambda: [finding()])
+    choose(trace, 3, finding())
     trace.begin()
     assert trace.running
     trace.survivors()
@@ -57,7 +72,7 @@ def test_two_generations_are_traced_at_the_most():
     trace = tracing()
     for rounds in (3, 10, 20):
         if trace.worth_asking(rounds):
-            trace.choose(rounds, lambda n=rounds: [finding(str(n))])
+            choose(trace, rounds, finding(str(rounds)))
             trace.begin()
             trace.sites([])
     assert not trace.worth_asking(100)
@@ -65,27 +80,27 @@ def test_two_generations_are_traced_at_the_most():
 
 def test_what_is_known_already_is_not_traced_again():
     trace = tracing()
-    trace.choose(3, lambda: [finding(created_at="a.py:1")])
+    choose(trace, 3, finding(created_at="a.py:1"))
     trace.begin()
     assert not trace.running
 
 
 def test_bytes_wait_until_it_is_clear_that_no_object_explains_them():
     trace = tracing()
-    trace.choose(4, lambda: [finding(kind="native", type_name=None)])
+    choose(trace, 4, finding(kind="native", type_name=None))
     trace.begin()
     assert not trace.running
-    trace.choose(6, lambda: [finding(kind="native", type_name=None)])
+    choose(trace, 6, finding(kind="native", type_name=None))
     trace.begin()
     assert trace.running
 
 
 def test_other_tool_is_never_used_in_the_same_process():
     trace = tracing()
-    trace.choose(6, lambda: [finding(kind="native", type_name=None)])
+    choose(trace, 6, finding(kind="native", type_name=None))
     trace.begin()
     trace.sites([])
-    trace.choose(8, lambda: [finding("g")])
+    choose(trace, 8, finding("g"))
     trace.begin()
     assert not trace.running
     assert "memray has traced this process" in trace.problem()
@@ -97,7 +112,7 @@ def test_tracer_that_cannot_start_leaves_a_reason():
         raise Unavailable("memray is not installed")
 
     trace = tracing(tracemalloc=broken)
-    trace.choose(3, lambda: [finding()])
+    choose(trace, 3, finding())
     trace.begin()
     assert (trace.running, trace.problem()) == (False, "memray is not installed")
 
