@@ -35,6 +35,15 @@ def memory_share(case: Case, since: int | None) -> Contribution:
     return Contribution() if memory is None else case.contribution(memory.series.name, since)
 
 
+def memory_start(case: Case) -> int | None:
+    """Return the generation in which live memory began to grow, the first where that is open."""
+    memory = case.memory()
+    if memory is None or memory.verdict.growing == "no" or memory.verdict.rate <= 0:
+        return None
+    first = next(iter(memory.series.generations), None)
+    return first if memory.started_at is None else memory.started_at
+
+
 def witnesses(
     case: Case, growing: GrowingType, container: GrowingContainer | None = None
 ) -> list[str]:

@@ -17,7 +17,7 @@ from leakguard.analysis.place import place_of
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.witness import memory_share, memory_witness
+from leakguard.analysis.witness import memory_share, memory_start, memory_witness
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_change
@@ -118,12 +118,8 @@ def _started_at(case: Case, container: GrowingContainer) -> int | None:
     """Return when it began to grow: the looks began later, because of that."""
     if container.entries[0] < container.entries[-1]:
         return _extrapolated(container, next(iter(case.timeline.at(None)), None))
-    memory = case.memory()
-    grew = memory is not None and memory.verdict.rate > 0 and memory.verdict.growing != "no"
-    if grew and memory is not None and memory.started_at is not None:
-        return memory.started_at
-    first = next(iter(case.timeline.at(None)), None)
-    return first if grew and memory is not None else container.started_at
+    since = memory_start(case)
+    return container.started_at if since is None else since
 
 
 def _extrapolated(container: GrowingContainer, first: int | None) -> int | None:

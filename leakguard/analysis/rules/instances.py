@@ -14,7 +14,12 @@ from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.place import place_of
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.witness import memory_share, memory_witness, witnesses
+from leakguard.analysis.witness import (
+    memory_share,
+    memory_start,
+    memory_witness,
+    witnesses,
+)
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
 from leakguard.model.series import Series
@@ -205,7 +210,7 @@ def _finding(
         phase=phase,
         label=shown.label if shown else None,
         serial=shown.serial if shown else None,
-        started_at=lead.judged.started_at,
+        started_at=_started_at(case, lead, container),
         type=lead.name,
         counts=_counts(case, lead, phase),
         count_per_generation=verdict.rate,
@@ -241,6 +246,14 @@ def _phase_of_graph(
     if container is None or not container.holder.graph_nodes:
         return None
     return memory_share(case, lead.judged.started_at).main_phase()
+
+
+def _started_at(case: Case, lead: GrowingType, container: GrowingContainer | None) -> int | None:
+    """Return when it began; the tensors of a backward graph are counted from the first look on."""
+    began = lead.judged.started_at
+    if container is None or not container.holder.graph_nodes:
+        return began
+    return min((g for g in (began, memory_start(case)) if g is not None), default=None)
 
 
 def _filling(container: GrowingContainer) -> Cleared:
