@@ -1,0 +1,120 @@
+"""Containers followed from look to look, on runs whose holders are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from leakguard import diagnose
+from leakguard.analysis.case import Case
+from leakguard.analysis.growing_container import growing_containers
+from leakguard.model import Holder, Run
+from leakguard.testing import RunStory, State
+
+MB = 1_000_000
+
+
+def run(
+    held: Callable[[int], Holder | None],
+    counts: Callable[[int], dict[str, int]] = lambda n: {"list": 1000},
+    heap: int = 0,
+    rounds: int = 10,
+) -> Run:
+    """Tell a run in whose generation n the look finds ``held(n)``."""
+    told = RunStory()
+    told.baseline(State({"rss": 100 * MB, "heap_in_use": 50 * MB}, counts(0)))
+    for n in range(1, rounds + 1):
+        told.generation(
+            work=State({"rss": 100 * MB + n * heap, "heap_in_use": 50 * MB + n * heap}, counts(n))
+        )
+
+    def with_holder(snapshot):
+        if snapshot.moment != "generation":
+            return snapshot
+        holder = held(snapshot.generation)
+        return replace(snapshot, holders=() if holder is None else (holder,))
+
+    story = told.run()
+    return replace(story, snapshots=tuple(map(with_holder, story.snapshots)))
+
+
+def entries(path: str, n: int, step: int, size: int = 1000, **more) -> Holder:
+    """Tell a list that has grown by ``step`` entries in each of n looks."""
+    return Holder(
+        path,
+        more.pop("element", "app.Ticket"),
+        step * n,
+        step * (n - 1),
+        n - 1,
+        retained_bytes=step * n * size,
+        **more,
+    )
+
+
+def text(n: int, step: int) -> Holder:
+    size = 100_000 + step * n
+    return Holder("app.Console.transcript", "str", 1, streak=n - 1 if step else 0, bytes=size,
+                  retained_bytes=size)  # fmt: skip
+
+
+def test_text_that_is_extended_is_a_leak_with_its_holder():
+    (finding,) = diagnose(run(lambda n: text(n, 400_000), heap=400_000)).findings
+    assert (finding.verdict, finding.type) == ("leak", "str")
+    assert (finding.held_by, finding.phase) == ("app.Console.transcript", "work")
+    assert finding.started_at == 1
+
+
+def test_text_of_constant_length_is_silent():
+    assert diagnose(run(lambda n: text(n, 0))).findings == ()
+
+
+def test_container_is_followed_when_a_shorter_way_to_it_turns_up():
+    told = run(lambda n: entries("a.b.items[*]" if n < 6 else "c.items[*]", n, 20))
+    (container,) = growing_containers(Case(told))
+    assert container.holder.path == "c.items[*]"
+    assert container.entries == tuple(range(20, 220, 20))
+
+
+def test_containers_of_unequal_length_are_not_taken_for_the_same():
+    told = run(lambda n: entries("a.items[*]", n, 20) if n < 6 else entries("c.items[*]", n - 4, 7))
+    assert [c.holder.path for c in growing_containers(Case(told))] == ["c.items[*]"]
+
+
+def test_history_of_tuples_is_found_though_their_number_moves_otherwise_too():
+    held = lambda n: entries("app.Writer.scalars['loss'][*]", n, 60, 110, element="tuple")  # noqa: E731
+    noisy = [0, 9000, 9010, 9500, 9560, 9620, 11000, 11060, 11120, 11180, 11240]
+    (finding,) = diagnose(run(held, counts=lambda n: {"tuple": 50_000 + noisy[n]})).findings
+    assert (finding.verdict, finding.type) == ("leak", "tuple")
+    assert finding.count_per_generation == 60
+    assert "deque(maxlen" in finding.fix
+
+
+def test_one_line_about_each_generation_is_cleared():
+    held = lambda n: entries("app.results[*]", n, 1, 2_000, element="dict")  # noqa: E731
+    report = diagnose(run(held, counts=lambda n: {"dict": 1000 + n}))
+    assert (report.verdict, report.findings) == ("stable", ())
+
+
+def test_bounded_container_that_fills_is_cleared_until_its_bound():
+    held = lambda n: entries("app.cache.entries[*]", n, 60, capacity=5_000)  # noqa: E731
+    report = diagnose(run(held, counts=lambda n: {"app.Ticket": 60 * n}, heap=60_000))
+    assert report.findings == ()
+    assert any(c.pattern == "filling" and "5,000" in c.reason for c in report.cleared)
+
+
+def test_array_that_is_extended_has_no_bound_by_its_empty_slots():
+    held = lambda n: entries("app.slots[*]", n, 30, capacity=50 * (1 + 30 * n // 50))  # noqa: E731
+    (finding,) = diagnose(run(held, counts=lambda n: {"app.Ticket": 30 * n}, heap=30_000)).findings
+    assert (finding.verdict, finding.held_by) == ("leak", "app.slots[*]")
+
+
+def test_bound_of_a_deque_does_not_excuse_graphs_and_is_not_denied():
+    held = lambda n: entries(  # noqa: E731
+        "app.losses[*]", n, 10, 50_000, element="torch.Tensor", capacity=1_000, graph_nodes=90 * n
+    )
+    (finding,) = diagnose(
+        run(held, counts=lambda n: {"torch.Tensor": 100 + 10 * n}, heap=500_000)
+    ).findings
+    assert (finding.verdict, finding.kind) == ("leak", "autograd")
+    assert "has no bound" not in finding.reason
+    assert "bound does not help" in finding.reason
