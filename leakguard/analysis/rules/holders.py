@@ -24,7 +24,7 @@ from leakguard.model.units import format_change
 
 _NOTABLE = 16_384  # bytes a generation that a buffer gains; less moves in any process
 _ENTRIES = 1_024  # bytes a generation that proven entries keep alive: they are counted exactly
-_LOOKS = 5
+_LOOKS = 4
 _AGREES = 0.8  # of the entries gained, for the count of their type to confirm them
 _OWN = "leakguard."
 _KINDS: dict[str, Kind] = {"numpy.ndarray": "arrays", "torch.Tensor": "tensors"}

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.growing_container import growing_containers
+from leakguard.analysis.growing_type import growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.rules.gauges import filling_gauges, generation_of
 from leakguard.model import Cleared, Finding, Snapshot
@@ -15,6 +17,7 @@ from leakguard.model.units import format_bytes, format_change
 
 _MOST = 0.5  # of the growth in bytes, for something to be its explanation
 _MUCH = 0.3  # of the growth of objects, for findings of objects to be its explanation
+_SAME = 0.02  # of a number, for objects to be made together with the entries of a container
 _NOTABLE = 65_536  # bytes a generation; less moves in any process
 
 _NO_SECOND = "; no second measurement confirms it"
@@ -43,10 +46,26 @@ def _explained(case: Case, judged: Judged, found: Sequence[Finding | Cleared]) -
     objects = _objects_rate(case)
     least = _MOST * judged.verdict.rate
     # Beside the objects an allocator grows a little with each of them: it is the same defect.
+    if explained < least and any(_fills(item) for item in found):
+        explained += _filled(case)
     if explained >= least or (objects >= least and explained >= _MUCH * objects):
         return True
     phase = case.contribution(judged.series.name, judged.started_at).main_phase()
     return not case.counts_objects and phase in {f.phase for f in findings if f.phase}
+
+
+def _fills(item: Finding | Cleared) -> bool:
+    return isinstance(item, Cleared) and item.pattern == "filling" and item.until is not None
+
+
+def _filled(case: Case) -> float:
+    """Return the bytes of all types that gain as many objects as a container that fills."""
+    rates = [c.rate for c in growing_containers(case) if c.is_filling]
+    return sum(
+        growing.bytes_rate or 0.0
+        for growing in growing_types(case)
+        if any(abs(growing.judged.verdict.rate - rate) <= _SAME * rate for rate in rates)
+    )
 
 
 def _objects_rate(case: Case) -> float:
