@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+from leakguard.capture.heap.collector import program_collects
 from leakguard.capture.probe import Reading
 
 
@@ -14,5 +15,5 @@ def collector_state() -> Reading:
         "gc_full_collections": gc.get_stats()[-1]["collections"],
         "gc_uncollectable": len(gc.garbage),
         "gc_frozen": gc.get_freeze_count(),
-        "gc_enabled": int(gc.isenabled()),
+        "gc_enabled": int(program_collects()),
     }

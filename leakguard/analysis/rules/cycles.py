@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
@@ -18,6 +19,7 @@ from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes
 
+_TIMELY = 2  # times that the collector came by itself: it is in time
 _UNTIL_THEN = "until then gc.collect() at the end of the phase bounds it"
 _OFF = (
     "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "
@@ -36,6 +38,9 @@ def cycles(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
         # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
         return [_left_to_the_collector(collected)]
     freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
+    watched = any(name in s.watched for s in collected)
+    if not watched and _own_drops(case, name, freeing) >= _TIMELY:
+        return [_left_to_the_collector(collected)]
     return [_finding(case, name, freeing)]
 
 
@@ -50,6 +55,14 @@ def _lead(snapshot: Snapshot) -> str | None:
     watched = [name for name in collection.types if name in snapshot.watched]
     own = [name for name in collection.types if is_users(name)]
     return next(iter((*watched, *own, *collection.types)))
+
+
+def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
+    """Return how often the count fell without a collection of the guard's: the collector's work."""
+    ours = {snapshot.generation for snapshot in freeing}
+    series = case.timeline.best_series(name, count_reader(name))
+    changes = zip(series.generations, pairwise(series.values), strict=False)
+    return sum(later < earlier and number not in ours for number, (earlier, later) in changes)
 
 
 def _left_to_the_collector(collected: list[Snapshot]) -> Cleared:

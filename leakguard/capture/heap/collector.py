@@ -10,15 +10,24 @@ from leakguard.capture.heap.result import HeapCensus
 from leakguard.model.census import Census
 from leakguard.model.snapshot import Collection
 
+_holding: list[bool] = []  # what the program had switched on, while the guard holds it back
+
+
+def program_collects() -> bool:
+    """Return whether the program has automatic collection on, while it is held back too."""
+    return _holding[0] if _holding else gc.isenabled()
+
 
 @contextmanager
 def collector_held() -> Iterator[None]:
     """Hold the collector back, so that a walk does not change what it looks at."""
     collecting = gc.isenabled()
     gc.disable()
+    _holding.append(collecting)
     try:
         yield
     finally:
+        _holding.pop()
         if collecting:
             gc.enable()
 
