@@ -15,7 +15,7 @@ _PATIENCE = 5
 _MOST_SUSPECTS = 10
 
 
-class _Note(msgspec.Struct, array_like=True):
+class _Note(msgspec.Struct, array_like=True, gc=False):
     """What is kept of a type: its heights, how often it rose, and how long it rests in between."""
 
     count: int = 0
