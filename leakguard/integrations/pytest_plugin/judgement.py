@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from leakguard.analysis import diagnose
 from leakguard.analysis.budget import check
@@ -21,6 +22,7 @@ from leakguard.model.units import format_bytes, format_change
 _CONFIRMS = 0.5
 _CONFIRMING = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
 
+_RUNNERS = ("_pytest/", "pluggy/", "leakguard/integrations/")
 _ALLOCATOR = frozenset({"native", "memory", "fragmentation", "peak"})
 _NO_OBJECTS = "No leak: no object grows; another tool recorded allocations, so bytes say nothing."
 
@@ -52,7 +54,8 @@ def judge(
     watched classes that were alive before the test began. ``traced`` says that another tool records
     allocations meanwhile: its records are in the allocator, so only counted objects decide.
     """
-    report = _of_objects(diagnose(run)) if traced else diagnose(run)
+    report = _of_tests(diagnose(run))
+    report = _of_objects(report) if traced else report
     warmup = settings.budget.warmup if first == 1 else 0
     window = replace(report, run=_since(run, first))
     budget = replace(settings.budget, growth=None, warmup=warmup)
@@ -60,6 +63,19 @@ def judge(
     if settings.budget.growth is not None:
         checks.append(_growth(window, settings, warmup, traced))
     return Judgement(report, tuple(checks))
+
+
+def _of_tests(report: Report) -> Report:
+    """Leave out the frames of pytest, and forecasts: a test does not go on."""
+    findings = tuple(
+        replace(found, forecast=None, created_stack=_own_frames(found.created_stack))
+        for found in report.findings
+    )
+    return replace(report, findings=findings)
+
+
+def _own_frames(stack: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(takewhile(lambda frame: not frame.startswith(_RUNNERS), stack))
 
 
 def _of_objects(report: Report) -> Report:
