@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from leakguard import LeakGuard
 from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
@@ -69,3 +71,4 @@ def warm_up(trainer: ERLTrainer) -> None:
     blank = trainer.buffer.blank_batch(config.population_size, config.batch_size)
     population.trained.rehearse(blank)
     trainer.plotter.fitness([BLANK_RECORD], io.BytesIO())
+    trainer.plotter.equity({"best agent": np.ones(2)}, io.BytesIO())
