@@ -23,7 +23,7 @@ SMALL = {
     "days": "200", "stocks": "6", "context_days": "20", "trading_days": "8",
     "settlement_days": "3", "validation_days": "40", "hidden": "16,16", "batch_size": "16",
     "gradient_steps": "8", "accumulation_steps": "2", "buffer_capacity": "600",
-    "buffer_ready": "100", "plot_every": "1",
+    "buffer_ready": "100",
 }  # fmt: skip
 REPOSITORY = Path(__file__).parents[3]
 FORMATS = ("report.md", "report.json", "memory.svg")
@@ -48,7 +48,9 @@ class Training:
     @property
     def command(self) -> list[str]:
         """The command that trains it; all paths are relative, since reports show them."""
-        settings = [part for item in SMALL.items() for part in ("--set", "=".join(item))]
+        # Plotting also collects garbage, which would hide the leak through cycles.
+        plots = {"plot_every": "1" if self.leaks == "figures" else "1000"}
+        settings = [part for item in (SMALL | plots).items() for part in ("--set", "=".join(item))]
         leaks = ["--leak", self.leaks, "--leak-size", "20 MB"] if self.leaks else []
         return ["python", "-m", "reference_trainer", "--generations", str(self.generations),
                 "--no-progress", "--out", f"runs/{self.name}", "--data-dir", "market", *leaks,
