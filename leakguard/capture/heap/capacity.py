@@ -7,6 +7,7 @@ import gc
 import queue
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from leakguard.capture.heap.classes import derives, lineage, namespace
@@ -20,14 +21,15 @@ _CONTAINERS = (list, dict, set, deque)
 _lookup = object.__getattribute__
 
 
-def declared_capacity(container: Any, owner: Any) -> int | None:
+def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | None:
     """Return the bound of a container, from itself or from the object that it is a part of.
 
     Args:
-        owner: what refers to the container, its attribute dict passed over.
+        find_owner: returns what refers to the container, its attribute dict passed over.
     """
     if type(container) is deque and container.maxlen is not None:
         return container.maxlen
+    owner = find_owner()
     if type(owner) is _LRU_CACHE:
         maxsize = _CACHE_INFO(owner).maxsize
         return maxsize if type(maxsize) is int else None
@@ -39,7 +41,7 @@ def declared_capacity(container: Any, owner: Any) -> int | None:
 
 def _is_only_container(container: Any, owner: Any) -> bool:
     """Tell whether the owner has no other container, to which its bound may belong."""
-    if owner is None or derives(type(owner), dict) or derives(type(owner), type):
+    if owner is None or any(derives(type(owner), cls) for cls in (*_CONTAINERS, tuple, type)):
         return False
     parts = gc.get_referents(owner)
     values = [part for part in parts if type(part) is dict and part is not container]

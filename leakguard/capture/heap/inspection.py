@@ -8,6 +8,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from leakguard.capture.heap.adapters import GraphAdapters
@@ -18,7 +20,7 @@ from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Describe, Graph
 from leakguard.capture.heap.growth import Growth, PathMemory
-from leakguard.capture.heap.hops import ELEMENT
+from leakguard.capture.heap.hops import ELEMENT, instance_dict
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
@@ -39,6 +41,8 @@ MakeGraph = Callable[[Describe, Callable[[type], bool]], Graph]
 ADRIFT = "(no root)"
 # A container must be the way to this much before it is worth naming without having grown.
 _WORTH_NAMING = 100_000
+# Of more containers than these at one path the bound is not asked: it would cost, and tell little.
+_MOST_BOUNDED = 1_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
 _SEVERAL = 2
@@ -183,9 +187,9 @@ class _Look:
         self, grown: Sequence[Growth], suspects: Sequence[str]
     ) -> list[tuple[int, Growth | None]]:
         below = self._paths.below
-        others = (growth for growth in grown if not self._is_ours(self._paths.sample[growth.path]))
-        ranked = sorted(others, key=lambda growth: (growth.rest, -below[growth.path]))
-        chosen: dict[int, Growth | None] = {g.path: g for g in ranked[: self._limit]}
+        ranked = sorted(grown, key=lambda growth: (growth.rest, -below[growth.path]))
+        others = (g for g in ranked if not self._is_ours(self._paths.sample[g.path]))
+        chosen: dict[int, Growth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._keepers(suspects):
             chosen.setdefault(path, None)
         big = [
@@ -308,22 +312,34 @@ class _Look:
 
         A list or array with empty slots has its length for a bound, as long as that stays.
         """
-        containers = [self._graph.object_at(node) for node in nodes]
-        declared = [declared_capacity(self._graph.object_at(n), self._owner(n)) for n in nodes]
-        if all(bound is not None for bound in declared):
-            return sum(filter(None, declared))
-        total = sum(map(self._slots, containers))
-        return int(total) if entries < total < math.inf else None
+        if len(nodes) > _MOST_BOUNDED:
+            return None
+        declared = self._declared(nodes)
+        if declared is not None:
+            return declared
+        total = 0.0
+        for node in nodes:
+            total += self._slots(self._graph.object_at(node))
+            if total == math.inf:
+                return None
+        return int(total) if entries < total else None
+
+    def _declared(self, nodes: Sequence[int]) -> int | None:
+        """Return the sum of the bounds that containers or their owners state; None if one lacks."""
+        total = 0
+        for node in nodes:
+            bound = declared_capacity(self._graph.object_at(node), partial(self._owner, node))
+            if bound is None:
+                return None
+            total += bound
+        return total
 
     def _owner(self, node: int) -> Any:
         """Return what refers to a container, the attribute dict of an instance passed over."""
-        above = self._graph.chain_to(node)[-3:-1]
-        owners = [self._graph.object_at(n) for n in above]
-        if not owners:
-            return None
-        parts = gc.get_referents(owners[0])
-        is_instance = len(parts) == 2 and any(part is owners[-1] for part in parts)
-        return owners[0] if is_instance and type(owners[-1]) is dict else owners[-1]
+        above = [self._graph.object_at(n) for n in self._graph.chain_to(node)[-3:-1]]
+        if len(above) == 2 and type(above[1]) is dict and instance_dict(above[0]) is above[1]:
+            return above[0]
+        return above[-1] if above else None
 
     def _slots(self, container: Any) -> float:
         """Return how many entries a container has room for as it is; infinity where none says."""
