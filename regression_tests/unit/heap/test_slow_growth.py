@@ -130,18 +130,19 @@ def cached(number: int) -> Ticket:
 
 def test_capacity_is_what_the_container_or_its_owner_declares():
     own, bounded = Cache(200), queue.Queue(maxsize=30)
-    assert declared_capacity(deque(maxlen=7), None) == 7
-    assert declared_capacity({}, cached) == 50
-    assert declared_capacity(bounded.queue, bounded) == 30
-    assert declared_capacity(own.entries, own) == 200
+    assert declared_capacity(deque(maxlen=7), lambda: None) == 7
+    assert declared_capacity({}, lambda: cached) == 50
+    assert declared_capacity(bounded.queue, lambda: bounded) == 30
+    assert declared_capacity(own.entries, lambda: own) == 200
 
 
 def test_capacity_of_an_unbounded_container_is_unknown():
     endless, two = queue.Queue(), TwoLists()
-    assert declared_capacity(deque(), None) is None
-    assert declared_capacity(endless.queue, endless) is None
-    assert declared_capacity(two.kept, two) is None  # the bound may be that of the other list
-    assert declared_capacity([], Desk()) is None
+    assert declared_capacity(deque(), lambda: None) is None
+    assert declared_capacity(endless.queue, lambda: endless) is None
+    # the bound may be that of the other list
+    assert declared_capacity(two.kept, lambda: two) is None
+    assert declared_capacity([], Desk) is None
 
 
 def test_growth_that_rests_longer_than_ever_before_does_not_go_on():
