@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -72,3 +73,5 @@ def warm_up(trainer: ERLTrainer) -> None:
     population.trained.rehearse(blank)
     trainer.plotter.fitness([BLANK_RECORD], io.BytesIO())
     trainer.plotter.equity({"best agent": np.ones(2)}, io.BytesIO())
+    # The artists of a figure refer to one another: what they leave is not the run's.
+    gc.collect()
