@@ -87,8 +87,20 @@ def keeper(case: Case, type_name: str) -> GrowingContainer | None:
     for holder in holders:
         least = holder.element == type_name and holder.entries >= _WHOLE * alive > 0
         if least and holder.capacity is None and not holder.path.startswith(NO_ROOT):
-            return _unproven(holder, looks)
+            return _unproven(_around(holder, holders), looks)
     return None
+
+
+def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
+    """Return the outermost container around one that gained entries lately, else the one itself."""
+    outer = (
+        other
+        for other in sorted(holders, key=lambda other: len(other.path))
+        if holder.path.startswith(other.path)
+        and other.streak >= _LOOKS - 1
+        and other.capacity is None
+    )
+    return next(outer, holder)
 
 
 def _unproven(holder: Holder, looks: list[tuple[int, tuple[Holder, ...]]]) -> GrowingContainer:

@@ -13,9 +13,9 @@ from leakguard.capture.heap.traces import Nodes, Step, is_program_instance, step
 from leakguard.model.holder import Hop
 
 # Each bounds what one look spends on telling cycles.
-_CLASSES = 4
-_SAMPLES = 4
-_REACH = 5_000
+_CLASSES = 24
+_SAMPLES = 2
+_REACH = 2_000
 _LOOKED_AT = 20_000
 
 
