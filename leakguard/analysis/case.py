@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from leakguard.analysis.contribution import Contribution, metric_contribution
 from leakguard.analysis.rounds import number
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import Timeline
-from leakguard.model import Run, Snapshot
+from leakguard.model import Finding, Run, Snapshot
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes
 
@@ -99,6 +99,13 @@ class Case:
         """Return the snapshot that shows a phase best: its latest; None when there is none."""
         snapshots = self.timeline.at(phase)
         return snapshots[max(snapshots)] if snapshots else None
+
+    def located(self, finding: Finding) -> Finding:
+        """Return the finding with the snapshot that shows its phase best."""
+        shown = self.shown(finding.phase)
+        if shown is None:
+            return finding
+        return replace(finding, label=shown.label, serial=shown.serial)
 
     def contribution(self, metric: str, since: int | None = None) -> Contribution:
         """Split a metric's growth over the phases."""

@@ -23,8 +23,7 @@ def collector(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | 
 def _finding(case: Case, judged: Judged) -> Finding:
     verdict, series = judged.verdict, judged.series
     phase = case.contribution("gc_frozen", judged.started_at).main_phase()
-    shown = case.shown(phase)
-    return Finding(
+    finding = Finding(
         fingerprint=fingerprint("frozen", phase),
         kind="cycles",
         verdict="suspect",
@@ -32,14 +31,13 @@ def _finding(case: Case, judged: Judged) -> Finding:
         reason=f"{verdict.rate:,.0f} more objects a generation are frozen out of the collector's "
         f"sight, {series.values[-1]:,.0f} by now: garbage in cycles among them is never freed",
         phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
         started_at=judged.started_at,
         counts=tuple(map(int, series.values)),
         count_per_generation=verdict.rate,
         confidence=verdict.confidence,
         fix="call gc.freeze() once, after start-up and a gc.collect(), not in the loop",
     )
+    return case.located(finding)
 
 
 def switched_off(case: Case) -> bool:

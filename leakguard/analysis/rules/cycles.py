@@ -102,7 +102,7 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
         + ("; until then they became more every generation" if piled_up else ""),
         fix=f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done); "
         + (_OFF if switched_off(case) else _UNTIL_THEN),
-        path=tuple(f"{hop.label}  ({hop.type})" for hop in way),
+        path=tuple(hop.line for hop in way),
         ruled_out=("no container holds them: a collection freed them",),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.metric_finding import metric_finding
 from leakguard.model import Cleared, Finding
 from leakguard.model.units import format_bytes, format_change
 
@@ -34,25 +34,18 @@ def fragmentation(case: Case, found: Sequence[Finding | Cleared]) -> list[Findin
 
 
 def _finding(case: Case, held: Judged, live: Judged) -> Finding:
-    verdict, since = held.verdict, held.started_at
-    phase = case.contribution("heap_held", since).main_phase()
-    shown, threads = case.shown(phase), case.metric("threads")
+    threads = case.metric("threads")
     many = threads is not None and threads.series.values[-1] >= _THREADS
-    return Finding(
-        fingerprint=fingerprint("fragmentation", phase),
+    return metric_finding(
+        case,
+        held,
+        "heap_held",
         kind="fragmentation",
+        name=("fragmentation",),
         verdict="suspect",
-        pattern="growing",
-        reason=f"the C allocator holds {format_change(verdict.rate)} more freed memory each "
+        reason=f"the C allocator holds {format_change(held.verdict.rate)} more freed memory each "
         f"generation, {format_bytes(held.series.values[-1])} by now, and RSS grows with it; live "
         f"memory does not ({format_change(live.verdict.rate)})",
-        phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
-        started_at=since,
-        bytes_per_generation=verdict.rate,
-        interval=verdict.interval,
-        confidence=verdict.confidence,
         fix=_MANY_ARENAS if many else _TRIM,
         ruled_out=("no leak: the program has freed it",),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.metric_finding import metric_finding
 from leakguard.model import Cleared, Finding
 from leakguard.model.units import format_change
 
@@ -27,24 +27,16 @@ def _explained(allocated: Judged, found: Sequence[Finding | Cleared]) -> bool:
 
 
 def _finding(case: Case, allocated: Judged) -> Finding:
-    verdict, since = allocated.verdict, allocated.started_at
-    phase = case.contribution("gpu_allocated", since).main_phase()
-    shown = case.shown(phase)
     reserved = case.metric("gpu_reserved")
     confirmed = reserved is not None and reserved.verdict.growing != "no"
-    return Finding(
-        fingerprint=fingerprint("gpu", phase),
+    return metric_finding(
+        case,
+        allocated,
+        "gpu_allocated",
         kind="gpu",
+        name=("gpu",),
         verdict="leak" if confirmed else "suspect",
-        pattern="growing",
-        reason=f"allocated GPU memory grows by {format_change(verdict.rate)} a generation"
+        reason=f"allocated GPU memory grows by {format_change(allocated.verdict.rate)} a generation"
         + (", and so does what torch reserves" if confirmed else "; what torch reserves does not"),
-        phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
-        started_at=since,
-        bytes_per_generation=verdict.rate,
-        interval=verdict.interval,
-        confidence=verdict.confidence,
         fix="keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each generation",
     )

@@ -80,28 +80,27 @@ def _finding(case: Case, container: GrowingContainer) -> Finding:
     entries = None if container.is_buffer else container.rate
     since = _started_at(case, container)
     phase = _phase(case, container, since)
-    shown, second = case.shown(phase), _second_witness(case, container, phase)
+    second = _second_witness(case, container, phase)
     reason = f"{holder.path} grew at each of {holder.streak} looks, by {format_change(rate)}"
     confirmed = f" a generation, and {second} grew with it" if second else " a generation"
-    return Finding(
+    finding = Finding(
         fingerprint=holder.fingerprint or fingerprint("holder", holder.path),
         kind=_kind(container),
         verdict="leak" if second else "suspect",
         pattern="growing",
         reason=reason + confirmed,
         phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
         started_at=since,
         type=holder.element,
         count_per_generation=entries,
         bytes_per_generation=rate,
         retained_bytes=holder.retained_bytes,
         held_by=holder.path,
-        path=tuple(f"{hop.label}  ({hop.type})" for hop in holder.trace),
+        path=tuple(hop.line for hop in holder.trace),
         confidence=0.9 if second else 0.6,
         fix=advice(holder.element, holder),
     )
+    return case.located(finding)
 
 
 def _phase(case: Case, container: GrowingContainer, since: int | None) -> str | None:

@@ -199,17 +199,14 @@ def _finding(
     verdict = lead.judged.verdict
     phase = _phase_of(lead, container) or phase or _phase_of_graph(case, lead, container)
     evidence = witnesses(case, lead, container)
-    shown = case.shown(phase)
     companions = [growing.name for growing in group if growing is not lead][:3]
     holder = container.holder if container else None
-    return Finding(
+    finding = Finding(
         fingerprint=(holder and holder.fingerprint) or fingerprint("instances", lead.name, phase),
         kind=_kind(lead, container),
         verdict="leak" if len(evidence) >= 2 else "suspect",
         pattern="growing",
         phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
         started_at=_started_at(case, lead, container),
         type=lead.name,
         counts=_counts(case, lead, phase),
@@ -218,12 +215,13 @@ def _finding(
         interval=verdict.interval,
         retained_bytes=holder.retained_bytes if holder else None,
         held_by=holder.path if holder else None,
-        path=tuple(f"{hop.label}  ({hop.type})" for hop in holder.trace) if holder else (),
+        path=tuple(hop.line for hop in holder.trace) if holder else (),
         confidence=verdict.confidence,
         reason="; ".join(evidence) + (f"; with it {', '.join(companions)}" if companions else ""),
         fix=advice(lead.name, holder),
         ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )
+    return case.located(finding)
 
 
 def _phase_of(lead: GrowingType, container: GrowingContainer | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.metric_finding import metric_finding
 from leakguard.analysis.rules.gauges import filling_gauges
 from leakguard.analysis.series import judge_series
 from leakguard.model import Cleared, Finding, Snapshot
@@ -14,6 +14,7 @@ from leakguard.model.units import format_bytes, format_change
 # Arenas and stacks are mapped by the megabyte, and freed pages come back late.
 _NOISE = 1_000_000
 _MOST = 0.5  # of the growth in bytes, for other findings to be its explanation
+_METRIC = "rss_anonymous"
 _ALLOCATED = ("heap_in_use", "heap_held", "python_in_use", "python_held")
 _EXPLAINED_BY = frozenset({"threads", "gpu"})  # stacks, and buffers on the host
 
@@ -37,7 +38,7 @@ def _is_mapping(type_name: str | None) -> bool:
 
 
 def _beside(snapshot: Snapshot) -> float | None:
-    values = [snapshot.metrics.get(name) for name in ("rss_anonymous", *_ALLOCATED)]
+    values = [snapshot.metrics.get(name) for name in (_METRIC, *_ALLOCATED)]
     if None in values:
         return None
     anonymous, *allocated = (value or 0 for value in values)
@@ -52,26 +53,18 @@ def _judge(case: Case) -> Judged | None:
 
 
 def _finding(case: Case, judged: Judged) -> Finding:
-    verdict, since = judged.verdict, judged.started_at
-    share = case.contribution("rss_anonymous", since)
-    phase = share.main_phase()
-    shown, (low, high) = case.shown(phase), verdict.interval
-    confirmed = share.by_phase.get(phase, 0.0) > 0
-    return Finding(
-        fingerprint=fingerprint("mapped", phase),
+    share, (low, high) = case.contribution(_METRIC, judged.started_at), judged.verdict.interval
+    confirmed = share.by_phase.get(share.main_phase(), 0.0) > 0
+    return metric_finding(
+        case,
+        judged,
+        _METRIC,
         kind="native",
+        name=("mapped",),
         verdict="leak" if confirmed else "suspect",
-        pattern="growing",
-        reason=f"anonymous RSS grows by {format_change(verdict.rate)} a generation "
+        reason=f"anonymous RSS grows by {format_change(judged.verdict.rate)} a generation "
         f"({format_bytes(low)} to {format_bytes(high)}) beside what the C allocator and Python's "
         "own have in use or hold: native code maps it",
-        phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
-        started_at=since,
-        bytes_per_generation=verdict.rate,
-        interval=verdict.interval,
-        confidence=verdict.confidence,
         fix="look for native buffers and mappings that are never released: handles without a "
         "close() or free(), memory maps, decoders, contexts of C libraries",
         ruled_out=("no fragmentation: what the allocators hold free is not in it",),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import growing_containers
 from leakguard.analysis.growing_type import growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
+from leakguard.analysis.metric_finding import metric_finding
 from leakguard.analysis.rules.gauges import filling_gauges, generation_of
 from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.finding import Kind
@@ -134,26 +134,18 @@ def _why_not(judged: Judged, rose: float) -> str:
 
 
 def _finding(case: Case, judged: Judged, in_objects: bool) -> Finding:
-    verdict, series, since = judged.verdict, judged.series, judged.started_at
-    phase = case.contribution(series.name, since).main_phase()
-    shown = case.shown(phase)
-    second = _second_witness(case, series.name, in_objects)
-    low, high = verdict.interval
-    return Finding(
-        fingerprint=fingerprint("memory", series.name, phase),
+    name, (low, high) = judged.series.name, judged.verdict.interval
+    second = _second_witness(case, name, in_objects)
+    return metric_finding(
+        case,
+        judged,
+        name,
         kind=_kind(case, in_objects),
+        name=("memory", name),
         verdict="leak" if second else "suspect",
-        pattern="growing",
-        type=_largest_type(case) if in_objects else None,
-        reason=f"{series.name} grows by {format_change(verdict.rate)} a generation "
+        reason=f"{name} grows by {format_change(judged.verdict.rate)} a generation "
         f"({format_bytes(low)} to {format_bytes(high)})" + (second or _NO_SECOND),
-        phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
-        started_at=since,
-        bytes_per_generation=verdict.rate,
-        interval=verdict.interval,
-        confidence=verdict.confidence,
+        type_name=_largest_type(case) if in_objects else None,
         fix=_fix(case, in_objects),
     )
 

@@ -44,7 +44,7 @@ def _finding(kept: list[tuple[Snapshot, Expectation]]) -> Finding:
         count_per_generation=alive / len(kept),
         held_by=latest.held_by,
         retained_bytes=latest.retained_bytes,
-        path=tuple(f"{hop.label}  ({hop.type})" for hop in latest.trace),
+        path=tuple(hop.line for hop in latest.trace),
         confidence=0.99 if len(kept) > 1 else 0.8,
         fix=advice(latest.type),
     )

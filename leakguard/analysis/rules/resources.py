@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.metric_finding import metric_finding
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import metric_reader
 from leakguard.model import Cleared, Finding
@@ -50,23 +50,14 @@ def _judge(case: Case, name: str) -> Finding | None:
     if verdict.growing != "yes":
         return None
     kind, fix = _RESOURCES[name]
-    judged = Judged(series, verdict)
-    phase = case.contribution(name, judged.started_at).main_phase()
-    shown = case.shown(phase)
-    return Finding(
-        fingerprint=fingerprint(kind, phase),
+    return metric_finding(
+        case,
+        Judged(series, verdict),
+        name,
         kind=kind,
+        name=(kind,),
         verdict="leak",
-        pattern="growing",
         reason=f"{name} grows by {verdict.rate:g} a generation: {verdict.reason}",
-        phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
-        started_at=judged.started_at,
-        type=name,
-        counts=tuple(map(int, series.values)),
-        count_per_generation=verdict.rate,
-        interval=verdict.interval,
-        confidence=verdict.confidence,
+        type_name=name,
         fix=fix,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.metric_finding import metric_finding
 from leakguard.model import Cleared, Finding
 from leakguard.model.units import format_bytes, format_change
 
@@ -30,27 +30,20 @@ def _maps(type_name: str | None) -> bool:
 
 
 def _finding(case: Case, shared: Judged) -> Finding:
-    verdict, since = shared.verdict, shared.started_at
-    phase = case.contribution("rss_shared", since).main_phase()
-    shown, (low, high) = case.shown(phase), verdict.interval
+    low, high = shared.verdict.interval
     files = case.metric("open_files")
     confirmed = files is not None and files.verdict.growing == "yes"
-    return Finding(
-        fingerprint=fingerprint("shared memory", phase),
+    return metric_finding(
+        case,
+        shared,
+        "rss_shared",
         kind="native",
+        name=("shared memory",),
         verdict="leak" if confirmed else "suspect",
-        pattern="growing",
-        reason=f"shared memory grows by {format_change(verdict.rate)} a generation "
+        reason=f"shared memory grows by {format_change(shared.verdict.rate)} a generation "
         f"({format_bytes(low)} to {format_bytes(high)})"
         + (", and so does the number of open files" if confirmed else ""),
-        phase=phase,
-        label=shown.label if shown else None,
-        serial=shown.serial if shown else None,
-        started_at=since,
-        type="shared memory",
-        bytes_per_generation=verdict.rate,
-        interval=verdict.interval,
-        confidence=verdict.confidence,
+        type_name="shared memory",
         fix="close() each shared memory segment in every process and unlink() it in one; receive "
         "tensors from workers into buffers that are reused",
     )
