@@ -18,6 +18,11 @@ class Hop:
     type: str
     suspect: bool = False
 
+    @property
+    def line(self) -> str:
+        """The hop as a line of a leak trace."""
+        return f"{self.label}  ({self.type})"
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
