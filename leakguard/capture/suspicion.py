@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 
 _ENOUGH = 2
 _NOTABLE_BYTES = 65_536
-# Something that grows in every n-th round only is followed up to this many rounds of rest.
-_PATIENCE = 5
 _MOST_SUSPECTS = 10
 
 
@@ -25,19 +24,19 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
     gap: int = 0
 
     @property
+    def growth(self) -> Streak:
+        return Streak(self.streak, self.rest, self.gap)
+
+    @property
     def is_suspicious(self) -> bool:
-        return self.streak >= _ENOUGH and self.rest <= self.gap
+        return self.streak >= _ENOUGH and self.growth.goes_on
 
     def after(self, count: int, size: int, first: bool) -> _Note:
         grew = count > self.count or size > self.bytes + _NOTABLE_BYTES
         heights = max(count, self.count), max(size, self.bytes)
         if first:
             return _Note(*heights)
-        if grew:
-            return _Note(*heights, self.streak + 1, 0, max(self.gap, self.rest))
-        if count < self.count or not self.streak or self.rest == _PATIENCE:
-            return _Note(*heights)
-        return _Note(*heights, self.streak, self.rest + 1, self.gap)
+        return _Note(*heights, *self.growth.after(grew=grew, fell=count < self.count))
 
 
 _notes = msgspec.msgpack.Decoder(dict[str, _Note])

@@ -12,18 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from leakguard.capture.heap.path_tree import PathColumns
+from leakguard.capture.streak import Streak
 
 _MOST = 255
 _ENOUGH = 2
-# Something that grows in every n-th round only is followed up to this many rounds of rest.
-_PATIENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
     """How a path changed: its entries now, at the look before, and in how many looks it grew.
 
-    ``rest`` is how many looks ago it grew last, ``gap`` the longest rest that growth followed.
+    ``streak``, ``rest`` and ``gap`` are those of a ``Streak``.
     """
 
     path: int
@@ -36,16 +35,16 @@ class Growth:
     @property
     def goes_on(self) -> bool:
         """True while it rests no longer than it did before."""
-        return self.streak > 0 and self.rest <= self.gap
+        return self._growth.goes_on
 
     def followed_by(self, path: int, now: int, grew: bool) -> Growth:
         """Return how the path has changed when there are ``now`` entries at the next look."""
-        if grew:
-            gap = max(self.gap, self.rest)
-            return Growth(path, now, self.entries, self.streak + 1, 0, gap)
-        if now != self.entries or not self.streak or self.rest == _PATIENCE:
-            return Growth(path, now, self.entries, 0)
-        return Growth(path, now, self.entries, self.streak, self.rest + 1, self.gap)
+        later = self._growth.after(grew=grew, fell=now != self.entries)
+        return Growth(path, now, self.entries, *later)
+
+    @property
+    def _growth(self) -> Streak:
+        return Streak(self.streak, self.rest, self.gap)
 
 
 @dataclass(slots=True)
