@@ -119,6 +119,7 @@ class _Look:
         self._limit = limit
         self._paths = graph.path_columns()
         self._containers = graph.containers()
+        self._at_container = frozenset(self._containers)
         self._buffers = self._large_leaves()
 
     def holders(
@@ -169,12 +170,11 @@ class _Look:
 
     def _large_leaves(self) -> dict[int, None]:
         """Return the paths of a few large objects that hold nothing: what may be extended."""
-        containers = set(self._containers)
         large = [path for path, size in enumerate(self._paths.bytes) if size >= _BUFFER]
         return {
             path: None
             for path in large
-            if path not in containers
+            if path not in self._at_container
             and self._paths.bytes[path] >= _BUFFER * self._paths.objects[path]
         }
 
@@ -219,9 +219,8 @@ class _Look:
         return [path for path in keepers if path != NO_NODE]
 
     def _container_around(self, path: int) -> int:
-        containers = set(self._containers)
         path = self._paths.parent[path]
-        while path != NO_NODE and path not in containers:
+        while path != NO_NODE and path not in self._at_container:
             path = self._paths.parent[path]
         return path
 
