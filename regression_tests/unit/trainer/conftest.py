@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from reference_trainer.config import Config
+from regression_tests.integration.small_run import SETTINGS
 
 if TYPE_CHECKING:
     from reference_trainer.trainer import ERLTrainer
@@ -25,24 +26,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_settings(data_dir: Path) -> dict[str, Any]:
     """Settings with which a generation takes a few hundredths of a second."""
-    return {
-        "data_dir": data_dir,
-        "days": 200,
-        "stocks": 6,
-        "context_days": 20,
-        "trading_days": 8,
-        "settlement_days": 3,
-        "validation_days": 40,
-        "population_size": 6,
-        "hidden": (8, 8),
-        "batch_size": 8,
-        "gradient_steps": 3,
-        "buffer_capacity": 200,
-        "buffer_ready": 60,
-        "generations": 4,
-        "plot_every": 100,
-        "progress": False,
-    }
+    changed = {"data_dir": data_dir, "buffer_capacity": 200, "generations": 4, "progress": False}
+    return {**SETTINGS, **changed}
 
 
 @pytest.fixture
