@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reference_trainer.loss_ring import LossRing
 from reference_trainer.networks import Architecture, NetworkStack
 from reference_trainer.noise import Noise, make_noise
 from reference_trainer.replay_buffer import Batch
@@ -201,8 +201,9 @@ class DDPGAgent:
         self.stack = stack
         self.noise: Noise = make_noise(noise, stack.architecture.action_size, noise_scale)
         self.noise_kind, self.noise_scale = noise, noise_scale
-        self.critic_losses: deque[float] = deque(maxlen=loss_history)
-        self.actor_losses: deque[float] = deque(maxlen=loss_history)
+        self.kept_losses = loss_history
+        self.critic_losses = LossRing(loss_history)
+        self.actor_losses = LossRing(loss_history)
         self.fitness: float | None = None
 
     def act(self, observation: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
@@ -227,7 +228,7 @@ class DDPGAgent:
             self.stack.copy(),
             noise=self.noise_kind,
             noise_scale=self.noise_scale,
-            loss_history=self.critic_losses.maxlen or 1000,
+            loss_history=self.kept_losses,
         )
         copy.critic_losses.extend(self.critic_losses)
         copy.actor_losses.extend(self.actor_losses)

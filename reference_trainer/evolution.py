@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from reference_trainer.ddpg import AgentStack
 from reference_trainer.networks import NetworkStack, layer_views
@@ -164,24 +165,29 @@ def gaussian_mutation(
     `reset_mutation_probability` W = N(0, 1), else W += N(0, 0.1 |W|).
     """
     for weight, _ in stack.actor.frozen:
-        matrix = weight[slot].numpy().reshape(-1)
+        matrix = weight[slot].view(-1)
         if rng.random() > rng.uniform(0, 2):
             continue
-        count = int(rng.integers(max(1, int(rules.mutation_fraction * matrix.size)) + 1))
-        entries = rng.integers(matrix.size, size=count)
-        matrix[entries] = _mutated(matrix[entries], rules, rng)
+        most = max(1, int(rules.mutation_fraction * matrix.numel()))
+        count = int(rng.integers(most + 1))
+        entries = rng.integers(matrix.numel(), size=count)
+        mutated = _mutated(matrix[torch.from_numpy(entries)], rules, rng)
+        matrix.numpy()[entries] = mutated.numpy()  # of an entry drawn twice the last one stays
     settle_target(stack.actor, slot)
 
 
-def _mutated(values: np.ndarray, rules: EvolutionRules, rng: np.random.Generator) -> np.ndarray:
-    draw, noise = rng.random(values.size), rng.standard_normal(values.size)
+def _mutated(values: Tensor, rules: EvolutionRules, rng: np.random.Generator) -> Tensor:
+    # Tensors, since NumPy keeps freed arrays of every small size there ever was: some MB in time.
+    draw = torch.from_numpy(rng.random(values.numel()))
+    noise = torch.from_numpy(rng.standard_normal(values.numel()))
     is_super = draw < rules.super_mutation_probability
     is_reset = ~is_super & (
         draw < rules.super_mutation_probability + rules.reset_mutation_probability
     )
-    strength = np.where(is_super, rules.super_mutation_strength, rules.mutation_strength)
-    changed = np.where(is_reset, noise, values + noise * strength * np.abs(values))
-    return np.clip(changed, -WEIGHT_LIMIT, WEIGHT_LIMIT).astype(np.float32)
+    strength = torch.full_like(draw, rules.mutation_strength)
+    strength[is_super] = rules.super_mutation_strength
+    changed = torch.where(is_reset, noise, values + noise * strength * values.abs())
+    return changed.clamp(-WEIGHT_LIMIT, WEIGHT_LIMIT).to(values.dtype)
 
 
 def settle_target(network: NetworkStack, slot: int) -> None:

@@ -147,6 +147,11 @@ class LossGraph(Leaks):
 
     keep_graph = True
 
+    def attach(self, trainer: ERLTrainer) -> None:
+        super().attach(trainer)
+        for agent in self.trainer.population.agents:
+            agent.critic_losses, agent.actor_losses = [], []
+
     def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
         if self.size is not None:
             # Critic and actor are logged once a gradient step.
