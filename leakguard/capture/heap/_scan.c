@@ -9,6 +9,7 @@
 #include <structmember.h>
 #include <stdint.h>
 #include <string.h>
+#include "_pages.h"
 
 enum { PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD };
 enum { P_ROOT, P_ELEMENT, P_KEY, P_NAMESPACE, P_NAME, P_POSITION, P_INSTANCE };
@@ -31,7 +32,7 @@ reserve(void **data, Py_ssize_t *capacity, Py_ssize_t wanted, size_t item)
     if (larger < wanted) {
         larger = wanted;
     }
-    void *moved = PyMem_RawRealloc(*data, (size_t)larger * item);
+    void *moved = pages_resize(*data, (size_t)larger, item);
     if (moved == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -157,7 +158,7 @@ class_of(Scan *scan, PyTypeObject *cls)
 {
     if (scan->n_classes * 2 >= scan->class_mask) {
         Py_ssize_t size = scan->class_mask ? (scan->class_mask + 1) * 2 : 1024;
-        int32_t *table = PyMem_RawMalloc((size_t)size * sizeof(int32_t));
+        int32_t *table = pages_new((size_t)size, sizeof(int32_t));
         if (table == NULL) {
             PyErr_NoMemory();
             return NULL;
@@ -170,7 +171,7 @@ class_of(Scan *scan, PyTypeObject *cls)
             }
             table[at] = (int32_t)i;
         }
-        PyMem_RawFree(scan->class_table);
+        pages_free(scan->class_table);
         scan->class_table = table;
         scan->class_mask = size - 1;
     }
@@ -308,13 +309,13 @@ static int
 grow_table(Scan *scan)
 {
     Py_ssize_t size = scan->mask ? (scan->mask + 1) * 2 : 1 << 16;
-    Slot *table = PyMem_RawMalloc((size_t)size * sizeof(Slot));
+    Slot *table = pages_new((size_t)size, sizeof(Slot));
     if (table == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     memset(table, 0xff, (size_t)size * sizeof(Slot));
-    PyMem_RawFree(scan->table);
+    pages_free(scan->table);
     scan->table = table;
     scan->mask = size - 1;
     for (Py_ssize_t i = 0; i < scan->count; i++) {
@@ -607,7 +608,7 @@ scan_census(Scan *scan, PyObject *args)
     }
     PyObject *handed[2] = {PyList_New(0), PyList_New(0)};
     PyObject *big = PyList_New(0), *result = NULL, *classes = NULL;
-    Leaves *leaves = PyMem_RawCalloc(1, sizeof(Leaves));
+    Leaves *leaves = pages_new(1, sizeof(Leaves));
     if (handed[0] == NULL || handed[1] == NULL || big == NULL || leaves == NULL) {
         goto done;
     }
@@ -658,7 +659,7 @@ scan_census(Scan *scan, PyObject *args)
         result = PyTuple_Pack(4, classes, handed[0], handed[1], big);
     }
 done:
-    PyMem_RawFree(leaves);
+    pages_free(leaves);
     Py_XDECREF(classes);
     Py_XDECREF(handed[0]);
     Py_XDECREF(handed[1]);
@@ -678,7 +679,7 @@ static int
 grow_path_table(Scan *scan)
 {
     Py_ssize_t size = scan->path_mask ? (scan->path_mask + 1) * 2 : 1 << 14;
-    PathSlot *table = PyMem_RawCalloc((size_t)size, sizeof(PathSlot));
+    PathSlot *table = pages_new((size_t)size, sizeof(PathSlot));
     if (table == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -694,7 +695,7 @@ grow_path_table(Scan *scan)
             table[at] = *slot;
         }
     }
-    PyMem_RawFree(scan->path_table);
+    pages_free(scan->path_table);
     scan->path_table = table;
     scan->path_mask = size - 1;
     return 0;
@@ -1265,7 +1266,7 @@ static PyObject *
 scan_members(Scan *scan, PyObject *paths)
 {
     PyObject *sequence = PySequence_Fast(paths, "paths must be a sequence"), *result = NULL;
-    PyObject **lists = PyMem_RawCalloc((size_t)scan->n_paths + 1, sizeof(PyObject *));
+    PyObject **lists = pages_new((size_t)scan->n_paths + 1, sizeof(PyObject *));
     if (sequence == NULL || lists == NULL) {
         goto done;
     }
@@ -1297,7 +1298,7 @@ scan_members(Scan *scan, PyObject *paths)
     }
 done:
     Py_XDECREF(sequence);
-    PyMem_RawFree(lists);
+    pages_free(lists);
     return result;
 }
 
@@ -1312,7 +1313,7 @@ scan_heavy(Scan *scan, PyObject *arg)
     if (threshold == -1 && PyErr_Occurred()) {
         return NULL;
     }
-    int64_t *below = PyMem_RawMalloc(((size_t)scan->count + 1) * sizeof(int64_t));
+    int64_t *below = pages_new((size_t)scan->count + 1, sizeof(int64_t));
     if (below == NULL) {
         return PyErr_NoMemory();
     }
@@ -1332,7 +1333,7 @@ scan_heavy(Scan *scan, PyObject *arg)
             Py_XDECREF(node);
         }
     }
-    PyMem_RawFree(below);
+    pages_free(below);
     return found;
 }
 
@@ -1346,7 +1347,7 @@ compare_tally(const void *left, const void *right)
 static PyObject *
 ranked_classes(Scan *scan)
 {
-    Class **ranked = PyMem_RawMalloc(((size_t)scan->n_classes + 1) * sizeof(Class *));
+    Class **ranked = pages_new((size_t)scan->n_classes + 1, sizeof(Class *));
     PyObject *result = ranked == NULL ? PyErr_NoMemory() : PyList_New(0);
     Py_ssize_t used = 0;
     for (Py_ssize_t i = 0; result != NULL && i < scan->n_classes; i++) {
@@ -1364,7 +1365,7 @@ ranked_classes(Scan *scan)
         }
         Py_XDECREF(entry);
     }
-    PyMem_RawFree(ranked);
+    pages_free(ranked);
     return result;
 }
 
@@ -1423,7 +1424,7 @@ static PyObject *
 scan_entries(Scan *scan, PyObject *arg)
 {
     PyObject *nodes = PySequence_Fast(arg, "nodes must be a sequence"), *ranked = NULL;
-    uint8_t *marked = PyMem_RawCalloc((size_t)scan->count + 1, 1);
+    uint8_t *marked = pages_new((size_t)scan->count + 1, 1);
     int64_t bytes = 0;
     if (nodes == NULL || marked == NULL) {
         goto done;
@@ -1451,7 +1452,7 @@ scan_entries(Scan *scan, PyObject *arg)
     ranked = ranked_classes(scan);
 done:
     Py_XDECREF(nodes);
-    PyMem_RawFree(marked);
+    pages_free(marked);
     if (ranked == NULL) {
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
@@ -1459,27 +1460,26 @@ done:
 }
 
 PyDoc_STRVAR(columns_doc,
-"columns()\n--\n\n"
-"Return the tree of paths as bytes of int64, in the order of ``PathColumns``.");
+"columns(into)\n--\n\n"
+"Write the tree of paths into a buffer, as columns of int64 in the order of ``PathColumns``.");
 
 enum { KEY_OF, KIND, ABOVE, SAMPLE, OBJECTS, ENTRIES, BYTES, BELOW, COLUMNS };
 
 static PyObject *
-scan_columns(Scan *scan, PyObject *unused)
+scan_columns(Scan *scan, PyObject *into)
 {
-    PyObject *columns = PyTuple_New(COLUMNS);
-    int64_t *out[COLUMNS];
-    for (int c = 0; columns != NULL && c < COLUMNS; c++) {
-        PyObject *column = PyBytes_FromStringAndSize(NULL, scan->n_paths * 8);
-        if (column == NULL) {
-            Py_CLEAR(columns);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(columns, c, column);
-        out[c] = (int64_t *)PyBytes_AS_STRING(column);
-    }
-    if (columns == NULL) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(into, &buffer, PyBUF_WRITABLE) < 0) {
         return NULL;
+    }
+    if (buffer.len < scan->n_paths * COLUMNS * 8) {
+        PyBuffer_Release(&buffer);
+        PyErr_SetString(PyExc_ValueError, "the buffer is too small");
+        return NULL;
+    }
+    int64_t *out[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        out[c] = (int64_t *)buffer.buf + c * scan->n_paths;
     }
     for (Py_ssize_t i = 0; i < scan->n_paths; i++) {
         const Path *path = &scan->paths[i];
@@ -1494,13 +1494,46 @@ scan_columns(Scan *scan, PyObject *unused)
         out[OBJECTS][scan->path_of[i]]++;
         out[BYTES][scan->path_of[i]] += scan->sizes[i];
     }
-    memcpy(out[BELOW], out[BYTES], (size_t)scan->n_paths * sizeof(int64_t));
+    if (scan->n_paths) {
+        memcpy(out[BELOW], out[BYTES], (size_t)scan->n_paths * sizeof(int64_t));
+    }
     for (Py_ssize_t i = scan->n_paths - 1; i >= 0; i--) {
         if (scan->paths[i].parent >= 0) {
             out[BELOW][scan->paths[i].parent] += out[BELOW][i];
         }
     }
-    return columns;
+    PyBuffer_Release(&buffer);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(path_count_doc, "path_count()\n--\n\nReturn how many paths there are.");
+
+static PyObject *
+scan_path_count(Scan *scan, PyObject *unused)
+{
+    return PyLong_FromSsize_t(scan->n_paths);
+}
+
+/* Append to a list; clear it where that fails. */
+static void
+append_number(PyObject **list, Py_ssize_t value)
+{
+    PyObject *number = PyLong_FromSsize_t(value);
+    if (number == NULL || PyList_Append(*list, number) < 0) {
+        Py_CLEAR(*list);
+    }
+    Py_XDECREF(number);
+}
+
+/* How many nodes lie at each path; the caller frees it. */
+static int64_t *
+objects_by_path(const Scan *scan)
+{
+    int64_t *objects = pages_new((size_t)scan->n_paths + 1, sizeof(int64_t));
+    for (Py_ssize_t i = 0; objects != NULL && i < scan->count; i++) {
+        objects[scan->path_of[i]]++;
+    }
+    return objects;
 }
 
 PyDoc_STRVAR(containers_doc,
@@ -1510,24 +1543,81 @@ PyDoc_STRVAR(containers_doc,
 static PyObject *
 scan_containers(Scan *scan, PyObject *unused)
 {
-    int64_t *objects = PyMem_RawCalloc((size_t)scan->n_paths + 1, sizeof(int64_t));
+    int64_t *objects = objects_by_path(scan);
     PyObject *found = objects == NULL ? PyErr_NoMemory() : PyList_New(0);
-    for (Py_ssize_t i = 0; found != NULL && i < scan->count; i++) {
-        objects[scan->path_of[i]]++;
-    }
     for (Py_ssize_t i = 0; found != NULL && i < scan->n_paths; i++) {
         const Path *path = &scan->paths[i];
         int kind = path->sample >= 0 ? scan->kinds[path->sample] : PLAIN;
         int is_record = kind == TUPLE || path->kind == P_NAMESPACE;
         if (path->entries > 0 && (!is_record || path->entries > MAX_RECORD * objects[i])) {
-            PyObject *number = PyLong_FromSsize_t(i);
-            if (number == NULL || PyList_Append(found, number) < 0) {
-                Py_CLEAR(found);
-            }
-            Py_XDECREF(number);
+            append_number(&found, i);
         }
     }
-    PyMem_RawFree(objects);
+    pages_free(objects);
+    return found;
+}
+
+PyDoc_STRVAR(large_paths_doc,
+"large_paths(size)\n--\n\n"
+"Return the paths whose objects have at least this many bytes of their own on average.");
+
+static PyObject *
+scan_large_paths(Scan *scan, PyObject *arg)
+{
+    int64_t size = PyLong_AsLongLong(arg);
+    if (size == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    int64_t *objects = objects_by_path(scan);
+    int64_t *bytes = pages_new((size_t)scan->n_paths + 1, sizeof(int64_t));
+    PyObject *found = objects == NULL || bytes == NULL ? PyErr_NoMemory() : PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < scan->count; i++) {
+        bytes[scan->path_of[i]] += scan->sizes[i];
+    }
+    for (Py_ssize_t i = 0; found != NULL && i < scan->n_paths; i++) {
+        if (objects[i] > 0 && bytes[i] / objects[i] >= size) {
+            append_number(&found, i);
+        }
+    }
+    pages_free(objects);
+    pages_free(bytes);
+    return found;
+}
+
+PyDoc_STRVAR(places_doc,
+"places(paths)\n--\n\n"
+"Return where the only container at each path lies in memory; 0 where there are several, or\n"
+"something else.");
+
+static PyObject *
+scan_places(Scan *scan, PyObject *arg)
+{
+    PyObject *paths = PySequence_Fast(arg, "paths must be a sequence"), *found = NULL;
+    int64_t *objects = objects_by_path(scan);
+    if (paths == NULL || objects == NULL) {
+        goto done;
+    }
+    found = PyList_New(0);
+    for (Py_ssize_t n = 0; found != NULL && n < PySequence_Fast_GET_SIZE(paths); n++) {
+        Py_ssize_t path = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(paths, n));
+        if (path < 0 || path >= scan->n_paths) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_IndexError, "no such path");
+            }
+            Py_CLEAR(found);
+            break;
+        }
+        int32_t sample = scan->paths[path].sample;
+        int kind = sample >= 0 ? scan->kinds[sample] : PLAIN;
+        int stays = kind == LIST || kind == DICT || kind == ELEMENTS;
+        append_number(&found, stays && objects[path] == 1 ? (Py_ssize_t)scan->objects[sample] : 0);
+    }
+done:
+    Py_XDECREF(paths);
+    pages_free(objects);
+    if (found == NULL && !PyErr_Occurred()) {
+        return PyErr_NoMemory();
+    }
     return found;
 }
 
@@ -1775,11 +1865,11 @@ scan_retained(Scan *scan, PyObject *arg)
     }
     size_t size = (size_t)scan->count + 1;
     Retention r = {.scan = scan, .count = PySequence_Fast_GET_SIZE(given)};
-    r.groups = PyMem_RawCalloc((size_t)r.count + 1, sizeof(Group));
-    r.held = PyMem_RawCalloc(size, 1);
-    r.marked = PyMem_RawCalloc(size, 1);
-    r.gates = PyMem_RawCalloc(size, 1);
-    r.sharers = PyMem_RawCalloc(size, sizeof(uint16_t));
+    r.groups = pages_new((size_t)r.count + 1, sizeof(Group));
+    r.held = pages_new(size, 1);
+    r.marked = pages_new(size, 1);
+    r.gates = pages_new(size, 1);
+    r.sharers = pages_new(size, sizeof(uint16_t));
     int failed = !r.groups || !r.held || !r.marked || !r.gates || !r.sharers;
     for (Py_ssize_t i = 0; !failed && i < r.count; i++) {
         failed = read_group(scan, PySequence_Fast_GET_ITEM(given, i), &r.groups[i]) < 0;
@@ -1788,16 +1878,16 @@ scan_retained(Scan *scan, PyObject *arg)
         results = measure(&r);
     }
     for (Py_ssize_t i = 0; r.groups && i < r.count; i++) {
-        PyMem_RawFree(r.groups[i].nodes.nodes);
-        PyMem_RawFree(r.groups[i].reached.nodes);
+        pages_free(r.groups[i].nodes.nodes);
+        pages_free(r.groups[i].reached.nodes);
     }
-    PyMem_RawFree(r.groups);
-    PyMem_RawFree(r.held);
-    PyMem_RawFree(r.marked);
-    PyMem_RawFree(r.gates);
-    PyMem_RawFree(r.sharers);
-    PyMem_RawFree(r.waiting.nodes);
-    PyMem_RawFree(r.blocked.nodes);
+    pages_free(r.groups);
+    pages_free(r.held);
+    pages_free(r.marked);
+    pages_free(r.gates);
+    pages_free(r.sharers);
+    pages_free(r.waiting.nodes);
+    pages_free(r.blocked.nodes);
     Py_DECREF(given);
     if (results == NULL && !PyErr_Occurred()) {
         PyErr_NoMemory();
@@ -1837,18 +1927,18 @@ scan_close(Scan *scan, PyObject *unused)
     scan->cap_starts = scan->cap_kinds = scan->cap_edges = scan->cap_deferred = 0;
     scan->cap_paths = scan->cap_found = 0;
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
-        PyMem_RawFree(blocks[i]);
+        pages_free(blocks[i]);
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         Py_DECREF(objects[i]);
     }
-    PyMem_RawFree(objects);
+    pages_free(objects);
     for (Py_ssize_t i = 0; i < classes; i++) {
         Py_XDECREF(known[i].method);
         Py_XDECREF(known[i].read);
         Py_DECREF(known[i].cls);
     }
-    PyMem_RawFree(known);
+    pages_free(known);
     Py_RETURN_NONE;
 }
 
@@ -1907,8 +1997,11 @@ static PyMethodDef scan_methods[] = {
     {"members", (PyCFunction)scan_members, METH_O, members_doc},
     {"heavy", (PyCFunction)scan_heavy, METH_O, heavy_doc},
     {"entries", (PyCFunction)scan_entries, METH_O, entries_doc},
-    {"columns", (PyCFunction)scan_columns, METH_NOARGS, columns_doc},
+    {"columns", (PyCFunction)scan_columns, METH_O, columns_doc},
+    {"path_count", (PyCFunction)scan_path_count, METH_NOARGS, path_count_doc},
     {"containers", (PyCFunction)scan_containers, METH_NOARGS, containers_doc},
+    {"large_paths", (PyCFunction)scan_large_paths, METH_O, large_paths_doc},
+    {"places", (PyCFunction)scan_places, METH_O, places_doc},
     {"retained", (PyCFunction)scan_retained, METH_O, retained_doc},
     {"close", (PyCFunction)scan_close, METH_NOARGS, close_doc},
     {NULL, NULL, 0, NULL},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,9 @@ from leakguard.capture.heap.layout import Layout
 from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Tally
+
+_NUMBER = 8
+_NO_NUMBERS: Sequence[int] = ()
 
 
 def tally(frameworks: Frameworks, large: int) -> Tally:
@@ -50,7 +54,15 @@ class Graph(_scan.Scan):
 
     def path_columns(self) -> PathColumns:
         """Return the tree of paths as columns."""
-        return PathColumns(*(memoryview(column).cast("q") for column in self.columns()))
+        count = self.path_count()
+        if not count:
+            return PathColumns(*(_NO_NUMBERS for _ in PathColumns._fields))
+        # pages of their own, as the scan's: the allocator of the program would keep them
+        block = memoryview(mmap.mmap(-1, count * _NUMBER * len(PathColumns._fields)))
+        self.columns(block)
+        numbers = block.cast("q")
+        starts = range(0, len(numbers), count)
+        return PathColumns(*(numbers[start : start + count] for start in starts))
 
     def retained(self, groups: Sequence[Group]) -> list[Retained]:  # type: ignore[override]
         """Return what each (nodes, whole) group of nodes retains."""

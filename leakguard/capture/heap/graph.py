@@ -44,6 +44,8 @@ Describe = Callable[[type], Layout]
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
 _EXACT = frozenset(map(id, (dict, list, tuple)))
+# What keeps its address as it grows; an array or a text that is extended does not.
+_STAY = frozenset({LIST, DICT, ELEMENTS})
 _SINGLETONS = frozenset(map(id, (None, True, False, ..., NotImplemented)))
 
 
@@ -196,6 +198,24 @@ class Graph:
             path
             for path, entries in enumerate(paths.entries)
             if entries > (MAX_RECORD * paths.objects[path] if self._is_record(path) else 0)
+        ]
+
+    def large_paths(self, size: int) -> list[int]:
+        """Return the paths whose objects have at least ``size`` bytes of their own on average."""
+        paths = self.path_columns()
+        sizes = zip(paths.bytes, paths.objects, strict=True)
+        return [at for at, (total, objects) in enumerate(sizes) if 0 < size * objects <= total]
+
+    def places(self, paths: Sequence[int]) -> list[int]:
+        """Return where the only container at each path lies in memory.
+
+        It is 0 where there are several, or something else.
+        """
+        objects = self.path_columns().objects
+        samples = [self._paths.sample(path) if objects[path] == 1 else NO_NODE for path in paths]
+        return [
+            id(self._objects[node]) if node != NO_NODE and self._kinds[node] in _STAY else 0
+            for node in samples
         ]
 
     def _is_record(self, path: int) -> bool:

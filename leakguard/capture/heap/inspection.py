@@ -21,7 +21,7 @@ from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Describe, Graph
 from leakguard.capture.heap.growth import Growth, PathMemory
 from leakguard.capture.heap.hops import ELEMENT, instance_dict
-from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, MEMORY
+from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
@@ -47,7 +47,6 @@ _MOST_BOUNDED = 1_000
 _BUFFER = 65_536
 _SEVERAL = 2
 _NUMBERS = (object, bool, int, float)
-_STAY = frozenset({LIST, DICT, ELEMENTS})
 
 
 def take_inspection(
@@ -126,9 +125,8 @@ class _Look:
         self, memory: PathMemory, suspects: Sequence[str]
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
-        after, grown = memory.after(
-            self._paths, self._containers, tuple(self._buffers), self._place
-        )
+        places = self._graph.places(self._containers)
+        after, grown = memory.after(self._paths, self._containers, places, tuple(self._buffers))
         chosen = self._chosen(grown, suspects)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
@@ -170,25 +168,21 @@ class _Look:
 
     def _large_leaves(self) -> dict[int, None]:
         """Return the paths of a few large objects that hold nothing: what may be extended."""
-        large = [path for path, size in enumerate(self._paths.bytes) if size >= _BUFFER]
-        return {
-            path: None
-            for path in large
-            if path not in self._at_container
-            and self._paths.bytes[path] >= _BUFFER * self._paths.objects[path]
-        }
-
-    def _place(self, path: int) -> int:
-        """Return where the only container at a path lies; 0 for buffers, which move."""
-        kind = self._graph.kind_of(self._paths.sample[path])
-        return id(self._graph.object_at(self._paths.sample[path])) if kind in _STAY else 0
+        large = self._graph.large_paths(_BUFFER)
+        return {path: None for path in large if path not in self._at_container}
 
     def _chosen(
         self, grown: Sequence[Growth], suspects: Sequence[str]
     ) -> list[tuple[int, Growth | None]]:
         below = self._paths.below
-        ranked = sorted(grown, key=lambda growth: (growth.rest, -below[growth.path]))
-        others = (g for g in ranked if not self._is_ours(self._paths.sample[g.path]))
+        ranked = sorted(grown, key=lambda change: (change.growth.rest, -below[change.path]))
+        longer = {change.path for change in grown}
+        others = (
+            change
+            for change in ranked
+            if not self._is_ours(self._paths.sample[change.path])
+            and not (self._is_buffer(change.path) and self._container_around(change.path) in longer)
+        )
         chosen: dict[int, Growth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._keepers(suspects):
             chosen.setdefault(path, None)

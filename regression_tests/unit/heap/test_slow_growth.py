@@ -12,7 +12,7 @@ from heap_engines import Engine, each_engine
 
 from leakguard.capture.heap import Inspection
 from leakguard.capture.heap.capacity import declared_capacity
-from leakguard.capture.heap.growth import Growth
+from leakguard.capture.streak import Streak
 from leakguard.model.holder import Holder
 
 
@@ -146,10 +146,10 @@ def test_capacity_of_an_unbounded_container_is_unknown():
 
 
 def test_growth_that_rests_longer_than_ever_before_does_not_go_on():
-    grown = Growth(0, 10, 0, 0).followed_by(0, 20, True).followed_by(0, 30, True)
+    grown = Streak().after(grew=True, fell=False).after(grew=True, fell=False)
     assert grown.goes_on
-    resting = grown.followed_by(0, 30, False)
+    resting = grown.after(grew=False, fell=False)
     assert not resting.goes_on
-    again = resting.followed_by(0, 40, True).followed_by(0, 40, False)
+    again = resting.after(grew=True, fell=False).after(grew=False, fell=False)
     assert again.goes_on
-    assert not again.followed_by(0, 20, False).goes_on
+    assert not again.after(grew=False, fell=True).goes_on
