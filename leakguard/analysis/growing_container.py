@@ -12,10 +12,12 @@ _LOOKS = 3
 _LOOKS_AT_WEAK = 6  # lists of weak references are cleaned now and then
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
 _WHOLE = 0.5  # of a type's instances in a container, for it to be what keeps them
+_SAME_RATE = 0.1
 NO_ROOT = "(no root)"
 
 # One container through the looks: the generation and what it was then, oldest first.
 History = list[tuple[int, Holder]]
+Look = tuple[int, tuple[Holder, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,30 @@ def growing_containers(case: Case) -> list[GrowingContainer]:
     return [c for c in growing if not any(other.holds(c.holder.path) for other in growing)]
 
 
-def keeper(case: Case, type_name: str) -> GrowingContainer | None:
-    """Return the container in which most instances of a type that grows lie; None if unknown."""
+def keeper(case: Case, type_name: str, rate: float) -> GrowingContainer | None:
+    """Return what holds the instances of a type that grows by ``rate``; None if unknown.
+
+    That is the container that lately gained as many of them, or in which most of them lie.
+    """
     looks = _looks(case)
     if not looks:
         return None
+    return _gaining(type_name, rate, looks) or _crowded(case, type_name, looks)
+
+
+def _gaining(type_name: str, rate: float, looks: list[Look]) -> GrowingContainer | None:
+    for seen in _histories(looks):
+        generation, holder = seen[-1]
+        bounded = holder.capacity is not None or holder.path.startswith(NO_ROOT)
+        if bounded or generation != looks[-1][0] or holder.element != type_name:
+            continue
+        container = _unproven(holder, looks)
+        if holder.streak >= _LOOKS - 1 and abs(container.rate - rate) <= _SAME_RATE * rate:
+            return container
+    return None
+
+
+def _crowded(case: Case, type_name: str, looks: list[Look]) -> GrowingContainer | None:
     generation, holders = looks[-1]
     ends = (s for s in case.run.snapshots if s.generation == generation)
     alive = max((s.count(type_name) or 0 for s in ends), default=0)
@@ -103,22 +124,28 @@ def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
     return next(outer, holder)
 
 
-def _unproven(holder: Holder, looks: list[tuple[int, tuple[Holder, ...]]]) -> GrowingContainer:
+def _unproven(holder: Holder, looks: list[Look]) -> GrowingContainer:
     seen = [(g, h) for g, holders in looks for h in holders if h.path == holder.path]
     generations, entries = zip(*((g, h.entries) for g, h in seen), strict=True)
     rate = _slope(generations, [float(h.retained_bytes or 0) for _, h in seen])
     return GrowingContainer(holder, generations, entries, rate, proven=False)
 
 
-def _looks(case: Case) -> list[tuple[int, tuple[Holder, ...]]]:
-    return [
-        (snapshot.generation, snapshot.holders)
-        for snapshot in case.run.snapshots
-        if snapshot.generation is not None and snapshot.moment == "generation" and snapshot.holders
-    ]
+def _looks(case: Case) -> list[Look]:
+    """Return the looks at ends of generations, and those that were asked for between two."""
+    found: dict[int, tuple[Holder, ...]] = {}
+    ended: int | None = None
+    for snapshot in case.run.snapshots:
+        if snapshot.moment == "generation":
+            ended = snapshot.generation
+        elif snapshot.generation is not None:
+            continue
+        if snapshot.holders and ended is not None:
+            found.setdefault(ended, snapshot.holders)
+    return list(found.items())
 
 
-def _histories(looks: list[tuple[int, tuple[Holder, ...]]]) -> list[History]:
+def _histories(looks: list[Look]) -> list[History]:
     """Follow each container by its path, or by its entries where its path became another."""
     open_: dict[str, History] = {}
     previous: int | None = None
@@ -144,7 +171,7 @@ def _moved_from(holder: Holder, known: dict[str, History], previous: int | None)
     return same[0] if len(same) == 1 else None
 
 
-def _with_look_before(seen: History, looks: list[tuple[int, tuple[Holder, ...]]]) -> History:
+def _with_look_before(seen: History, looks: list[Look]) -> History:
     """Add what the look before said of a container that was worth naming only later."""
     first, holder = seen[0]
     earlier = [generation for generation, _ in looks if generation < first]

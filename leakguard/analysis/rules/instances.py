@@ -122,7 +122,10 @@ def _phase_outcomes(
     rest = [g for g in group if not any(_explains(container, g) for container in full)]
     if rest and _is_telling(case, rest[0]):
         lead = rest[0]
-        return [*cleared, _finding(case, phase, lead, rest, keeper(case, lead.name))]
+        return [
+            *cleared,
+            _finding(case, phase, lead, rest, keeper(case, lead.name, lead.judged.verdict.rate)),
+        ]
     return cleared
 
 
@@ -288,12 +291,17 @@ def _kind(lead: GrowingType, container: GrowingContainer | None) -> Kind:
 
 
 def _counts(case: Case, lead: GrowingType, phase: str | None) -> tuple[int, ...]:
-    """Return the count at the baseline and at the end of the phase in each generation."""
+    """Return the count at the baseline and at the end of the phase in each generation.
+
+    Where the phase was not counted, it is the count at the end of that generation.
+    """
+    ends = lead.judged.series
     series = case.timeline.series(lead.name, count_reader(lead.name), phase)
-    if not series.values:
-        series = lead.judged.series
-    first = () if series.baseline is None else (int(series.baseline),)
-    return (*first, *map(int, series.values))
+    counts = dict(zip(ends.generations, ends.values, strict=True))
+    counts |= zip(series.generations, series.values, strict=True)
+    baseline = ends.baseline if series.baseline is None else series.baseline
+    first = () if baseline is None else (int(baseline),)
+    return (*first, *(int(counts[generation]) for generation in sorted(counts)))
 
 
 def _names(group: list[GrowingType]) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import queue
 import sys
@@ -10,10 +9,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, lineage, namespace
+from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace
 
-_LRU_CACHE = type(functools.lru_cache(len))
-_CACHE_INFO = _LRU_CACHE.__dict__["cache_info"]
+_CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
 # Attributes by which classes say how many entries their one container may have.
 _NAMES = ("capacity", "maxsize", "max_size", "maxlen", "max_len", "max_entries", "max_items",
           "_capacity", "_maxsize", "_max_size", "_maxlen", "_max_entries")  # fmt: skip
@@ -30,7 +28,7 @@ def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | No
     if type(container) is deque and container.maxlen is not None:
         return container.maxlen
     owner = find_owner()
-    if type(owner) is _LRU_CACHE:
+    if type(owner) is LRU_CACHE:
         maxsize = _CACHE_INFO(owner).maxsize
         return maxsize if type(maxsize) is int else None
     if not _is_only_container(container, owner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from types import MethodDescriptorType
@@ -15,6 +16,8 @@ _FLAGS = type.__dict__["__flags__"].__get__
 _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
+
+LRU_CACHE: type = type(functools.lru_cache(len))
 
 HEAP_TYPE = 1 << 9
 HAS_GC = 1 << 14

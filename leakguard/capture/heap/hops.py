@@ -29,7 +29,7 @@ from types import (
 from typing import Any
 
 from leakguard.capture.heap.adapters import is_backward_node
-from leakguard.capture.heap.classes import derives, lineage, namespace, qualified_name
+from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace, qualified_name
 from leakguard.capture.heap.frames import local_variables
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
 
@@ -38,7 +38,6 @@ UNNAMED = ".<unnamed>"
 _MAX_KEY = 40
 _ATOMS = frozenset(map(id, (str, int, float, bool, bytes, type(None))))
 _lookup = object.__getattribute__
-_LRU_CACHE = type(functools.lru_cache(len))
 _SUSPENDED: dict[int, str] = {
     id(GeneratorType): "gi",
     id(CoroutineType): "cr",
@@ -139,7 +138,7 @@ def _element_of(holder: Any, held: Any, kind: int) -> str | None:
 def _slot_of(holder: Any, held: Any) -> str | None:
     if type(holder) is CellType:
         return ".cell_contents"
-    if type(holder) is _LRU_CACHE:
+    if type(holder) is LRU_CACHE:
         return _part_of_cache(holder, held)
     if type(holder) is _queue.SimpleQueue:  # the list inside of it has no name
         return ""

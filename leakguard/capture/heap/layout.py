@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import (
     HAS_GC,
+    LRU_CACHE,
     MANAGED_DICT,
     basic_size,
     dict_offset,
@@ -40,6 +41,9 @@ _CONTAINERS = {
     id(frozenset): ELEMENTS,
     id(deque): ELEMENTS,
 }
+
+# Their first dict is not that of the instance: the globals of a function, the entries of a cache.
+_OTHER_DICTS = frozenset({id(FunctionType), id(LRU_CACHE)})
 
 
 class Memory(int):
@@ -121,4 +125,4 @@ def _kind(cls: type) -> int:
         kind = _CONTAINERS.get(id(parent))
         if kind is not None:
             return kind
-    return NAMED if dict_offset(cls) and cls is not FunctionType else PLAIN
+    return NAMED if dict_offset(cls) and id(cls) not in _OTHER_DICTS else PLAIN

@@ -20,6 +20,8 @@ from leakguard.integrations.pytest_plugin.settings import Settings, rounds
 
 __all__ = ["MemoryBudget"]
 
+AGAIN = "Before the rounds to be sure"
+
 
 @dataclass(slots=True, repr=False)
 class MemoryBudget:
@@ -129,6 +131,7 @@ class MemoryBudget:
             first = attempt * asked + 1
             if attempt:
                 _return_free_memory()
+                guard.inspect(AGAIN)
             yield from range(first, first + asked)
             run = garbage.added_to(guard.run)
             latest = judge(run, self.settings, first, self.older, traced=self.traced)
