@@ -22,14 +22,15 @@ class _Tally:
 class Round:
     """The generation that is running; ``index`` counts rounds from 0, ``number`` is the user's.
 
-    ``deep`` says whether this round's phases are looked at with a census. A phase that runs many
-    times in a round is looked at once, each round at another of its runs, and writes at most
-    16 snapshots.
+    ``deep`` says whether a census is taken at the end of this round, ``phases_deep`` whether its
+    phases are looked at with one too. A phase that runs many times in a round is looked at once,
+    each round at another of its runs, and writes at most 16 snapshots.
     """
 
     index: int | None = None
     number: int | None = None
     deep: bool = True
+    phases_deep: bool = True
     previous: Mapping[str, int] = field(default_factory=dict)
     _tallies: dict[str, _Tally] = field(default_factory=dict)
 
@@ -39,7 +40,7 @@ class Round:
         tally.entered += 1
         expected = self.previous.get(phase, 1)
         chosen = 1 + (self.index or 0) % max(expected, 1)
-        look = self.deep and tally.entered == chosen
+        look = self.phases_deep and tally.entered == chosen
         return look or tally.entered <= _SNAPSHOTS_A_PHASE, look
 
     def leave(

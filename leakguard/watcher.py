@@ -17,14 +17,15 @@ from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.probe import Unavailable
-from leakguard.capture.recorder import Recorder
+from leakguard.capture.recorder import Observation, Recorder
 from leakguard.capture.suspicion import Suspicion
 from leakguard.journal import Journal
-from leakguard.model import Census, Collection, Cost, Site, Snapshot
+from leakguard.model import Collection, Cost, Site, Snapshot
 from leakguard.model.snapshot import Moment
 from leakguard.round import Round
 from leakguard.tracing import Tracing, suspects_of
 
+Ask = Callable[[Observation], "Inspection | None"]
 REQUESTED = "Requested by a signal"
 
 
@@ -122,7 +123,8 @@ class Watcher:
         deep = self.governor.due()
         if not self._rounds:
             self._settle_in()
-        self.round = Round(self._rounds, number, deep, self.round.counts())
+        phases_deep = deep and (self._grew or self.governor.spares_nothing)
+        self.round = Round(self._rounds, number, deep, phases_deep, self.round.counts())
         self._rounds += 1
         reading = self.recorder.read()
         ticket = self.recorder.peaks.start(reading.high_water)
@@ -138,7 +140,7 @@ class Watcher:
         """
         began = self.clock()
         importlib.import_module("leakguard.analysis")
-        self._asked(lambda census: self.recorder.inspect([]), None)
+        self._asked(lambda: self.recorder.inspect([]))
         self.governor.charge(self.clock() - began)
 
     def end_round(self) -> None:
@@ -166,7 +168,7 @@ class Watcher:
                 cost=Cost(slowdown=slowdown),
             ),
             deep=round_.deep,
-            ask=lambda census: self._look(census, survivors),
+            ask=lambda seen: self._look(seen, survivors),
         )
         self._choose_what_to_trace()
         if round_.deep and not traced:
@@ -179,7 +181,7 @@ class Watcher:
         self.record(
             lambda: Snapshot(0, label, "mark", generation=number),
             deep=True,
-            ask=lambda census: self.recorder.inspect([]),
+            ask=lambda seen: self.recorder.inspect([]),
         )
 
     def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
@@ -211,20 +213,21 @@ class Watcher:
 
     def _choose_what_to_trace(self) -> None:
         """Where something grew: see in the run so far what a traced generation could tell."""
-        if self._grew and self.tracing.worth_asking(self._rounds):
+        if self.round.deep and self._grew and self.tracing.worth_asking(self._rounds):
             began = self.clock()
             self.tracing.choose(self._rounds, lambda: suspects_of(self.journal.run()))
             self._late = self.clock() - began
             self.governor.charge(self._late)
 
-    def _note_baseline(self, census: Census | None) -> None:
-        if census is not None:
-            self.suspicion.note(census.types)
+    def _note_baseline(self, seen: Observation) -> None:
+        if seen.census is not None:
+            self.suspicion.note(seen.census.types)
 
-    def _look(self, census: Census | None, survivors: list[object]) -> Inspection | None:
+    def _look(self, seen: Observation, survivors: list[object]) -> Inspection | None:
         """Find out who holds what, where something grew or should be gone."""
-        grew = census is not None and self.suspicion.note(census.types)
-        self._grew = grew
+        if seen.census is not None:
+            self._grew = self.suspicion.note(seen.census.types) or seen.has_too_many
+        grew = seen.census is not None and self._grew
         try:
             suspects = self.suspicion.suspects() if grew else ()
             found = self.recorder.inspect(survivors, suspects) if grew or survivors else None
@@ -265,7 +268,7 @@ class Watcher:
         *,
         deep: bool,
         before: PackedCounts | None = None,
-        ask: Callable[[Census | None], Inspection | None] | None = None,
+        ask: Ask | None = None,
     ) -> None:
         """Look at the process, then make the snapshot: what it is made of must not be counted.
 
@@ -273,7 +276,7 @@ class Watcher:
         """
         began = self.clock()
         seen = self.recorder.observe(deep=deep, before=before)
-        found = self._asked(ask, seen.census)
+        found = None if ask is None else self._asked(lambda: ask(seen))
         snapshot = replace(
             make(),
             serial=self.journal.next_serial,
@@ -313,11 +316,9 @@ class Watcher:
         if deep:
             self.recorder.settle()
 
-    def _asked(
-        self, ask: Callable[[Census | None], Inspection | None] | None, census: Census | None
-    ) -> Inspection | None:
+    def _asked(self, look: Callable[[], Inspection | None]) -> Inspection | None:
         try:
-            return None if ask is None else ask(census)
+            return look()
         except Exception as error:
             self.problems["holders"] = f"{type(error).__name__}: {error}"
             return None

@@ -25,6 +25,11 @@ class Governor:
         self._price = 0.0
         self.spent = 0.0
 
+    @property
+    def spares_nothing(self) -> bool:
+        """True where there is no limit: every generation and each of its phases is looked at."""
+        return self._share is None
+
     def due(self) -> bool:
         """Return whether the generation that begins now is looked at in depth."""
         if self._share is None or self._looks < self._floor:

@@ -52,6 +52,13 @@ class Observation:
     change: dict[str, TypeCount] | None = None
     coverage: float | None = None
 
+    @property
+    def has_too_many(self) -> bool:
+        """True when a watched class has more instances than the user expects."""
+        return any(
+            seen.expected and seen.count > seen.expected[1] for seen in self.watched.values()
+        )
+
 
 @dataclass(slots=True)
 class Recorder:

@@ -12,10 +12,12 @@ from leakguard.model import TypeCount
 _ENOUGH = 2
 _NOTABLE_BYTES = 65_536
 _MOST_SUSPECTS = 10
+# So many more numbers, texts or tuples are what any program keeps of a round.
+_FEW_BUILTINS = 16
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
-    """What is kept of a type: its heights, how often it rose, and how long it rests in between."""
+    """What is kept of a type: the heights that it rose to, how often, and its rests in between."""
 
     count: int = 0
     bytes: int = 0
@@ -31,12 +33,15 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
     def is_suspicious(self) -> bool:
         return self.streak >= _ENOUGH and self.growth.goes_on
 
-    def after(self, count: int, size: int, first: bool) -> _Note:
-        grew = count > self.count or size > self.bytes + _NOTABLE_BYTES
-        heights = max(count, self.count), max(size, self.bytes)
+    def after(self, count: int, size: int, *, spare: int, first: bool) -> _Note:
+        """Return the note a round later; up to ``spare`` more instances are no growth yet."""
         if first:
-            return _Note(*heights)
-        return _Note(*heights, *self.growth.after(grew=grew, fell=count < self.count))
+            return _Note(count, size)
+        grew = count > self.count + spare or size > self.bytes + _NOTABLE_BYTES
+        growth = self.growth.after(grew=grew, fell=count < self.count)
+        if grew:
+            return _Note(max(count, self.count), max(size, self.bytes), *growth)
+        return _Note(self.count, self.bytes, *growth)
 
 
 _notes = msgspec.msgpack.Decoder(dict[str, _Note])
@@ -58,7 +63,12 @@ class Suspicion:
         """Take the census of a generation's end; return whether something is suspicious."""
         before, unknown = _notes.decode(self._packed), _Note()
         after = {
-            name: before.get(name, unknown).after(entry.count, entry.bytes or 0, self._first)
+            name: before.get(name, unknown).after(
+                entry.count,
+                entry.bytes or 0,
+                spare=0 if "." in name else _FEW_BUILTINS,
+                first=self._first,
+            )
             for name, entry in types.items()
         }
         self._first = False

@@ -62,10 +62,11 @@ class Outcome:
 @click.option("--system", "systems", multiple=True, default=SYSTEMS,
               type=click.Choice(SYSTEMS))  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE")
+@click.option("--chosen-on", default=None, help="Seeds that the settings were chosen on.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
 def main(
     env_id: str, steps: int, seeds: str, gate: float, systems: Sequence[str],
-    settings: Sequence[str], out: Path,
+    settings: Sequence[str], chosen_on: str | None, out: Path,
 ) -> None:  # fmt: skip
     """Train every system on every seed; the table is written anew after each run.
 
@@ -83,7 +84,7 @@ def main(
                 stream.write(line + "\n")
             outcomes = [Outcome(**json.loads(text)) for text in runs.read_text().splitlines()]
             outcomes.sort(key=lambda o: (SYSTEMS.index(o.system), o.seed))
-            out.write_text(_table(env_id, steps, gate, outcomes, changed))
+            out.write_text(_table(env_id, steps, gate, outcomes, changed, chosen_on))
 
 
 def _run(system: str, env_id: str, steps: int, seed: int, changed: dict[str, Any]) -> Outcome:
@@ -195,15 +196,18 @@ def judged(env_id: str, policy: Callable[[np.ndarray], np.ndarray], episodes: in
 
 
 def _table(
-    env_id: str, steps: int, gate: float, outcomes: Sequence[Outcome], changed: dict[str, Any]
-) -> str:
+    env_id: str, steps: int, gate: float, outcomes: Sequence[Outcome], changed: dict[str, Any],
+    chosen_on: str | None = None,
+) -> str:  # fmt: skip
     """The runs as Markdown, one line a system and one a run."""
     lines = [
         f"# {env_id}, {steps:,} environment steps",
         "",
         f"Best agent: mean return of {JUDGED_EPISODES} fresh episodes without noise; population: "
-        "mean of all 16 agents, 2 episodes each. One thread.",
+        "mean of all 16 agents, 2 episodes each. Of stable-baselines3 the policy at the end is "
+        "judged. One thread of a shared machine: compare CPU seconds, waiting is in the others.",
         f"Settings beside the defaults for Gymnasium tasks: {changed or 'none'}",
+        *([f"They were chosen on seeds {chosen_on}, with evolution."] if chosen_on else []),
         "",
         f"| system | seeds with best >= {gate:g} | best, mean of seeds | lowest best | "
         "population | wall s | CPU s | agent updates per CPU s |",

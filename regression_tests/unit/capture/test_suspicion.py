@@ -34,6 +34,16 @@ def test_class_that_falls_back_begins_anew():
 
 
 def test_builtin_types_ask_for_a_look_and_for_no_holder():
-    said, suspicion = notes(5, 10, 15, name="dict")
+    said, suspicion = notes(50, 100, 150, name="dict")
     assert said[-1]
     assert suspicion.suspects() == []
+
+
+def test_a_few_builtins_more_ask_for_a_look_once_they_are_many():
+    said, _ = notes(*range(50, 113, 7), name="dict")
+    assert said == [False] * 6 + [True] * 3
+
+
+def test_one_or_two_builtins_more_a_round_ask_for_nothing():
+    said, _ = notes(*range(50, 80, 2), name="dict")
+    assert not any(said)
