@@ -96,6 +96,27 @@ def test_phase_change_counts_what_the_phase_left_behind():
         assert name not in snapshot.change
 
 
+def test_phases_are_looked_into_once_something_grows():
+    kept = []
+    with LeakGuard() as guard:
+        for number in guard.generations(range(1, 6)):
+            with guard.phase("make"):
+                kept.extend(Environment() for _ in range(4 if number > 1 else 0))
+    looked_into = [s.generation for s in guard.run.of_phase("make") if s.census is not None]
+    assert looked_into == [4, 5]
+
+
+def test_too_many_of_a_watched_class_are_looked_at_at_once():
+    kept = []
+    with LeakGuard({Environment: 0}) as guard:
+        for _ in guard.generations(range(1, 4)):
+            with guard.phase("make"):
+                kept.append(Environment())
+    looked_into = [s.generation for s in guard.run.of_phase("make") if s.census is not None]
+    assert looked_into == [2, 3]
+    assert all(snapshot.holders for snapshot in guard.run.generation_ends())
+
+
 def test_phase_totals_of_a_generation_add_up_over_many_runs():
     with LeakGuard() as guard:
         for _ in guard.generations(range(1)):

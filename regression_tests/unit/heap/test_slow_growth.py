@@ -123,6 +123,31 @@ def test_class_under_suspicion_is_found_where_most_instances_are(engine: Engine)
     assert (found.element, found.entries, found.streak) == (f"{__name__}.Label", 10, 0)
 
 
+@functools.cache
+def answer(key: int) -> bytes:
+    return bytes(10_000)
+
+
+@each_engine
+def test_entries_of_a_cache_without_a_bound_are_held_by_the_cache(engine: Engine) -> None:
+    answer.cache_clear()
+    answer(-1)
+    found = _holder(_looks(engine, answer, rounds=3)[-1], "lru_cache of answer[*]")
+    assert found is not None
+    assert (found.element, found.entries, found.streak) == ("bytes", 4, 2)
+
+
+@each_engine
+def test_contents_that_vary_in_size_are_told_as_entries_of_their_container(engine: Engine) -> None:
+    desk = Desk()
+
+    def step(number: int) -> None:
+        desk.closed.append(bytes(100_000 * (number + 1)))
+
+    told = [h for h in _looks(engine, step, rounds=4)[-1].holders if h.path.endswith("closed[*]")]
+    assert [(holder.element, holder.entries) for holder in told] == [("bytes", 4)]
+
+
 @functools.lru_cache(maxsize=50)
 def cached(number: int) -> Ticket:
     return Ticket()

@@ -134,7 +134,10 @@ def test_graphs_of_random_heaps_are_equal(made: list[object]) -> None:
         columns = [graph.path_columns() for graph in graphs]
         for mine, other in zip(columns[0][1:], columns[1][1:], strict=True):
             assert sorted(mine) == sorted(other)
-        assert len(graphs[0].containers()) == len(graphs[1].containers())
+        containers = [graph.containers() for graph in graphs]
+        assert len(containers[0]) == len(containers[1])
+        assert sorted(graphs[0].places(containers[0])) == sorted(graphs[1].places(containers[1]))
+        assert len(graphs[0].large_paths(100)) == len(graphs[1].large_paths(100))
     finally:
         for graph in graphs:
             graph.close()
