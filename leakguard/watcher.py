@@ -62,6 +62,7 @@ class Watcher:
     _inside: int | None = None
     _promised: int = 0
     _grew: bool = False
+    _swelled: bool = False
     _late: float = 0.0
     _requested: bool = False
     _rounds: int = 0
@@ -213,7 +214,8 @@ class Watcher:
 
     def _choose_what_to_trace(self) -> None:
         """Where something grew: see in the run so far what a traced generation could tell."""
-        if self.round.deep and self._grew and self.tracing.worth_asking(self._rounds):
+        grew = self._grew or self._swelled
+        if self.round.deep and grew and self.tracing.worth_asking(self._rounds):
             began = self.clock()
             self.tracing.choose(self._rounds, lambda: suspects_of(self.journal.run()))
             self._late = self.clock() - began
@@ -225,6 +227,8 @@ class Watcher:
 
     def _look(self, seen: Observation, survivors: list[object]) -> Inspection | None:
         """Find out who holds what, where something grew or should be gone."""
+        if seen.live_memory is not None:
+            self._swelled = self.suspicion.note_memory(seen.live_memory)
         if seen.census is not None:
             self._grew = self.suspicion.note(seen.census.types) or seen.has_too_many
         grew = seen.census is not None and self._grew

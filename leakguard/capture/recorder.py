@@ -59,6 +59,11 @@ class Observation:
             seen.expected and seen.count > seen.expected[1] for seen in self.watched.values()
         )
 
+    @property
+    def live_memory(self) -> int | None:
+        """Return the anonymous bytes in RAM less what the allocator holds free; None if unknown."""
+        return _live_memory(self.metrics)
+
 
 @dataclass(slots=True)
 class Recorder:
@@ -176,10 +181,15 @@ def _coverage(accounted: int, metrics: Mapping[str, int | float]) -> float | Non
     Python maps the arenas of its small objects itself, so the C allocator's bytes in use are not
     the whole: what is anonymous and in RAM, less what the allocator holds free, is.
     """
+    live = _live_memory(metrics)
+    return min(accounted / live, 1.0) if live else None
+
+
+def _live_memory(metrics: Mapping[str, int | float]) -> int | None:
     anonymous, held = metrics.get("rss_anonymous"), metrics.get("heap_held")
     if anonymous is None or held is None or anonymous <= held:
         return None
-    return min(accounted / (anonymous - held), 1.0)
+    return int(anonymous - held)
 
 
 def _allocation_counters() -> tuple[int, int]:

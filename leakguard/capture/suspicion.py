@@ -11,9 +11,12 @@ from leakguard.model import TypeCount
 
 _ENOUGH = 2
 _NOTABLE_BYTES = 65_536
+_NOTABLE_MEMORY = 262_144
 _MOST_SUSPECTS = 10
-# So many more numbers, texts or tuples are what any program keeps of a round.
-_FEW_BUILTINS = 16
+# So many bytes of numbers, texts or dicts are what any program keeps of a few rounds.
+_RECORD_BYTES = 4_096
+# What the standard library caches comes and goes like builtins.
+_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
@@ -33,11 +36,16 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
     def is_suspicious(self) -> bool:
         return self.streak >= _ENOUGH and self.growth.goes_on
 
-    def after(self, count: int, size: int, *, spare: int, first: bool) -> _Note:
-        """Return the note a round later; up to ``spare`` more instances are no growth yet."""
+    def after(self, count: int, size: int, spare: int, notable: int, *, first: bool) -> _Note:
+        """Return the note a round later.
+
+        More instances of up to ``spare`` bytes are no growth; ``notable`` more bytes are, of as
+        many instances too.
+        """
         if first:
             return _Note(count, size)
-        grew = count > self.count + spare or size > self.bytes + _NOTABLE_BYTES
+        more = count > self.count and (not spare or size > self.bytes + spare)
+        grew = more or size > self.bytes + notable
         growth = self.growth.after(grew=grew, fell=count < self.count)
         if grew:
             return _Note(max(count, self.count), max(size, self.bytes), *growth)
@@ -58,6 +66,13 @@ class Suspicion:
     def __init__(self) -> None:
         self._packed = msgspec.msgpack.encode({})
         self._first = True
+        self._memory: _Note | None = None
+
+    def note_memory(self, size: int) -> bool:
+        """Take the live memory at a generation's end; return whether it goes on growing."""
+        known, first = self._memory or _Note(), self._memory is None
+        self._memory = known.after(0, size, 0, _NOTABLE_MEMORY, first=first)
+        return self._memory.is_suspicious
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""
@@ -66,7 +81,8 @@ class Suspicion:
             name: before.get(name, unknown).after(
                 entry.count,
                 entry.bytes or 0,
-                spare=0 if "." in name else _FEW_BUILTINS,
+                0 if "." in name and name not in _CACHED else _RECORD_BYTES,
+                _NOTABLE_BYTES,
                 first=self._first,
             )
             for name, entry in types.items()

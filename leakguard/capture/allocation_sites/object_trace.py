@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from leakguard.capture import heap
 from leakguard.capture.allocation_sites.frames import Frame, described, forget, named, origin, place
-from leakguard.capture.allocation_sites.live_objects import live_objects
 from leakguard.capture.allocation_sites.object_origin import Lines, origin_of
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.heap.classes import qualified_name
@@ -92,8 +92,9 @@ class ObjectTrace:
             _running = None
 
     def _count(self, names: set[str], kept: dict[_Key, list[Any]]) -> None:
-        found = 0
-        for item in live_objects(names):
+        found, live = 0, heap.instances(names)
+        while live and found < _MOST_OBJECTS:
+            item = live.pop()
             lines = origin_of(item)
             if lines is None:
                 continue
@@ -103,8 +104,7 @@ class ObjectTrace:
             if count & (count - 1) == 0:  # the 1st, 2nd, 4th ... are spread over all of them
                 kept[key].append(item)
             found += 1
-            if found >= _MOST_OBJECTS:
-                return
+        live.clear()
 
     def _largest(self, names: set[str]) -> list[_Key]:
         chosen = []

@@ -6,17 +6,19 @@ user code runs in one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from leakguard.capture.heap import engine
 from leakguard.capture.heap.census import take_census
-from leakguard.capture.heap.collector import take_collection
+from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.collector import collector_held, take_collection
+from leakguard.capture.heap.frameworks import loaded
 from leakguard.capture.heap.growth import PathMemory
 from leakguard.capture.heap.inspection import take_inspection
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
-from leakguard.model.snapshot import Collection
+from leakguard.model.snapshot import Collection as FreedByCollection
 
 ENGINE = engine.NAME
 LARGE_OBJECT = 50_000_000
@@ -33,6 +35,7 @@ __all__ = [
     "census",
     "collect",
     "inspect",
+    "instances",
 ]
 
 
@@ -45,7 +48,17 @@ def census(watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT) -> H
     return take_census(engine.tally, ENGINE, watch, large)
 
 
-def collect() -> Collection:
+def instances(names: Collection[str]) -> list[Any]:
+    """Return the live objects whose exact type has one of these qualified names.
+
+    The only function here that hands out objects of the program: the caller empties the list at
+    once.
+    """
+    with collector_held():
+        return engine.instances(loaded(), lambda cls: qualified_name(cls) in names)
+
+
+def collect() -> FreedByCollection:
     """Run one full garbage collection and say what only cycles had kept alive, by type."""
     return take_collection(census)
 

@@ -18,28 +18,37 @@ from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Tally
 
+_Counted = tuple[list[tuple[type, int, int]], list[Any], list[Any], list[tuple[type, int]]]
 _NUMBER = 8
 _NO_NUMBERS: Sequence[int] = ()
 
 
 def tally(frameworks: Frameworks, large: int) -> Tally:
     """Count every live object once, by exact class; see ``walk.tally``."""
-    beside = _beside()  # before the list is made, see walk.live_objects
-    tracked = gc.get_objects()
-    scan = _scan.Scan(_census_description(frameworks))
-    try:
-        classes, arrays, tensors, big = scan.census(
-            tracked, beside, not gc.get_freeze_count(), large
-        )
-    finally:
-        tracked.clear()
-        scan.close()
+    classes, arrays, tensors, big = _census(frameworks, lambda cls: _handed(cls, frameworks), large)
     return Tally(
         [ClassCount(*entry) for entry in classes],
         arrays,
         tensors,
         [entry for entry in big if not _handed(entry[0], frameworks)],
     )
+
+
+def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[Any]:
+    """Return every live object of the wanted classes; see ``walk.instances``."""
+    return _census(frameworks, lambda cls: int(wanted(cls)), sys.maxsize)[1]
+
+
+def _census(frameworks: Frameworks, handed: Callable[[type], int], large: int) -> _Counted:
+    beside = _beside()  # before the list is made, see walk.live_objects
+    tracked = gc.get_objects()
+    describe = census_layouts(frameworks)
+    scan = _scan.Scan(lambda cls: (*describe(cls), handed(cls)))
+    try:
+        return scan.census(tracked, beside, not gc.get_freeze_count(), large)
+    finally:
+        tracked.clear()
+        scan.close()
 
 
 class Graph(_scan.Scan):
@@ -67,11 +76,6 @@ class Graph(_scan.Scan):
     def retained(self, groups: Sequence[Group]) -> list[Retained]:  # type: ignore[override]
         """Return what each (nodes, whole) group of nodes retains."""
         return [Retained(*entry) for entry in super().retained(groups)]
-
-
-def _census_description(frameworks: Frameworks) -> Callable[[type], tuple[Any, ...]]:
-    describe = census_layouts(frameworks)
-    return lambda cls: (*describe(cls), _handed(cls, frameworks))
 
 
 def _handed(cls: type, frameworks: Frameworks) -> int:

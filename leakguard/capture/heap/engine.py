@@ -17,6 +17,7 @@ from leakguard.capture.heap.tally import Tally
 
 NAME = "python"
 tally: Callable[[Frameworks, int], Tally] = walk.tally
+instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
 Graph: Any = graph.Graph
 
 if os.environ.get("LEAKGUARD_PURE") != "1" and not sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -26,3 +27,4 @@ if os.environ.get("LEAKGUARD_PURE") != "1" and not sysconfig.get_config_var("Py_
         pass
     else:
         NAME, tally, Graph = "compiled", compiled.tally, compiled.Graph
+        instances = compiled.instances

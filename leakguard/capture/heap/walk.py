@@ -36,6 +36,12 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
     return result
 
 
+def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[Any]:
+    """Return every live object of the wanted classes, each once."""
+    found = live_objects(census_layouts(frameworks)).values()
+    return [item for group in found if wanted(type(group[0])) for item in group]
+
+
 def live_objects(describe: Describe) -> ByClass:
     """Return all live objects by the identity of their class."""
     # Before the list is made: a list that holds a frame's dict of locals looks like a program

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import leakguard
 from regression_tests.benchmarks.leakbench import programs, table
+from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import PEERS
 from regression_tests.benchmarks.leakbench.program import PROGRAMS, Program
 from regression_tests.benchmarks.leakbench.score import Case, Said
@@ -70,7 +71,7 @@ def _play(task: Task, folder: Path) -> str | None:
 
 
 def _said(tool: str, folder: Path) -> tuple[Said, ...]:
-    if tool != "leakguard":
+    if tool not in OURS:
         rows = json.loads((folder / "said.json").read_text(encoding="utf-8"))
         return tuple(Said(**row) for row in rows)
     findings = leakguard.diagnose(leakguard.load(folder / "run.jsonl")).findings
@@ -90,7 +91,7 @@ def sides(names: list[str]) -> list[tuple[Program, bool]]:
 def main() -> None:
     """Run the benchmark, print the table, and keep the file of ``--out`` current meanwhile."""
     parser = argparse.ArgumentParser(description=__doc__)
-    tools = ["leakguard", *PEERS]
+    tools = [*OURS, *PEERS]
     parser.add_argument("--tool", action="append", choices=tools, help="leakguard unless given")
     parser.add_argument("--repeat", type=int, default=1, metavar="K")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")

@@ -15,6 +15,11 @@ from regression_tests.benchmarks.leakbench.program import PROGRAMS
 
 assert programs
 
+OURS: dict[str, dict[str, Any]] = {
+    "leakguard": {},
+    "leakguard-unlimited": {"max_overhead": None},
+}
+
 
 def main(tool: str, name: str, leak: str, out: str) -> None:
     """Run the program and leave in the folder ``out`` what the tool has recorded or said."""
@@ -24,14 +29,14 @@ def main(tool: str, name: str, leak: str, out: str) -> None:
     def play(guard: Any) -> None:
         program.main(guard, *arguments)
 
-    watch = _with_leakguard if tool == "leakguard" else _with_peer
+    watch = _with_leakguard if tool in OURS else _with_peer
     watch(tool, play, Path(out))
 
 
 def _with_leakguard(tool: str, play: Callable[[Any], None], out: Path) -> None:
     from leakguard import LeakGuard
 
-    with LeakGuard(out=out / "run.jsonl", max_overhead=None) as guard:
+    with LeakGuard(out=out / "run.jsonl", **OURS[tool]) as guard:
         play(guard)
 
 

@@ -40,10 +40,27 @@ def test_builtin_types_ask_for_a_look_and_for_no_holder():
 
 
 def test_a_few_builtins_more_ask_for_a_look_once_they_are_many():
-    said, _ = notes(*range(50, 113, 7), name="dict")
-    assert said == [False] * 6 + [True] * 3
+    said, _ = notes(*range(50, 200, 15), name="dict")  # of 100 bytes each
+    assert said == [False] * 6 + [True] * 4
 
 
-def test_one_or_two_builtins_more_a_round_ask_for_nothing():
-    said, _ = notes(*range(50, 80, 2), name="dict")
+def test_record_of_every_round_asks_for_nothing():
+    said, _ = notes(*range(50, 110, 4), name="dict")
     assert not any(said)
+
+
+def test_patterns_that_the_standard_library_caches_ask_for_nothing():
+    said, _ = notes(*range(50, 80, 2), name="re.Pattern")
+    assert not any(said)
+
+
+def test_memory_that_goes_on_growing_is_suspicious_whatever_the_types_say():
+    suspicion = Suspicion()
+    sizes = [100_000_000 + 500_000 * number for number in range(4)]
+    assert [suspicion.note_memory(size) for size in sizes] == [False, False, True, True]
+
+
+def test_memory_that_sways_is_not_suspicious():
+    suspicion = Suspicion()
+    sizes = [100_000_000 + 200_000 * (number % 2) for number in range(8)]
+    assert not any(suspicion.note_memory(size) for size in sizes)

@@ -24,6 +24,7 @@ class Engine:
     name: str
     tally: Any
     graph: Any
+    instances: Any
 
     def census(
         self, watch: Mapping[str, type] | None = None, large: int = 50_000_000
@@ -40,8 +41,10 @@ class Engine:
         return take_inspection(self.graph, self.name, memory or PathMemory(), targets, large, limit)
 
 
-PYTHON = Engine("python", walk.tally, graph.Graph)
-COMPILED = Engine("compiled", compiled.tally, compiled.Graph) if compiled else None
+PYTHON = Engine("python", walk.tally, graph.Graph, walk.instances)
+COMPILED = (
+    Engine("compiled", compiled.tally, compiled.Graph, compiled.instances) if compiled else None
+)
 ENGINES = [engine for engine in (COMPILED, PYTHON) if engine is not None]
 each_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 needs_both = pytest.mark.skipif(COMPILED is None, reason="the compiled scan was not built")

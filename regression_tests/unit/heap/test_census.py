@@ -9,6 +9,7 @@ from collections import OrderedDict, deque, namedtuple
 import pytest
 from heap_engines import Engine, each_engine
 
+from leakguard.capture.heap.frameworks import loaded
 from leakguard.capture.heap.layout import layout_of
 
 Pair = namedtuple("Pair", "left right")
@@ -30,6 +31,27 @@ class Slotted:
 def _count(engine: Engine, name: str) -> int:
     entry = engine.census().census.types.get(name)
     return 0 if entry is None else entry.count
+
+
+@each_engine
+def test_instances_of_wanted_classes_are_handed_out_once_and_by_exact_type(engine: Engine) -> None:
+    held = [Agent("a"), Agent("b"), SpecialAgent("c"), 1.5]
+    found = engine.instances(loaded(), lambda cls: cls is Agent or cls is float)
+    assert {id(item) for item in held} - {id(item) for item in found} == {id(held[2])}
+    assert len({id(item) for item in found}) == len(found)
+
+
+@each_engine
+def test_instances_of_a_class_with_a_hash_of_its_own_are_handed_out(engine: Engine) -> None:
+    class Hostile(type):
+        def __hash__(cls):
+            raise AssertionError("user code was run")
+
+        __eq__ = None
+
+    held = Hostile("Trap", (), {})()
+    found = engine.instances(loaded(), lambda cls: cls is type(held))
+    assert [id(item) for item in found] == [id(held)]
 
 
 @each_engine
