@@ -34,6 +34,7 @@ from reference_trainer.trainer import ERLTrainer
 JUDGED_EPISODES = 20
 FIRST_JUDGED_SEED = 1_000_000
 SYSTEMS = ("evolution", "no evolution", "SB3 DDPG", "SB3 TD3")
+DEFAULTS_CHOSEN_ON = "seeds 0 to 4 of InvertedDoublePendulum-v5 and 0 to 2 of Pendulum-v1"
 
 
 @dataclass(frozen=True)
@@ -203,11 +204,13 @@ def _table(
     lines = [
         f"# {env_id}, {steps:,} environment steps",
         "",
-        f"Best agent: mean return of {JUDGED_EPISODES} fresh episodes without noise; population: "
-        "mean of all 16 agents, 2 episodes each. Of stable-baselines3 the policy at the end is "
-        "judged. One thread of a shared machine: compare CPU seconds, waiting is in the others.",
+        f"Best agent: mean return of {JUDGED_EPISODES} fresh episodes without noise; of "
+        "stable-baselines3 the policy at the end is judged. Population: mean of all 16 agents on "
+        "the first 2 of these episodes, so it is not to be compared with the best.",
+        "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
         f"Settings beside the defaults for Gymnasium tasks: {changed or 'none'}",
-        *([f"They were chosen on seeds {chosen_on}, with evolution."] if chosen_on else []),
+        *([f"Chosen on seeds {chosen_on}, with evolution on."] if chosen_on else []),
+        f"The defaults were chosen on {DEFAULTS_CHOSEN_ON}, with evolution on.",
         "",
         f"| system | seeds with best >= {gate:g} | best, mean of seeds | lowest best | "
         "population | wall s | CPU s | agent updates per CPU s |",
