@@ -210,7 +210,7 @@ def _table(
         "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
         f"Settings beside the defaults for Gymnasium tasks: {changed or 'none'}",
         *([f"Chosen on seeds {chosen_on}, with evolution on."] if chosen_on else []),
-        f"The defaults were chosen on {DEFAULTS_CHOSEN_ON}, with evolution on.",
+        f"The defaults were chosen on {DEFAULTS_CHOSEN_ON}.",
         "",
         f"| system | seeds with best >= {gate:g} | best, mean of seeds | lowest best | "
         "population | wall s | CPU s | agent updates per CPU s |",
