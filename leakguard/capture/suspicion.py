@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,13 +11,22 @@ from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 
 _ENOUGH = 2
-_NOTABLE_BYTES = 65_536
-_NOTABLE_MEMORY = 262_144
 _MOST_SUSPECTS = 10
-# So many bytes of numbers, texts or dicts are what any program keeps of a few rounds.
-_RECORD_BYTES = 4_096
 # What the standard library caches comes and goes like builtins.
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
+
+
+class _Scale(NamedTuple):
+    """What counts as growth: more instances of over ``spare`` bytes, or ``notable`` more bytes."""
+
+    spare: int
+    notable: int
+
+
+_CLASS = _Scale(0, 65_536)
+# So many bytes of numbers, texts or dicts are what any program keeps of a few rounds.
+_BUILTIN = _Scale(8_192, 65_536)
+_MEMORY = _Scale(0, 262_144)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
@@ -36,16 +46,10 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
     def is_suspicious(self) -> bool:
         return self.streak >= _ENOUGH and self.growth.goes_on
 
-    def after(self, count: int, size: int, spare: int, notable: int, *, first: bool) -> _Note:
-        """Return the note a round later.
-
-        More instances of up to ``spare`` bytes are no growth; ``notable`` more bytes are, of as
-        many instances too.
-        """
-        if first:
-            return _Note(count, size)
-        more = count > self.count and (not spare or size > self.bytes + spare)
-        grew = more or size > self.bytes + notable
+    def after(self, count: int, size: int, scale: _Scale) -> _Note:
+        """Return the note a round later."""
+        more = count > self.count and (not scale.spare or size > self.bytes + scale.spare)
+        grew = more or size > self.bytes + scale.notable
         growth = self.growth.after(grew=grew, fell=count < self.count)
         if grew:
             return _Note(max(count, self.count), max(size, self.bytes), *growth)
@@ -59,8 +63,8 @@ class Suspicion:
     """Follows the counts of the types from one generation's end to the next.
 
     A type is suspicious once its count, or its bytes by more than a page or two, reached a new
-    height in two rounds, in a row or at the distance that lay between them. The notes are packed,
-    so that they are one object.
+    height in two rounds, in a row or at the distance that lay between them; builtins, of which any
+    program keeps some, once they did so by their bytes. The notes are packed into one object.
     """
 
     def __init__(self) -> None:
@@ -70,23 +74,18 @@ class Suspicion:
 
     def note_memory(self, size: int) -> bool:
         """Take the live memory at a generation's end; return whether it goes on growing."""
-        known, first = self._memory or _Note(), self._memory is None
-        self._memory = known.after(0, size, 0, _NOTABLE_MEMORY, first=first)
+        known = self._memory or _Note(0, size)
+        self._memory = known.after(0, size, _MEMORY)
         return self._memory.is_suspicious
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""
         before, unknown = _notes.decode(self._packed), _Note()
-        after = {
-            name: before.get(name, unknown).after(
-                entry.count,
-                entry.bytes or 0,
-                0 if "." in name and name not in _CACHED else _RECORD_BYTES,
-                _NOTABLE_BYTES,
-                first=self._first,
-            )
-            for name, entry in types.items()
-        }
+        after = {}
+        for name, entry in types.items():
+            now = entry.count, entry.bytes or 0
+            known = _Note(*now) if self._first else before.get(name, unknown)
+            after[name] = known.after(*now, _CLASS if _is_of_a_program(name) else _BUILTIN)
         self._first = False
         self._packed = msgspec.msgpack.encode(after)
         return any(note.is_suspicious for note in after.values())
@@ -96,3 +95,7 @@ class Suspicion:
         notes = _notes.decode(self._packed)
         found = [name for name, note in notes.items() if note.is_suspicious and "." in name]
         return sorted(found, key=lambda name: -notes[name].count)[:_MOST_SUSPECTS]
+
+
+def _is_of_a_program(name: str) -> bool:
+    return "." in name and name not in _CACHED

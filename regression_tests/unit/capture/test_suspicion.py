@@ -34,13 +34,13 @@ def test_class_that_falls_back_begins_anew():
 
 
 def test_builtin_types_ask_for_a_look_and_for_no_holder():
-    said, suspicion = notes(50, 100, 150, name="dict")
+    said, suspicion = notes(50, 150, 250, name="dict")
     assert said[-1]
     assert suspicion.suspects() == []
 
 
 def test_a_few_builtins_more_ask_for_a_look_once_they_are_many():
-    said, _ = notes(*range(50, 200, 15), name="dict")  # of 100 bytes each
+    said, _ = notes(*range(50, 350, 30), name="dict")  # of 100 bytes each
     assert said == [False] * 6 + [True] * 4
 
 
