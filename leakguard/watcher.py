@@ -227,10 +227,7 @@ class Watcher:
 
     def _look(self, seen: Observation, survivors: list[object]) -> Inspection | None:
         """Find out who holds what, where something grew or should be gone."""
-        if seen.live_memory is not None:
-            self._swelled = self.suspicion.note_memory(seen.live_memory)
-        if seen.census is not None:
-            self._grew = self.suspicion.note(seen.census.types) or seen.has_too_many
+        self._note_growth(seen)
         grew = seen.census is not None and self._grew
         try:
             suspects = self.suspicion.suspects() if grew else ()
@@ -240,6 +237,14 @@ class Watcher:
         if found is not None and self.cycles is not None:
             self._collect_cycles(found, self.cycles)
         return found
+
+    def _note_growth(self, seen: Observation) -> None:
+        if seen.live_memory is not None:
+            self._swelled = self.suspicion.note_memory(seen.live_memory)
+        if seen.census is not None:
+            objects = self.suspicion.note(seen.census.types)
+            children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
+            self._grew = objects or children or seen.has_too_many
 
     def _collect_cycles(self, found: Inspection, cycles: CycleWatch) -> None:
         if cycles.note(found.adrift, found.adrift_bytes):

@@ -71,11 +71,16 @@ class Suspicion:
         self._packed = msgspec.msgpack.encode({})
         self._first = True
         self._memory: _Note | None = None
+        self._children: _Note | None = None
+
+    def note_children(self, count: int) -> bool:
+        """Take the number of child processes at a generation's end; return whether it goes on."""
+        self._children = (self._children or _Note(count)).after(count, 0, _CLASS)
+        return self._children.is_suspicious
 
     def note_memory(self, size: int) -> bool:
         """Take the live memory at a generation's end; return whether it goes on growing."""
-        known = self._memory or _Note(0, size)
-        self._memory = known.after(0, size, _MEMORY)
+        self._memory = (self._memory or _Note(0, size)).after(0, size, _MEMORY)
         return self._memory.is_suspicious
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:

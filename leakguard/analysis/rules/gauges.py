@@ -12,6 +12,8 @@ from leakguard.analysis.timeline import gauge_reader
 from leakguard.model import Cleared, Finding
 from leakguard.model.series import Series
 
+_SAME = 0.02  # of a number, for a gauge to report the same thing
+
 
 def gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Clear gauges that fill to their capacity; suspect those that grow without one."""
@@ -29,6 +31,13 @@ def filling_gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Serie
         for c in cleared
         if c.metric in names
     ]
+
+
+def reports(gauge: Series, generations: Sequence[int], entries: Sequence[int]) -> bool:
+    """True when a gauge reports the entries of a container, as they were at its last look."""
+    values = dict(zip(gauge.generations, gauge.values, strict=True))
+    value = values.get(generations[-1], gauge.values[-1])
+    return abs(value - entries[-1]) <= _SAME * entries[-1]
 
 
 def _judge(case: Case, name: str) -> Finding | Cleared | None:

@@ -14,7 +14,7 @@ from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer, growing_containers
 from leakguard.analysis.place import place_of
-from leakguard.analysis.rules.gauges import filling_gauges
+from leakguard.analysis.rules.gauges import filling_gauges, reports
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import memory_share, memory_start, memory_witness
@@ -34,12 +34,12 @@ def holders(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cl
     """Report what grew at every look by a notable size and is not named yet."""
     named = {f.held_by for f in found if isinstance(f, Finding) and f.held_by is not None}
     named |= {c.metric for c in found if isinstance(c, Cleared)}
-    full = [series.values[-1] for series in filling_gauges(case, found)]
+    filling = filling_gauges(case, found)
     return [
         _finding(case, container)
         for container in growing_containers(case)
         if _is_notable(container)
-        and container.entries[-1] not in full
+        and not any(reports(g, container.generations, container.entries) for g in filling)
         and not any(_related(container.holder.path, path) for path in named)
     ]
 

@@ -12,7 +12,7 @@ from leakguard.analysis.growing_container import GrowingContainer, growing_conta
 from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.place import place_of
-from leakguard.analysis.rules.gauges import filling_gauges
+from leakguard.analysis.rules.gauges import filling_gauges, reports
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import (
     memory_share,
@@ -25,7 +25,8 @@ from leakguard.model.finding import Kind
 from leakguard.model.series import Series
 
 _KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
-_SAME = 0.02  # of a number, for a gauge to report the same thing
+_RECORDS = frozenset({"tuple", "list", "dict"})
+_SAME = 0.02  # of a number, for two of them to count the same thing
 _OWN_SHARE = 0.1  # of the bytes of a phase's growth, for a second container to be its own defect
 _NEARLY_ALL = 0.8
 _NOTABLE = 32_768  # bytes a generation of builtin objects that something must be behind
@@ -64,8 +65,7 @@ def _is_kept(group: list[GrowingType], kept: float) -> bool:
 
 def _is_gauged(container: GrowingContainer, filling: list[Series]) -> bool:
     """True when a gauge that fills reports the entries of this very container."""
-    entries = container.entries[-1]
-    return any(abs(gauge.values[-1] - entries) <= _SAME * entries for gauge in filling)
+    return any(reports(gauge, container.generations, container.entries) for gauge in filling)
 
 
 def _follows_a_gauge(growing: GrowingType, filling: list[Series]) -> bool:
@@ -134,7 +134,7 @@ def _explains(container: GrowingContainer, growing: GrowingType) -> bool:
     rate = growing.judged.verdict.rate
     if container.holder.element == growing.name:
         return rate <= container.rate / _NEARLY_ALL
-    return growing.watched is None and abs(rate - container.rate) <= _SAME * rate
+    return growing.watched is None and _as_many(growing, container)
 
 
 def _is_telling(case: Case, lead: GrowingType) -> bool:
@@ -186,10 +186,19 @@ def _main_holder(growing: list[GrowingContainer], lead: GrowingType) -> GrowingC
 
 
 def _lead(group: list[GrowingType], container: GrowingContainer) -> GrowingType:
-    """Return the type to name: the program's own class, else what the container holds."""
+    """Return the type to name: the program's own class, else what the container holds.
+
+    Of entries that are tuples or dicts, a class of which there is one in each tells more.
+    """
     if group[0].watched or group[0].is_users:
         return group[0]
-    return next((g for g in group if g.name == container.holder.element), group[0])
+    lead = next((g for g in group if g.name == container.holder.element), group[0])
+    inside = (g for g in group if "." in g.name and _as_many(g, container))
+    return next(inside, lead) if lead.name in _RECORDS else lead
+
+
+def _as_many(growing: GrowingType, container: GrowingContainer) -> bool:
+    return abs(growing.judged.verdict.rate - container.rate) <= _SAME * container.rate
 
 
 def _finding(
