@@ -1,0 +1,148 @@
+"""Train the reference trainer with every leak alone and with pairs of them: what is named?
+
+``python -m regression_tests.benchmarks.named_leaks -o reports/named_leaks`` trains the healthy
+trainer, each leak of the catalogue and five pairs drawn with a fixed seed, eight generations each
+under the default guard, and writes who was named and who should have been. Exit status 1 when a
+leak was not named or something else was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from leakguard import diagnose, load
+from leakguard.model import Finding
+from reference_trainer.leaks import LEAKS
+from regression_tests.benchmarks.gallery.__main__ import SMALL
+
+GENERATIONS = 8
+PAIRS = 5
+SEED = 20
+COMMAND = "python -m regression_tests.benchmarks.named_leaks -o reports/named_leaks\n"
+
+
+def _held_by(*parts: str) -> Callable[[Finding], bool]:
+    return lambda finding: any(part in (finding.held_by or "") for part in parts)
+
+
+def _is(kind: str, phase: str) -> Callable[[Finding], bool]:
+    return lambda finding: (finding.kind, finding.phase) == (kind, phase)
+
+
+#: How a finding names each leak: by the attribute that keeps it, or by what kind of thing it is.
+NAMES: dict[str, Callable[[Finding], bool]] = {
+    "loss-graph": lambda f: f.kind == "autograd" and "_losses" in (f.held_by or ""),
+    "episode-history": _held_by(".episode_rewards", ".episode_actions"),
+    "env-per-episode": _held_by(".episode_envs"),
+    "env-cycle": lambda f: f.kind == "cycles" and (f.type or "").endswith(".TradingEnvironment"),
+    "old-population": _held_by(".old_populations"),
+    "best-agent-history": _held_by(".best_agents"),
+    "deepcopy-clone": _is("peak", "evolve_population"),
+    "loss-history": _held_by(".loss_history"),
+    "figures": _held_by("matplotlib._pylab_helpers.Gcf.figs"),
+    "episode-stats": _held_by(".all_episode_stats"),
+    "batch-tensors": _held_by(".seen_batches"),
+    "buffer-save-spike": _is("peak", "checkpoint"),
+    "upload-backlog": _held_by(".pending_uploads"),
+    "env-data-copy": lambda f: f.kind == "arrays" and "_env" in (f.held_by or ""),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was said about a training with these leaks."""
+
+    leaks: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def missed(self) -> list[str]:
+        """Planted leaks that no finding names."""
+        return [leak for leak in self.leaks if not any(map(NAMES[leak], self.findings))]
+
+    @property
+    def strangers(self) -> list[Finding]:
+        """Findings that name none of the planted leaks."""
+        named = [NAMES[leak] for leak in self.leaks]
+        return [f for f in self.findings if not any(is_named(f) for is_named in named)]
+
+    @property
+    def row(self) -> str:
+        """A row of the table."""
+        said = "<br>".join(map(_told, self.findings)) or "nothing"
+        wrong = [f"missed {leak}" for leak in self.missed]
+        wrong += [f"stranger: {_told(finding)}" for finding in self.strangers]
+        return f"| {' + '.join(self.leaks) or 'healthy'} | {said} | {'; '.join(wrong) or 'right'} |"
+
+
+def _told(finding: Finding) -> str:
+    what = f"{finding.verdict} {finding.kind} {finding.type or ''}".strip()
+    where = f" in {finding.phase}" if finding.phase else ""
+    return what + where + (f", held by `{finding.held_by}`" if finding.held_by else "")
+
+
+def trainings() -> list[tuple[str, ...]]:
+    """Return the leaks of each training: none, each alone, some pairs."""
+    pairs = random.Random(SEED).sample(list(combinations(sorted(LEAKS), 2)), PAIRS)
+    return [(), *((leak,) for leak in LEAKS), *pairs]
+
+
+def outcome(leaks: tuple[str, ...], place: Path) -> Outcome:
+    """Train in a process of its own and judge the run."""
+    out = place / ("-".join(leaks) or "healthy")
+    plots = {"plot_every": "1" if "figures" in leaks else "1000"}
+    settings = [part for item in (SMALL | plots).items() for part in ("--set", "=".join(item))]
+    planted = ["--leak", ",".join(leaks), "--leak-size", "20 MB"] if leaks else []
+    command = [sys.executable, "-m", "reference_trainer", "--generations", str(GENERATIONS),
+               "--no-progress", "--out", str(out), "--data-dir", str(place / "market"), *planted,
+               *settings]  # fmt: skip
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                   env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
+    return Outcome(leaks, diagnose(load(out / "run.jsonl")).findings)
+
+
+def page(outcomes: list[Outcome]) -> str:
+    """Return the table and its sum in Markdown."""
+    right = sum(not (o.missed or o.strangers) for o in outcomes)
+    return "\n".join((
+        f"{right} of {len(outcomes)} trainings of {GENERATIONS} generations named all leaks "
+        "and nothing else.",
+        "",
+        "| planted | said | judged |",
+        "|---|---|---|",
+        *(o.row for o in outcomes),
+        "",
+    ))  # fmt: skip
+
+
+def main() -> int:
+    """Train, judge, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("leaks", nargs="*", help="trainings, such as figures or a,b; default: all")
+    parser.add_argument("-o", dest="out", type=Path)
+    options = parser.parse_args()
+    asked = [tuple(filter(None, text.split(","))) for text in options.leaks]
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory() as place:
+        for leaks in asked or trainings():
+            outcomes.append(outcome(leaks, Path(place)))
+            print(outcomes[-1].row, file=sys.stderr, flush=True)
+            if options.out is not None and not asked:
+                options.out.mkdir(parents=True, exist_ok=True)
+                (options.out / "table.md").write_text(page(outcomes), encoding="utf-8")
+                (options.out / "COMMAND").write_text(COMMAND, encoding="utf-8")
+    print(page(outcomes))
+    return int(any(o.missed or o.strangers for o in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
