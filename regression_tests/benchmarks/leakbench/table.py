@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of
 
 HEAD = (
@@ -18,7 +19,8 @@ Every program runs in a fresh process for ten generations of a few phases; a lea
 as its clean twin, with the fix applied. **Named right**: the type, the holder or a line of the
 program is right in one accusation. **Strangers**: accusations in leaking programs that name none of
 the three. **False alarms**: calm runs (clean twins and look-alikes) with a leak or a suspect.
-leakguard looks at every generation (`max_overhead=None`) and its verdict counts as it stands. The
+leakguard is the guard as it comes, which looks in depth at eight of the ten generations (with
+`leakguard-unlimited` at all of them and all their phases), and its verdict counts as it stands. The
 others look once after each generation and know no phases; a number that never falls in the last six
 generations and rises in half of them or more is called a leak, the five largest at most:
 
@@ -54,7 +56,7 @@ def row(tool: str, cases: Sequence[Case]) -> str:
         str(sum(m.suspected for m in marks)),
         _share(marks, lambda m: m.named),
         *(_share(marks, of) for of in _ASKED[:2]),
-        _share(marks, _ASKED[2]) if tool == "leakguard" else "-",
+        _share(marks, _ASKED[2]) if tool in OURS else "-",
         _share(marks, _ASKED[3]),
         str(sum(m.strangers for m in marks)),
         str(len(calm)),
