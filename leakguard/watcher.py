@@ -251,6 +251,8 @@ class Watcher:
             freed = self.recorder.collect()
             told = {name: way for name, way in found.cycles.items() if name in freed.types}
             self._collection = replace(freed, cycles=told)
+            self._grew = True  # which phase made them: the next round tells
+            self.suspicion.begin_again()
             cycles.collected()
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:

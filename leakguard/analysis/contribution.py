@@ -107,10 +107,15 @@ def type_contribution(
             if end is not None and previous is not None and number in measured:
                 grown = end - previous
                 measured[number][None] = grown - _outermost_sum(measured[number])
-            previous = end
+            previous = end if end is None else end - _collected(snapshot, type_name)
     if not measured:
         return _by_difference(run, read, since)
     return _mean(_without_events(list(measured.values())))
+
+
+def _collected(end: Snapshot, type_name: str) -> int:
+    """Return how many the guard's own collection freed after the end was counted."""
+    return 0 if end.collection is None else end.collection.types.get(type_name, 0)
 
 
 def _generation_ends(run: Run, since: int | None) -> list[Snapshot]:

@@ -10,50 +10,62 @@ import msgspec
 from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 
-_ENOUGH = 2
 _MOST_SUSPECTS = 10
 # What the standard library caches comes and goes like builtins.
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
 class _Scale(NamedTuple):
-    """What counts as growth: more instances of over ``spare`` bytes, or ``notable`` more bytes."""
+    """What is suspicious: ``enough`` rises of more instances, or of ``notable`` more bytes.
 
+    More instances of fewer than ``spare`` bytes are no rise. With rests in between, rises must be
+    of ``steep`` bytes each on average.
+    """
+
+    enough: int
     spare: int
     notable: int
+    steep: int
 
 
-_CLASS = _Scale(0, 65_536)
-# So many bytes of numbers, texts or dicts are what any program keeps of a few rounds.
-_BUILTIN = _Scale(8_192, 65_536)
-_MEMORY = _Scale(0, 262_144)
+_CLASS = _Scale(enough=2, spare=0, notable=65_536, steep=0)
+# Any program keeps some numbers, texts and dicts of a round, and now and then many of them.
+_BUILTIN = _Scale(enough=3, spare=1_024, notable=65_536, steep=8_192)
+_MEMORY = _Scale(enough=2, spare=0, notable=262_144, steep=0)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
-    """What is kept of a type: the heights that it rose to, how often, and its rests in between."""
+    """What is kept of a type: the heights that it rose to, from which bytes, and how often."""
 
     count: int = 0
     bytes: int = 0
+    origin: int = 0
     streak: int = 0
     rest: int = 0
     gap: int = 0
+
+    @classmethod
+    def first(cls, count: int, size: int) -> _Note:
+        """Return the note of a type that is seen for the first time."""
+        return cls(count, size, size)
 
     @property
     def growth(self) -> Streak:
         return Streak(self.streak, self.rest, self.gap)
 
-    @property
-    def is_suspicious(self) -> bool:
-        return self.streak >= _ENOUGH and self.growth.goes_on
+    def is_suspicious(self, scale: _Scale) -> bool:
+        is_steep = not self.gap or self.bytes - self.origin >= scale.steep * self.streak
+        return self.streak >= scale.enough and self.growth.goes_on and is_steep
 
     def after(self, count: int, size: int, scale: _Scale) -> _Note:
         """Return the note a round later."""
         more = count > self.count and (not scale.spare or size > self.bytes + scale.spare)
         grew = more or size > self.bytes + scale.notable
         growth = self.growth.after(grew=grew, fell=count < self.count)
+        origin = self.origin if self.streak and growth.times else self.bytes
         if grew:
-            return _Note(max(count, self.count), max(size, self.bytes), *growth)
-        return _Note(self.count, self.bytes, *growth)
+            return _Note(max(count, self.count), max(size, self.bytes), origin, *growth)
+        return _Note(self.count, self.bytes, origin, *growth)
 
 
 _notes = msgspec.msgpack.Decoder(dict[str, _Note])
@@ -62,9 +74,10 @@ _notes = msgspec.msgpack.Decoder(dict[str, _Note])
 class Suspicion:
     """Follows the counts of the types from one generation's end to the next.
 
-    A type is suspicious once its count, or its bytes by more than a page or two, reached a new
-    height in two rounds, in a row or at the distance that lay between them; builtins, of which any
-    program keeps some, once they did so by their bytes. The notes are packed into one object.
+    A class is suspicious once its count, or its bytes by more than a page or two, reached a new
+    height in two rounds, in a row or at the distance that lay between them; a builtin type, once
+    its bytes rose three times in a row or, with rests, by much. The notes are packed into one
+    object.
     """
 
     def __init__(self) -> None:
@@ -73,15 +86,19 @@ class Suspicion:
         self._memory: _Note | None = None
         self._children: _Note | None = None
 
+    def begin_again(self) -> None:
+        """Forget the heights: much was collected, and what grows begins far below them."""
+        self._first = True
+
     def note_children(self, count: int) -> bool:
         """Take the number of child processes at a generation's end; return whether it goes on."""
-        self._children = (self._children or _Note(count)).after(count, 0, _CLASS)
-        return self._children.is_suspicious
+        self._children = (self._children or _Note.first(count, 0)).after(count, 0, _CLASS)
+        return self._children.is_suspicious(_CLASS)
 
     def note_memory(self, size: int) -> bool:
         """Take the live memory at a generation's end; return whether it goes on growing."""
-        self._memory = (self._memory or _Note(0, size)).after(0, size, _MEMORY)
-        return self._memory.is_suspicious
+        self._memory = (self._memory or _Note.first(0, size)).after(0, size, _MEMORY)
+        return self._memory.is_suspicious(_MEMORY)
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""
@@ -89,18 +106,18 @@ class Suspicion:
         after = {}
         for name, entry in types.items():
             now = entry.count, entry.bytes or 0
-            known = _Note(*now) if self._first else before.get(name, unknown)
-            after[name] = known.after(*now, _CLASS if _is_of_a_program(name) else _BUILTIN)
+            known = _Note.first(*now) if self._first else before.get(name, unknown)
+            after[name] = known.after(*now, _scale_of(name))
         self._first = False
         self._packed = msgspec.msgpack.encode(after)
-        return any(note.is_suspicious for note in after.values())
+        return any(note.is_suspicious(_scale_of(name)) for name, note in after.items())
 
     def suspects(self) -> list[str]:
         """Return the suspicious classes, builtins aside, those with most instances first."""
         notes = _notes.decode(self._packed)
-        found = [name for name, note in notes.items() if note.is_suspicious and "." in name]
+        found = [n for n, note in notes.items() if "." in n and note.is_suspicious(_scale_of(n))]
         return sorted(found, key=lambda name: -notes[name].count)[:_MOST_SUSPECTS]
 
 
-def _is_of_a_program(name: str) -> bool:
-    return "." in name and name not in _CACHED
+def _scale_of(name: str) -> _Scale:
+    return _CLASS if "." in name and name not in _CACHED else _BUILTIN

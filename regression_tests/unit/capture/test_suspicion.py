@@ -33,15 +33,17 @@ def test_class_that_falls_back_begins_anew():
     assert not any(said[:4])
 
 
-def test_builtin_types_ask_for_a_look_and_for_no_holder():
-    said, suspicion = notes(50, 150, 250, name="dict")
-    assert said[-1]
+def test_builtin_types_ask_for_a_look_after_three_rises_and_for_no_holder():
+    said, suspicion = notes(50, 70, 90, 110, name="dict")  # of 100 bytes each
+    assert said == [False, False, False, True]
     assert suspicion.suspects() == []
 
 
-def test_a_few_builtins_more_ask_for_a_look_once_they_are_many():
-    said, _ = notes(*range(50, 350, 30), name="dict")  # of 100 bytes each
-    assert said == [False] * 6 + [True] * 4
+def test_builtins_that_rest_in_between_ask_for_a_look_only_when_they_are_many():
+    few, _ = notes(*(50 + 20 * (round_ // 2) for round_ in range(12)), name="dict")
+    many, _ = notes(*(50 + 90 * (round_ // 2) for round_ in range(12)), name="dict")
+    assert not any(few)
+    assert many[-1]
 
 
 def test_record_of_every_round_asks_for_nothing():
