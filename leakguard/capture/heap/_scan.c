@@ -92,12 +92,84 @@ typedef struct {
     PyObject *method;    /* sizes an instance without its headers, or NULL */
     PyObject *read;      /* the adapter, or NULL */
     Py_ssize_t fixed, header, item;
-    Py_ssize_t live, bytes, tally;
+    Py_ssize_t live, bytes, tally, owners, owned;
     int kind;
     char hidden, managed, traversed, deferred, handed, fast;
 } Class;
 
 enum { FAST_NONE, FAST_LIST, FAST_VAR, FAST_STR, FAST_INT };
+
+/* ---- arrays that own their memory -------------------------------------------------------- */
+
+/* The array interface that NumPy documents (__array_struct__). */
+typedef struct {
+    int two, dimensions;
+    char kind;
+    int item, flags;
+    Py_intptr_t *shape, *strides;
+    void *data;
+    PyObject *descr;
+} ArrayInterface;
+
+/* How ndarray itself tells the base and the interface of an array, whatever a subclass says. */
+typedef struct {
+    PyObject *base, *interface;
+} ArrayReader;
+
+typedef struct {
+    int64_t start, bytes;
+} Extent;
+
+static PyObject *
+read_getset(PyObject *getset, PyObject *item)
+{
+    PyGetSetDescrObject *found = (PyGetSetDescrObject *)getset;
+    if (!Py_IS_TYPE(getset, &PyGetSetDescr_Type) ||
+        !PyObject_TypeCheck(item, PyDescr_TYPE(getset))) {
+        PyErr_SetString(PyExc_TypeError, "an attribute of another class");
+        return NULL;
+    }
+    return found->d_getset->get(item, found->d_getset->closure);
+}
+
+/* Where the memory of an array lies; 0 where it is not its own, or may hold objects. */
+static int
+own_extent(const ArrayReader *reader, PyObject *array, Extent *extent)
+{
+    PyObject *base = read_getset(reader->base, array);
+    if (base == NULL) {
+        return -1;
+    }
+    Py_DECREF(base);
+    if (base != Py_None) {
+        return 0;
+    }
+    PyObject *capsule = read_getset(reader->interface, array);
+    if (capsule == NULL) {
+        return -1;
+    }
+    const ArrayInterface *told =
+        PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
+                                      : NULL;
+    int is_plain = told != NULL && told->two == 2 && told->kind != 'O' && told->kind != 'V';
+    if (is_plain) {
+        extent->start = (int64_t)(intptr_t)told->data;
+        extent->bytes = told->item;
+        for (int i = 0; i < told->dimensions; i++) {
+            extent->bytes *= told->shape[i];
+        }
+    }
+    Py_DECREF(capsule);
+    PyErr_Clear();
+    return is_plain;
+}
+
+static int
+by_start(const void *one, const void *other)
+{
+    int64_t first = ((const Extent *)one)->start, second = ((const Extent *)other)->start;
+    return (first > second) - (first < second);
+}
 
 /* ---- the scan ---------------------------------------------------------------------------- */
 
@@ -126,6 +198,11 @@ typedef struct {
 
     int32_t *deferred;
     Py_ssize_t n_deferred, cap_deferred;
+    /* memory that arrays own, where it is plain: told in sums and places, not one by one */
+    ArrayReader arrays;
+    Extent *extents;
+    Py_ssize_t n_extents, cap_extents;
+
     PyObject *roots;     /* list of (name, is namespace); parents hold -2 - position */
     Py_ssize_t next;
 
@@ -540,6 +617,28 @@ read_with(PyObject *read, PyObject *item, visitproc visit, void *parts_arg, visi
     return failed ? -1 : 0;
 }
 
+/* Add up an array that owns plain memory; 0 where it has to be looked at on its own. */
+static int
+tell_extent(Scan *scan, Class *cls, PyObject *array, Py_ssize_t large)
+{
+    Extent extent;
+    int is_own = own_extent(&scan->arrays, array, &extent);
+    if (is_own <= 0 || extent.bytes >= large) {
+        return is_own < 0 ? -1 : 0;
+    }
+    cls->owners++;
+    cls->owned += extent.bytes;
+    if (extent.bytes == 0) {
+        return 1;
+    }
+    if (reserve((void **)&scan->extents, &scan->cap_extents, scan->n_extents + 1,
+                sizeof(Extent))) {
+        return -1;
+    }
+    scan->extents[scan->n_extents++] = extent;
+    return 1;
+}
+
 static int
 count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed, PyObject *big)
 {
@@ -562,6 +661,12 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed
     }
     cls->live++;
     cls->bytes += size;
+    if (cls->handed == 1 && scan->arrays.base != NULL) {
+        int is_told = tell_extent(scan, cls, item, large);
+        if (is_told) {
+            return is_told < 0 ? -1 : 0;
+        }
+    }
     if (cls->handed && PyList_Append(handed[cls->handed - 1], item) < 0) {
         return -1;
     }
@@ -591,10 +696,62 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed
     return 0;
 }
 
+PyDoc_STRVAR(arrays_doc,
+"arrays(base, interface)\n--\n\n"
+"Give the getters of ndarray by which a census reads arrays that own their memory.");
+
+static PyObject *
+scan_arrays(Scan *scan, PyObject *args)
+{
+    PyObject *base, *interface;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyGetSetDescr_Type, &base, &PyGetSetDescr_Type,
+                          &interface)) {
+        return NULL;
+    }
+    Py_XSETREF(scan->arrays.base, Py_NewRef(base));
+    Py_XSETREF(scan->arrays.interface, Py_NewRef(interface));
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(extent_count_doc,
+"extent_count()\n--\n\nReturn how many of the owners have any memory.");
+
+static PyObject *
+scan_extent_count(Scan *scan, PyObject *unused)
+{
+    return PyLong_FromSsize_t(scan->n_extents);
+}
+
+PyDoc_STRVAR(extents_doc,
+"extents(into)\n--\n\n"
+"Write into a buffer where the memory of the owners lies: pairs of int64 (start, bytes), sorted.");
+
+static PyObject *
+scan_extents(Scan *scan, PyObject *into)
+{
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(into, &buffer, PyBUF_WRITABLE) < 0) {
+        return NULL;
+    }
+    Py_ssize_t size = scan->n_extents * (Py_ssize_t)sizeof(Extent);
+    int fits = buffer.len >= size;
+    if (fits && size) {
+        qsort(scan->extents, (size_t)scan->n_extents, sizeof(Extent), by_start);
+        memcpy(buffer.buf, scan->extents, (size_t)size);
+    }
+    PyBuffer_Release(&buffer);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "the buffer is too small");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(census_doc,
 "census(tracked, beside, all_listed, large)\n--\n\n"
-"Count all objects by exact class: [(class, live, bytes)], the objects of classes that are handed\n"
-"over as 1 and as 2, and [(class, bytes)] of large ones.");
+"Count all objects by exact class: [(class, live, bytes, owners, owned bytes)], the objects of\n"
+"classes that are handed over as 1 and as 2, and [(class, bytes)] of large ones. Owners are arrays\n"
+"that own plain memory, once ``arrays`` was called; they are not handed over.");
 
 static PyObject *
 scan_census(Scan *scan, PyObject *args)
@@ -649,7 +806,8 @@ scan_census(Scan *scan, PyObject *args)
     classes = PyList_New(0);
     for (Py_ssize_t i = 0; classes != NULL && i < scan->n_classes; i++) {
         Class *cls = &scan->classes[i];
-        PyObject *entry = Py_BuildValue("(Onn)", cls->cls, cls->live, cls->bytes);
+        PyObject *entry = Py_BuildValue("(Onnnn)", cls->cls, cls->live, cls->bytes, cls->owners,
+                                        cls->owned);
         if (entry == NULL || PyList_Append(classes, entry) < 0) {
             Py_CLEAR(classes);
         }
@@ -1912,7 +2070,7 @@ scan_close(Scan *scan, PyObject *unused)
     scan->classes = NULL;
     void *blocks[] = {scan->table,  scan->class_table, scan->parents, scan->path_of, scan->degrees,
                       scan->sizes,  scan->starts,      scan->kinds,   scan->edges,   scan->deferred,
-                      scan->paths,  scan->path_table,  scan->found};
+                      scan->paths,  scan->path_table,  scan->found,   scan->extents};
     scan->table = NULL;
     scan->class_table = scan->parents = scan->path_of = NULL;
     scan->edges = scan->deferred = NULL;
@@ -1922,6 +2080,8 @@ scan_close(Scan *scan, PyObject *unused)
     scan->paths = NULL;
     scan->path_table = NULL;
     scan->found = NULL;
+    scan->extents = NULL;
+    scan->n_extents = scan->cap_extents = 0;
     scan->mask = scan->class_mask = scan->path_mask = scan->path_used = 0;
     scan->cap_parents = scan->cap_path_of = scan->cap_degrees = scan->cap_sizes = 0;
     scan->cap_starts = scan->cap_kinds = scan->cap_edges = scan->cap_deferred = 0;
@@ -1968,6 +2128,8 @@ scan_dealloc(Scan *scan)
     Py_CLEAR(scan->describe);
     Py_CLEAR(scan->is_deferred);
     Py_CLEAR(scan->roots);
+    Py_CLEAR(scan->arrays.base);
+    Py_CLEAR(scan->arrays.interface);
     type->tp_free((PyObject *)scan);
     Py_DECREF(type);
 }
@@ -1997,6 +2159,9 @@ static PyMethodDef scan_methods[] = {
     {"members", (PyCFunction)scan_members, METH_O, members_doc},
     {"heavy", (PyCFunction)scan_heavy, METH_O, heavy_doc},
     {"entries", (PyCFunction)scan_entries, METH_O, entries_doc},
+    {"arrays", (PyCFunction)scan_arrays, METH_VARARGS, arrays_doc},
+    {"extent_count", (PyCFunction)scan_extent_count, METH_NOARGS, extent_count_doc},
+    {"extents", (PyCFunction)scan_extents, METH_O, extents_doc},
     {"columns", (PyCFunction)scan_columns, METH_O, columns_doc},
     {"path_count", (PyCFunction)scan_path_count, METH_NOARGS, path_count_doc},
     {"containers", (PyCFunction)scan_containers, METH_NOARGS, containers_doc},
@@ -2025,11 +2190,41 @@ static PyType_Spec scan_spec = {
     .slots = scan_slots,
 };
 
+PyDoc_STRVAR(own_memory_doc,
+"own_memory(base, interface, array)\n--\n\n"
+"Return (start, bytes) of the memory that an array owns; None where it is not its own, or may hold\n"
+"objects. The first two are getters of ndarray.");
+
+static PyObject *
+own_memory(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "own_memory takes two getters and an array");
+        return NULL;
+    }
+    ArrayReader reader = {args[0], args[1]};
+    Extent extent;
+    int is_own = own_extent(&reader, args[2], &extent);
+    if (is_own < 0) {
+        return NULL;
+    }
+    if (!is_own) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("(LL)", (long long)extent.start, (long long)extent.bytes);
+}
+
+static PyMethodDef module_functions[] = {
+    {"own_memory", (PyCFunction)(void (*)(void))own_memory, METH_FASTCALL, own_memory_doc},
+    {NULL},
+};
+
 static struct PyModuleDef scan_module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_scan",
     .m_doc = "The compiled heap scan.",
     .m_size = -1,
+    .m_methods = module_functions,
 };
 
 PyMODINIT_FUNC

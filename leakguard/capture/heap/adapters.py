@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from types import CodeType, GetSetDescriptorType
 from typing import Any
 
 from leakguard.capture.heap.classes import HEAP_TYPE, derives, flags, lineage, namespace
-from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, SavedSlot, Torch
+from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, OwnMemory, SavedSlot, Torch
 from leakguard.capture.heap.layout import AUTOGRAD, Layout, Memory, Reader, layout_of
 from leakguard.capture.heap.storage import array_owner, is_accounted
 
@@ -33,6 +34,7 @@ _READ_CODE = tuple(
 # node of the graph with what it notes on its saved tensors.
 TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES, NODE_BYTES = 224, 144, 200, 640
 _NO_ELEMENTS: tuple[object, ...] = ()
+_PAGE = 4096
 
 
 def read_code(code: CodeType) -> tuple[list[object], Iterable[object]]:
@@ -78,8 +80,10 @@ class GraphAdapters:
     It keeps the memory nodes of one graph and must not outlive the public call.
     """
 
-    def __init__(self, frameworks: Frameworks) -> None:
+    def __init__(self, frameworks: Frameworks, own_memory: OwnMemory | None = None) -> None:
+        """``own_memory`` is the compiled scan's way to read arrays that own plain memory."""
         self._frameworks = frameworks
+        self._own_memory = own_memory
         self._memory = _MemoryMap()
 
     def describe(self, cls: type) -> Layout:
@@ -100,9 +104,13 @@ class GraphAdapters:
         return layout_of(cls)
 
     def _array_reader(self, numpy: Numpy) -> Reader:
-        references = array_reader(numpy)
+        references, getters = array_reader(numpy), numpy.getters
+        own_memory = self._own_memory if getters else None
 
         def read(array: Any) -> tuple[list[object], Iterable[object]]:
+            own = own_memory(*getters, array) if own_memory and getters else None
+            if own is not None:
+                return [self._memory.own(*own)], _NO_ELEMENTS
             parts, elements = references(array)
             root, owner = array_owner(array, parts[0] if parts else None, numpy)
             if root is array and not is_accounted(owner, self._frameworks):
@@ -166,11 +174,23 @@ def _custom_slots(cls: type) -> tuple[SavedSlot, ...]:
 
 
 class _MemoryMap:
-    """Memory nodes by where they start, so that sharers lead to the same one."""
+    """Memory nodes by where they start, so that sharers lead to the same one.
+
+    What another buffer may lie in is found by bisection or, where it is smaller than a page, in a
+    list of its page: there may be millions of small arrays.
+    """
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[str, int], tuple[int, Memory]] = {}
-        self._starts: list[int] = []
+        self._large: list[int] = []
+        self._small: defaultdict[int, list[int]] = defaultdict(list)
+
+    def own(self, start: int, size: int) -> Memory:
+        """Return the node of memory on the host that lies in no other."""
+        known = self._nodes.get(("cpu", start))
+        if known is not None and known[0] >= start + size:
+            return known[1]
+        return self._made(Buffer("cpu", start, size), Memory(size))
 
     def node(self, buffer: Buffer, extra: int = 0) -> Memory:
         """Return the node of the memory that a buffer is, or lies in.
@@ -180,14 +200,27 @@ class _MemoryMap:
         known = self._nodes.get((buffer.device, buffer.start))
         if known is not None and known[0] >= buffer.start + buffer.bytes:
             return known[1]
-        if buffer.device == "cpu":
-            position = bisect_right(self._starts, buffer.start) - 1
-            if position >= 0:
-                end, around = self._nodes["cpu", self._starts[position]]
-                if end >= buffer.start + buffer.bytes:
-                    return around
-            if known is None:
-                insort(self._starts, buffer.start)
-        made = Memory(extra + (buffer.bytes if buffer.device == "cpu" else 0))
-        self._nodes[buffer.device, buffer.start] = (buffer.start + buffer.bytes, made)
-        return made
+        around = self._around(buffer) if buffer.device == "cpu" else None
+        if around is not None:
+            return around
+        return self._made(buffer, Memory(extra + (buffer.bytes if buffer.device == "cpu" else 0)))
+
+    def _made(self, buffer: Buffer, node: Memory) -> Memory:
+        device, start, size = buffer
+        if device == "cpu" and (device, start) not in self._nodes:
+            if size < _PAGE:
+                self._small[start // _PAGE].append(start)
+            else:
+                insort(self._large, start)
+        self._nodes[device, start] = (start + size, node)
+        return node
+
+    def _around(self, buffer: Buffer) -> Memory | None:
+        page = buffer.start // _PAGE
+        starts = [*self._small.get(page, ()), *self._small.get(page - 1, ())]
+        position = bisect_right(self._large, buffer.start)
+        for start in (*starts, *self._large[max(position - 1, 0) : position]):
+            end, node = self._nodes["cpu", start]
+            if start <= buffer.start and buffer.start + buffer.bytes <= end:
+                return node
+        return None

@@ -31,7 +31,7 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
     with collector_held():
         frameworks = loaded()
         tally = walk(frameworks, large)
-        ledger = Ledger(tally.arrays, tally.tensors, frameworks)
+        ledger = Ledger(tally.arrays, tally.tensors, frameworks, tally.owned)
         return HeapCensus(
             census=_census(tally, ledger, frameworks, large),
             watched=_watched(tally.classes, watch),
@@ -70,6 +70,8 @@ def _types(classes: Sequence[ClassCount], ledger: Ledger) -> dict[str, TypeCount
         counts[name] += entry.live
         sizes[name] += entry.bytes
     owners = {id(entry.cls): qualified_name(entry.cls) for entry in classes}
+    for entry in ledger.owned.classes:
+        sizes[owners[id(entry.cls)]] += entry.bytes
     for piece in ledger.in_memory():
         sizes[owners[id(type(piece.owner))]] += piece.buffer.bytes
     return {

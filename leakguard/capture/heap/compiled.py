@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import mmap
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from leakguard.capture.heap import _scan
@@ -16,45 +17,81 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.layout import Layout
 from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.retention import Group, Retained
-from leakguard.capture.heap.tally import ClassCount, Tally
+from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 
-_Counted = tuple[list[tuple[type, int, int]], list[Any], list[Any], list[tuple[type, int]]]
+_Counted = tuple[
+    list[tuple[type, int, int, int, int]], list[Any], list[Any], list[tuple[type, int]]
+]
 _NUMBER = 8
 _NO_NUMBERS: Sequence[int] = ()
 
 
 def tally(frameworks: Frameworks, large: int) -> Tally:
     """Count every live object once, by exact class; see ``walk.tally``."""
-    classes, arrays, tensors, big = _census(frameworks, lambda cls: _handed(cls, frameworks), large)
-    return Tally(
-        [ClassCount(*entry) for entry in classes],
-        arrays,
-        tensors,
-        [entry for entry in big if not _handed(entry[0], frameworks)],
-    )
+    with _scanned(frameworks, lambda cls: _handed(cls, frameworks)) as scan:
+        if frameworks.numpy and frameworks.numpy.getters:
+            scan.arrays(*frameworks.numpy.getters)
+        classes, arrays, tensors, big = _census(scan, large)
+        return Tally(
+            [ClassCount(*entry[:3]) for entry in classes],
+            arrays,
+            tensors,
+            [entry for entry in big if not _handed(entry[0], frameworks)],
+            Owned(
+                [ClassCount(cls, *owned) for cls, _, _, *owned in classes if owned[0]],
+                scan.extent_count(),
+                _extents(scan) if arrays or tensors else (),
+            ),
+        )
 
 
 def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[Any]:
     """Return every live object of the wanted classes; see ``walk.instances``."""
-    return _census(frameworks, lambda cls: int(wanted(cls)), sys.maxsize)[1]
+    with _scanned(frameworks, lambda cls: int(wanted(cls))) as scan:
+        return _census(scan, sys.maxsize)[1]
 
 
-def _census(frameworks: Frameworks, handed: Callable[[type], int], large: int) -> _Counted:
-    beside = _beside()  # before the list is made, see walk.live_objects
-    tracked = gc.get_objects()
+@contextmanager
+def _scanned(frameworks: Frameworks, handed: Callable[[type], int]) -> Iterator[_scan.Scan]:
     describe = census_layouts(frameworks)
     scan = _scan.Scan(lambda cls: (*describe(cls), handed(cls)))
+    try:
+        yield scan
+    finally:
+        scan.close()
+
+
+def _census(scan: _scan.Scan, large: int) -> _Counted:
+    beside = _beside()  # before the list is made, see walk.live_objects
+    tracked = gc.get_objects()
     try:
         return scan.census(tracked, beside, not gc.get_freeze_count(), large)
     finally:
         tracked.clear()
-        scan.close()
+
+
+def _extents(scan: _scan.Scan) -> Sequence[int]:
+    count = 2 * scan.extent_count()
+    if not count:
+        return ()
+    numbers = _pages(count)
+    scan.extents(numbers)
+    return numbers
+
+
+def _pages(count: int) -> memoryview[int]:
+    """Return room for so many numbers in pages of its own.
+
+    The allocator of the program would keep what is given back to it.
+    """
+    return memoryview(mmap.mmap(-1, count * _NUMBER)).cast("q")
 
 
 class Graph(_scan.Scan):
     """The object graph; see ``graph.Graph`` for what each method does."""
 
     __slots__ = ()
+    own_memory = staticmethod(_scan.own_memory)
 
     def __init__(
         self, describe: Callable[[type], Layout], is_deferred: Callable[[type], bool]
@@ -66,10 +103,8 @@ class Graph(_scan.Scan):
         count = self.path_count()
         if not count:
             return PathColumns(*(_NO_NUMBERS for _ in PathColumns._fields))
-        # pages of their own, as the scan's: the allocator of the program would keep them
-        block = memoryview(mmap.mmap(-1, count * _NUMBER * len(PathColumns._fields)))
-        self.columns(block)
-        numbers = block.cast("q")
+        numbers = _pages(count * len(PathColumns._fields))
+        self.columns(numbers)
         starts = range(0, len(numbers), count)
         return PathColumns(*(numbers[start : start + count] for start in starts))
 

@@ -17,6 +17,9 @@ from leakguard.capture.heap.classes import derives, namespace
 Read = Callable[[Any], Any]
 # How a node's saved tensor is read raw, and unpacked.
 SavedSlot = tuple[Read, Read]
+# Reads (start, bytes) of an array, given how ndarray reads its base and its interface; None where
+# the memory is not the array's own, or may hold objects.
+OwnMemory = Callable[[object, object, Any], "tuple[int, int] | None"]
 
 
 class Buffer(NamedTuple):
@@ -49,6 +52,7 @@ class Numpy:
     shape: Read
     dtype: Read
     flat: Read
+    getters: tuple[object, object] | None = None  # of the base and the interface of an array
 
     def own_buffer(self, array: Any) -> Buffer:
         """Return the memory of an array that has no base, whatever its strides."""
@@ -227,6 +231,7 @@ def _numpy(module: dict[str, Any]) -> Numpy:
         shape=names["shape"].__get__,
         dtype=names["dtype"].__get__,
         flat=names["flat"].__get__,
+        getters=(names["base"], names["__array_struct__"]),
     )
 
 

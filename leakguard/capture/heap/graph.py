@@ -11,8 +11,9 @@ import gc
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
+from leakguard.capture.heap.frameworks import OwnMemory
 from leakguard.capture.heap.layout import (
     AUTOGRAD,
     DICT,
@@ -54,6 +55,8 @@ class Graph:
 
     It holds all objects it saw and must be closed before the public call returns.
     """
+
+    own_memory: ClassVar[OwnMemory | None] = None
 
     def __init__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> None:
         self._describe = describe
@@ -341,3 +344,14 @@ class Graph:
                 self._paths.entries[path] += 1
             child = self._add(item, node, path)
         self._edges.append(child)
+
+
+class MakeGraph(Protocol):
+    """The class of either graph."""
+
+    @property
+    def own_memory(self) -> OwnMemory | None:
+        """What reads arrays that own plain memory; None where every array is read in Python."""
+
+    def __call__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> Graph:
+        """Make an empty graph."""

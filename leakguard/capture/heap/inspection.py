@@ -6,7 +6,7 @@ import gc
 import hashlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -18,7 +18,7 @@ from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
-from leakguard.capture.heap.graph import Describe, Graph
+from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import Growth, PathMemory
 from leakguard.capture.heap.hops import ELEMENT, instance_dict
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
@@ -37,7 +37,6 @@ from leakguard.capture.heap.traces import is_program_instance, stable_name, trac
 from leakguard.model.census import LargeObject
 from leakguard.model.holder import Holder, Hop
 
-MakeGraph = Callable[[Describe, Callable[[type], bool]], Graph]
 ADRIFT = "(no root)"
 # A container must be the way to this much before it is worth naming without having grown.
 _WORTH_NAMING = 100_000
@@ -67,7 +66,7 @@ def take_inspection(
         tracked = gc.get_objects()
         local += context_roots(tracked)
         frameworks = loaded()
-        graph = make_graph(GraphAdapters(frameworks).describe, is_ours)
+        graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
         try:
             with frameworks.quiet():
                 rooted, rooted_bytes = _walk(graph, local, tracked, targets)

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy
+from leakguard.capture.heap.tally import Owned
 from leakguard.model.census import Storage
 
+NOTHING_OWNED = Owned()
 _OBJECT_BEHIND = memoryview.__dict__["obj"].__get__
 # Their memory is part of their own size, so an array over it adds nothing.
 _SIZED_OWNERS = frozenset({"bytes", "bytearray", "array.array", "memoryview"})
@@ -25,9 +27,16 @@ class Piece(NamedTuple):
 class Ledger:
     """Unique memory of one walk; it holds user objects and must not outlive the public call."""
 
-    def __init__(self, arrays: Iterable[Any], tensors: Iterable[Any], frameworks: Frameworks):
+    def __init__(
+        self,
+        arrays: Iterable[Any],
+        tensors: Iterable[Any],
+        frameworks: Frameworks,
+        owned: Owned = NOTHING_OWNED,
+    ):
         self._frameworks = frameworks
-        self.arrays = _Group()
+        self.owned = owned
+        self.arrays = _Group(owned)
         self.mapped = _Group()
         self.tensors: dict[str, _Group] = {}
         if frameworks.numpy is not None:
@@ -80,9 +89,10 @@ class Ledger:
 class _Group:
     """Pieces of one kind by where they start."""
 
-    def __init__(self) -> None:
-        self.objects = 0
+    def __init__(self, owned: Owned = NOTHING_OWNED) -> None:
+        self.objects = sum(entry.live for entry in owned.classes)
         self.pieces: dict[int, Piece] = {}
+        self._owned = owned
         self._starts: list[int] | None = None
 
     def add(self, owner: Any, buffer: Buffer) -> None:
@@ -103,15 +113,24 @@ class _Group:
         if self._starts is None:
             self._starts = sorted(self.pieces)
         position = bisect_right(self._starts, buffer.start) - 1
-        if position < 0:
-            return False
-        found = self.pieces[self._starts[position]].buffer
-        return buffer.start + buffer.bytes <= found.start + found.bytes
+        if position >= 0:
+            found = self.pieces[self._starts[position]].buffer
+            if buffer.start + buffer.bytes <= found.start + found.bytes:
+                return True
+        return self._owns(buffer)
+
+    def _owns(self, buffer: Buffer) -> bool:
+        """Tell whether a buffer lies within the memory of one array that was not handed over."""
+        starts, sizes = self._owned.extents[::2], self._owned.extents[1::2]
+        position = bisect_right(starts, buffer.start) - 1
+        end = starts[position] + sizes[position] if position >= 0 else 0
+        return buffer.start + buffer.bytes <= end
 
     def total(self) -> Storage:
         """Sum up; pieces without bytes are no storage."""
         sizes = [piece.buffer.bytes for piece in self.pieces.values() if piece.buffer.bytes]
-        return Storage(self.objects, len(sizes), sum(sizes))
+        owned = sum(entry.bytes for entry in self._owned.classes)
+        return Storage(self.objects, self._owned.storages + len(sizes), owned + sum(sizes))
 
 
 def array_owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -13,9 +14,22 @@ class ClassCount(NamedTuple):
     bytes: int
 
 
+class Owned(NamedTuple):
+    """Arrays that own plain memory, told in sums instead of being handed over.
+
+    ``storages`` is how many have any; ``extents`` says where, as pairs (start, bytes) in one flat
+    sequence sorted by start, and is empty where nothing else could lie inside.
+    """
+
+    classes: Sequence[ClassCount] = ()
+    storages: int = 0
+    extents: Sequence[int] = ()
+
+
 class Tally(NamedTuple):
     """One walk's result; it holds user objects and must not outlive the public call.
 
+    ``arrays`` are those that ``owned`` leaves out.
     ``large`` lists (class, bytes) of single objects at or above the asked size, arrays and tensors
     aside: their memory is known only to the storage adapters.
     """
@@ -24,3 +38,4 @@ class Tally(NamedTuple):
     arrays: list[Any]
     tensors: list[Any]
     large: list[tuple[type, int]]
+    owned: Owned = Owned()

