@@ -124,13 +124,15 @@ class Watcher:
         deep = self.governor.due()
         if not self._rounds:
             self._settle_in()
-        phases_deep = deep and (self._grew or self.governor.spares_nothing)
+        self.tracing.begin()
+        # A walk allocates for each array, and a traced allocation costs many times as much.
+        looks_further = (self._grew or self.governor.spares_nothing) and not self.tracing.running
+        phases_deep = deep and looks_further
         self.round = Round(self._rounds, number, deep, phases_deep, self.round.counts())
         self._rounds += 1
         reading = self.recorder.read()
         ticket = self.recorder.peaks.start(reading.high_water)
         self._open = _OpenRound(reading, ticket, self.governor.spent, self.clock())
-        self.tracing.begin()
         if (problem := self.tracing.problem()) is not None:
             self.problems["created_at"] = problem
 

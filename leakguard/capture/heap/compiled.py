@@ -7,6 +7,7 @@ import mmap
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from leakguard.capture.heap import _scan
@@ -28,7 +29,8 @@ _NO_NUMBERS: Sequence[int] = ()
 
 def tally(frameworks: Frameworks, large: int) -> Tally:
     """Count every live object once, by exact class; see ``walk.tally``."""
-    with _scanned(frameworks, lambda cls: _handed(cls, frameworks)) as scan:
+    describe = census_layouts(frameworks)
+    with _scanned(lambda cls: (*describe(cls), _handed(cls, frameworks))) as scan:
         if frameworks.numpy and frameworks.numpy.getters:
             scan.arrays(*frameworks.numpy.getters)
         classes, arrays, tensors, big = _census(scan, large)
@@ -46,15 +48,19 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
 
 
 def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[Any]:
-    """Return every live object of the wanted classes; see ``walk.instances``."""
-    with _scanned(frameworks, lambda cls: int(wanted(cls))) as scan:
+    """Return every live object of the wanted classes; see ``walk.instances``.
+
+    Arrays are not looked into: each look would allocate, while the program's allocations are
+    traced. Only numbers and texts in object arrays stay unseen by that.
+    """
+    describe = census_layouts(replace(frameworks, numpy=None))
+    with _scanned(lambda cls: (*describe(cls), int(wanted(cls)))) as scan:
         return _census(scan, sys.maxsize)[1]
 
 
 @contextmanager
-def _scanned(frameworks: Frameworks, handed: Callable[[type], int]) -> Iterator[_scan.Scan]:
-    describe = census_layouts(frameworks)
-    scan = _scan.Scan(lambda cls: (*describe(cls), handed(cls)))
+def _scanned(describe: Callable[[type], object]) -> Iterator[_scan.Scan]:
+    scan = _scan.Scan(describe)
     try:
         yield scan
     finally:
