@@ -8,7 +8,7 @@ growth of the generation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
@@ -109,7 +109,7 @@ def type_contribution(
                 measured[number][None] = grown - _outermost_sum(measured[number])
             previous = end if end is None else end - _collected(snapshot, type_name)
     if not measured:
-        return _by_difference(run, read, since)
+        return _by_difference(run, read, since, lambda end: _collected(end, type_name))
     return _mean(_without_events(list(measured.values())))
 
 
@@ -128,8 +128,13 @@ def _generation_ends(run: Run, since: int | None) -> list[Snapshot]:
     ]
 
 
-def _by_difference(run: Run, read: Reader, since: int | None) -> Contribution:
-    """Attribute each change to the phase at whose end it is first seen."""
+def _by_difference(
+    run: Run, read: Reader, since: int | None, freed: Callable[[Snapshot], float] = lambda _: 0.0
+) -> Contribution:
+    """Attribute each change to the phase at whose end it is first seen.
+
+    ``freed`` is what the guard itself freed after a snapshot.
+    """
     rounds: dict[int, dict[str | None, float]] = {}
     previous: float | None = None
     for snapshot in run.snapshots:
@@ -140,7 +145,7 @@ def _by_difference(run: Run, read: Reader, since: int | None) -> Contribution:
         if number is not None and previous is not None and (since is None or number >= since):
             parts = rounds.setdefault(number, {})
             parts[snapshot.phase] = parts.get(snapshot.phase, 0.0) + value - previous
-        previous = value
+        previous = value - freed(snapshot)
     return _mean(list(rounds.values()))
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from leakguard import diagnose
 from leakguard.analysis.case import Case
+from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.growing_container import growing_containers
-from leakguard.model import Holder, Run
+from leakguard.analysis.timeline import count_reader
+from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -118,3 +120,67 @@ def test_bound_of_a_deque_does_not_excuse_graphs_and_is_not_denied():
     assert (finding.verdict, finding.kind) == ("leak", "autograd")
     assert "has no bound" not in finding.reason
     assert "bound does not help" in finding.reason
+
+
+def _with_gauge(told: Run, capacity: int) -> Run:
+    def gauged(snapshot):
+        number = snapshot.generation or 0
+        return replace(snapshot, gauges={"buffer": Gauge(100 * number, capacity)})
+
+    return replace(told, snapshots=tuple(map(gauged, told.snapshots)))
+
+
+def test_gauge_excuses_its_buffer_after_the_looks_have_ended():
+    def told(step):
+        return run(
+            lambda n: (
+                entries("app.Replay.rows[*]", n, step, element="numpy.ndarray") if n <= 8 else None
+            ),
+            counts=lambda n: {"numpy.ndarray": step * n},
+        )
+
+    assert diagnose(_with_gauge(told(100), 2_000)).findings == ()
+    assert diagnose(_with_gauge(told(70), 2_000)).findings
+
+
+def test_container_that_gains_as_many_is_named_after_few_looks():
+    def told(element):
+        return run(
+            lambda n: (
+                replace(entries("app.Store.kept[*]", n, 3, element=element), streak=n - 6)
+                if n >= 6
+                else None
+            ),
+            counts=lambda n: {"bytes": 1_000 + 3 * n},
+            heap=300_000,
+        )
+
+    def holders_of(told):
+        return [f.held_by for f in diagnose(told).findings if f.type == "bytes"]
+
+    assert holders_of(told("bytes")) == ["app.Store.kept[*]"]
+    assert holders_of(told("list")) == []
+
+
+def test_class_inside_each_tuple_is_named_before_the_tuples():
+    (finding,) = diagnose(
+        run(
+            lambda n: entries("app.Store.stack[*]", n, 15, element="tuple"),
+            counts=lambda n: {"tuple": 26 * n, "contextlib.Guarded": 15 * n, "int": 15 * n},
+        )
+    ).findings
+    assert (finding.type, finding.held_by) == ("contextlib.Guarded", "app.Store.stack[*]")
+
+
+def test_phase_is_known_although_the_guard_collected_in_between():
+    told = run(lambda n: None, counts=lambda n: {"app.Order": 10 * (n if n <= 5 else n - 5)})
+
+    def collected(snapshot):
+        if (snapshot.moment, snapshot.generation) != ("generation", 5):
+            return snapshot
+        return replace(snapshot, collection=Collection(50, types={"app.Order": 50}))
+
+    told = replace(told, snapshots=tuple(map(collected, told.snapshots)))
+    read = count_reader("app.Order")
+    assert type_contribution(told, "app.Order", read).by_phase["work"] == 10
+    assert type_contribution(told, "app.Order", read).main_phase() == "work"
