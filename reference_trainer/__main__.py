@@ -14,6 +14,7 @@ from reference_trainer.command import OneLineErrors
 from reference_trainer.config import GYM, PAPER, Config
 from reference_trainer.errors import ConfigError
 from reference_trainer.leaks import LEAKS
+from reference_trainer.sizes import parse_size
 from reference_trainer.upload import bucket_from_environment
 
 #: What a shell reports for a process that SIGTERM ended.
@@ -40,8 +41,8 @@ def _epilog() -> str:
     "--leak",
     "leaks",
     default="",
-    metavar="NAME[,NAME]",
-    help="Leaks to switch on; listed below.",
+    metavar="NAME[=SIZE][,NAME[=SIZE]]",
+    help="Leaks to switch on, each with a size of its own if need be; listed below.",
 )
 @click.option("--leak-size", default=None, metavar="SIZE",
               help='Bytes a generation that a leak keeps, e.g. "20 MB".')  # fmt: skip
@@ -104,27 +105,15 @@ def build_config(
     return dataclasses.replace(config, **dict(_setting(text) for text in settings))
 
 
-def parse_size(text: str) -> int:
-    """Bytes from a number with a unit, e.g. `20 MB`."""
-    units = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
-             "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # fmt: skip
-    number = text.strip().rstrip("BKMGIbkmgi").strip()
-    unit = text.strip()[len(number) :].strip().upper()
-    try:
-        size = int(float(number) * units[unit])
-    except (ValueError, KeyError):
-        raise ConfigError(f'{text!r} is not a size: write it like "20 MB"') from None
-    if size <= 0:
-        raise ConfigError(f"a leak of {text} is no leak: give a size above 0")
-    return size
-
-
 def _leak_names(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    for name in names:
+    leaks = tuple(leak.strip() for leak in text.split(",") if leak.strip())
+    for leak in leaks:
+        name, _, size = leak.partition("=")
         if name not in LEAKS:
             raise ConfigError(f"no leak called {name!r}: choose from {', '.join(LEAKS)}")
-    return names
+        if size:
+            parse_size(size)
+    return leaks
 
 
 def _setting(text: str) -> tuple[str, Any]:

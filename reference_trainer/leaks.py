@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from reference_trainer.sizes import parse_size
+
 if TYPE_CHECKING:
     from reference_trainer.replay_buffer import Batch
     from reference_trainer.rollout import EpisodeStats
@@ -312,11 +314,12 @@ LEAKS: dict[str, type[Leaks]] = {
 
 
 class LeakSet(Leaks):
-    """Several leaks at once; without any it is the healthy answer."""
+    """Several leaks at once, as `name` or `name=size`; without any it is the healthy answer."""
 
-    def __init__(self, names: Iterable[str], size: int | None = None) -> None:
+    def __init__(self, leaks: Iterable[str], size: int | None = None) -> None:
         super().__init__(size)
-        self.members = [LEAKS[name](size) for name in names]
+        parts = [leak.partition("=") for leak in leaks]
+        self.members = [LEAKS[name](parse_size(own) if own else size) for name, _, own in parts]
         self.keep_graph = any(member.keep_graph for member in self.members)
         for notice in NOTICES:
             setattr(self, notice, _in_turn([getattr(member, notice) for member in self.members]))

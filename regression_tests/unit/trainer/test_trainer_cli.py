@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from reference_trainer.__main__ import main, parse_size
+from reference_trainer.__main__ import main
 from reference_trainer.config import Config
 from reference_trainer.data.__main__ import main as data_main
 from reference_trainer.errors import ConfigError
 from reference_trainer.leaks import LEAKS
+from reference_trainer.sizes import parse_size
 from reference_trainer.trainer import ERLTrainer
 
 SMALL = (
@@ -70,6 +71,7 @@ def test_a_fresh_run_keeps_the_checkpoints_of_the_last_one_aside(
     ("arguments", "complaint"),
     [
         (("--leak", "memory"), "no leak called 'memory': choose from loss-graph"),
+        (("--leak", "figures=much"), "'much' is not a size: write it like \"20 MB\""),
         (("--leak-size", "20 apples"), "'20 apples' is not a size"),
         (("--leak-size", "0 MB"), "is no leak"),
         (("--resume",), "nothing to resume"),

@@ -96,6 +96,15 @@ def test_a_healthy_run_has_no_holder(trainer: Trainer, run: Run) -> None:
     assert len(made.task.eval_env.episode_actions) == 11
 
 
+def test_a_leak_may_have_a_size_of_its_own(trainer: Trainer, run: Run) -> None:
+    made = trainer(leaks=("batch-tensors=2 MB", "episode-history"), leak_size=SIZE, buffer_ready=1)
+    run(made, 2)
+    one = HELD["batch-tensors"](made), HELD["episode-history"](made)
+    run(made, 3)
+    added = HELD["batch-tensors"](made) - one[0], HELD["episode-history"](made) - one[1]
+    assert added == pytest.approx((2 * SIZE, SIZE), rel=0.15)
+
+
 def test_env_per_episode_adds_one_environment_an_episode(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
