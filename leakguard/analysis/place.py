@@ -24,6 +24,7 @@ class Place:
         kind: kind of finding that fits better than the type's own; None for the type's own.
         path: what is found in the path.
         types: what is found in the names of the entries' type and of the last types on the way.
+        native: True where the entries own memory that no census sees.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Place:
     kind: Kind | None = None
     path: str | None = None
     types: str | None = None
+    native: bool = False
 
     def fits(self, path: str, types: Iterable[str]) -> bool:
         """Return True for a container at ``path`` with these types in and around it."""
@@ -45,6 +47,7 @@ PLACES: tuple[Place, ...] = (
         "close each figure when it is saved: plt.close(figure); pyplot keeps every figure that it "
         "made in {path}",
         path=r"Gcf\.figs",
+        native=True,
     ),
     Place(
         "module hooks",
@@ -168,3 +171,8 @@ def place_of(holder: Holder) -> Place | None:
     """Return the first place that a container fits; None where none does."""
     types = [holder.element, *(hop.type for hop in holder.trace[-_NEAR:])]
     return next((place for place in PLACES if place.fits(holder.path, types)), None)
+
+
+def owns_native_memory(path: str) -> bool:
+    """Tell whether what lies at a path owns memory that no census sees, such as pixels."""
+    return any(place.native and place.path and re.search(place.path, path) for place in PLACES)

@@ -54,7 +54,10 @@ NAMES: dict[str, Callable[[Finding], bool]] = {
     "episode-stats": _held_by(".all_episode_stats"),
     "batch-tensors": _held_by(".seen_batches"),
     "buffer-save-spike": _is("peak", "checkpoint"),
-    "upload-backlog": _held_by(".pending_uploads"),
+    # The trainer reports the length of the same queue as a gauge.
+    "upload-backlog": lambda f: (
+        ".pending_uploads" in (f.held_by or "") or (f.kind, f.type) == ("queue", "upload_queue")
+    ),
     "env-data-copy": lambda f: f.kind == "arrays" and "_env" in (f.held_by or ""),
 }
 

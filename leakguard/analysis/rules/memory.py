@@ -9,6 +9,7 @@ from leakguard.analysis.growing_container import growing_containers
 from leakguard.analysis.growing_type import growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.metric_finding import metric_finding
+from leakguard.analysis.place import owns_native_memory
 from leakguard.analysis.rules.gauges import filling_gauges, generation_of
 from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.finding import Kind
@@ -40,8 +41,10 @@ def memory(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
 
 
 def _explained(case: Case, judged: Judged, found: Sequence[Finding | Cleared]) -> bool:
-    """True where what was found adds up to it, or names the phase in a log without bytes."""
+    """True where what was found adds up to it or owns native memory, or a log has no bytes."""
     findings = [f for f in found if isinstance(f, Finding)]
+    if any(owns_native_memory(finding.held_by or "") for finding in findings):
+        return True
     explained = sum(f.bytes_per_generation or 0.0 for f in found)
     objects = _objects_rate(case)
     least = _MOST * judged.verdict.rate

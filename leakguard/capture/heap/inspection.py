@@ -11,10 +11,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
+from weakref import ReferenceType
 
 from leakguard.capture.heap.adapters import GraphAdapters
 from leakguard.capture.heap.capacity import declared_capacity
-from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
@@ -245,12 +246,17 @@ class _Look:
         )
 
     def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:
-        """Return the class of most entries; of the keys, where the values are only numbers."""
+        """Return the class of most entries; of the keys, where they tell more.
+
+        Values may be only numbers, and weak keys keep neither themselves nor their values alive.
+        """
         most = classes[0][0] if classes else object
-        if self._graph.kind_of(node) != DICT or not any(most is cls for cls in _NUMBERS):
+        if self._graph.kind_of(node) != DICT:
             return most
-        keys = list(dict.keys(self._graph.object_at(node)))
-        return type(keys[0]) if keys else most
+        keys = dict.keys(self._graph.object_at(node))
+        first = next((type(key) for key in keys), object)
+        numbers = any(most is cls for cls in _NUMBERS)
+        return first if keys and (numbers or derives(first, ReferenceType)) else most
 
     def _before_graph(self, node: int) -> int | None:
         """Return the tensor whose backward graph a node belongs to; None for other nodes."""

@@ -184,3 +184,17 @@ def test_phase_is_known_although_the_guard_collected_in_between():
     read = count_reader("app.Order")
     assert type_contribution(told, "app.Order", read).by_phase["work"] == 10
     assert type_contribution(told, "app.Order", read).main_phase() == "work"
+
+
+def test_native_memory_of_open_figures_is_part_of_their_leak():
+    def told(path):
+        def counts(n):
+            return {"matplotlib.figure.Figure": 3 + n, "dict": 100 + 9 * n}
+
+        return run(
+            lambda n: entries(path, n, 1, element="matplotlib.figure.Figure"), counts, heap=2 * MB
+        )
+
+    figures = diagnose(told("matplotlib._pylab_helpers.Gcf.figs[*]")).findings
+    assert [f.held_by for f in figures] == ["matplotlib._pylab_helpers.Gcf.figs[*]"]
+    assert "native" in {f.kind for f in diagnose(told("app.Album.pages[*]")).findings}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import queue
+import weakref
 from collections import OrderedDict, deque
 
 import pytest
@@ -135,6 +136,20 @@ def test_entries_of_a_cache_without_a_bound_are_held_by_the_cache(engine: Engine
     found = _holder(_looks(engine, answer, rounds=3)[-1], "lru_cache of answer[*]")
     assert found is not None
     assert (found.element, found.entries, found.streak) == ("bytes", 4, 2)
+
+
+@each_engine
+def test_entries_of_a_weak_dictionary_are_told_by_their_weak_keys(engine: Engine) -> None:
+    desk, tickets = Desk(), []
+    desk.other = weakref.WeakKeyDictionary()  # type: ignore[assignment]
+
+    def step(number: int) -> None:
+        tickets.append(Ticket())
+        desk.other[tickets[-1]] = [number]  # type: ignore[index]
+
+    found = _holder(_looks(engine, step, rounds=3)[-1], "other.data[*]")
+    assert found is not None
+    assert (found.element, found.entries) == ("weakref.ReferenceType", 3)
 
 
 @each_engine
