@@ -30,7 +30,7 @@ class _Scale(NamedTuple):
 
 _CLASS = _Scale(enough=2, spare=0, notable=65_536, steep=0)
 # Any program keeps some numbers, texts and dicts of a round, and now and then many of them.
-_BUILTIN = _Scale(enough=3, spare=1_024, notable=65_536, steep=8_192)
+_BUILTIN = _Scale(enough=3, spare=2_048, notable=65_536, steep=8_192)
 _MEMORY = _Scale(enough=2, spare=0, notable=262_144, steep=0)
 
 

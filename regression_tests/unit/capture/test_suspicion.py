@@ -34,13 +34,13 @@ def test_class_that_falls_back_begins_anew():
 
 
 def test_builtin_types_ask_for_a_look_after_three_rises_and_for_no_holder():
-    said, suspicion = notes(50, 70, 90, 110, name="dict")  # of 100 bytes each
+    said, suspicion = notes(50, 75, 100, 125, name="dict")  # of 100 bytes each
     assert said == [False, False, False, True]
     assert suspicion.suspects() == []
 
 
 def test_builtins_that_rest_in_between_ask_for_a_look_only_when_they_are_many():
-    few, _ = notes(*(50 + 20 * (round_ // 2) for round_ in range(12)), name="dict")
+    few, _ = notes(*(50 + 25 * (round_ // 2) for round_ in range(12)), name="dict")
     many, _ = notes(*(50 + 90 * (round_ // 2) for round_ in range(12)), name="dict")
     assert not any(few)
     assert many[-1]
