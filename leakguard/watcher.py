@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import threading
@@ -22,6 +21,7 @@ from leakguard.capture.suspicion import Suspicion
 from leakguard.journal import Journal
 from leakguard.model import Collection, Cost, Site, Snapshot
 from leakguard.model.snapshot import Moment
+from leakguard.phase_visit import PhaseVisit
 from leakguard.round import Round
 from leakguard.tracing import Tracing, suspects_of
 
@@ -263,7 +263,7 @@ class Watcher:
         if name in outer or not self.watching:
             return None
         current.set_open_phases((*outer, name))
-        visit = _PhaseVisit(self, "/".join((*outer, name)), outer)
+        visit = PhaseVisit(self, "/".join((*outer, name)), outer)
         self.safely(visit.begin)
         return visit.end
 
@@ -343,65 +343,3 @@ def _with_holders(snapshot: Snapshot, found: Inspection) -> Snapshot:
     if census is not None and found.large:
         census = replace(census, large=found.large)
     return replace(snapshot, census=census, holders=found.holders)
-
-
-class _PhaseVisit:
-    """One run of one phase, from its entry to its end."""
-
-    __slots__ = (
-        "_began", "_counts", "_deep", "_entry", "_name", "_outer", "_round", "_ticket", "_watcher",
-        "_writes",
-    )  # fmt: skip
-
-    def __init__(self, watcher: Watcher, name: str, outer: tuple[str, ...]) -> None:
-        self._watcher = watcher
-        self._name = name
-        self._outer = outer
-        self._round = watcher.round
-        self._writes, self._deep = self._round.enter(name)
-        self._ticket: int | None = None
-        self._counts: PackedCounts | None = None
-
-    def begin(self) -> None:
-        """Note how things stand before the phase."""
-        watcher = self._watcher
-        began = watcher.clock()
-        if self._deep:
-            self._counts = watcher.recorder.counts()
-        self._entry = watcher.recorder.read()
-        self._ticket = watcher.recorder.peaks.start(self._entry.high_water)
-        self._began = watcher.clock()
-        watcher.governor.charge(self._began - began)
-
-    def end(self, error: BaseException | None) -> None:
-        """Leave the phase and record it."""
-        current.set_open_phases(self._outer)
-        self._watcher.safely(self._record, error)
-
-    def _record(self, error: BaseException | None) -> None:
-        if self._ticket is None:  # the phase could not be begun; the reason is noted already
-            return
-        watcher = self._watcher
-        seconds = watcher.clock() - self._began
-        after = watcher.recorder.read()
-        peak = watcher.peak_of(self._ticket, after)
-        if self._writes:
-            make = functools.partial(self._snapshot, after, peak, error)
-            watcher.record(make, deep=self._deep, before=self._counts)
-        entry = self._entry.unpack().metrics
-        self._round.leave(self._name, seconds, entry, after.unpack().metrics)
-
-    def _snapshot(
-        self, after: PackedMeasurement, peak: dict[str, int | float], error: BaseException | None
-    ) -> Snapshot:
-        number = self._round.number
-        return Snapshot(
-            0,
-            self._name if number is None else f"Gen {number}: After {self._name}",
-            "phase",
-            self._name,
-            number,
-            metrics={**after.unpack().metrics, **peak},
-            entry=self._entry.unpack().metrics,
-            extra={} if error is None else {"Ended by": (type(error).__name__,)},
-        )
