@@ -15,7 +15,7 @@ _COUNTERS = {
 }
 
 _NO_BOUND = "has no bound"
-_GRAPHS = "its entries keep whole autograd graphs, so that its bound does not help"
+_GRAPHS = "its entries keep whole autograd graphs"
 
 
 def memory_witness(case: Case, phase: str | None, since: int | None) -> str | None:
@@ -57,7 +57,15 @@ def witnesses(
         expected = str(low) if low == high else f"{low} to {high}"
         found.append(f"{expected} expected, {growing.watched.count} alive")
     if container is not None and container.proven:
-        bound = _NO_BOUND if container.capacity is None else _GRAPHS
         entries = f"{container.rate:.3g} entries"
-        found.append(f"{container.holder.path} grows by {entries} a generation and {bound}")
+        why = _why_unbounded(container)
+        found.append(f"{container.holder.path} grows by {entries} a generation and {why}")
     return found
+
+
+def _why_unbounded(container: GrowingContainer) -> str:
+    if not container.holder.graph_nodes:
+        return _NO_BOUND
+    if container.capacity is None:
+        return f"{_NO_BOUND}, and {_GRAPHS}"
+    return f"{_GRAPHS}, so that its bound does not help"
