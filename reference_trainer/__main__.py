@@ -97,7 +97,7 @@ def build_config(
     fields["upload"] = fields["upload"] or bucket_from_environment()
     config = Config(
         **fields,
-        leaks=_leak_names(leaks),
+        leaks=_leaks(leaks),
         leak_size=None if leak_size is None else parse_size(leak_size),
         evolution=not no_evolution,
         progress=sys.stderr.isatty() if progress is None else progress,
@@ -105,7 +105,7 @@ def build_config(
     return dataclasses.replace(config, **dict(_setting(text) for text in settings))
 
 
-def _leak_names(text: str) -> tuple[str, ...]:
+def _leaks(text: str) -> tuple[str, ...]:
     leaks = tuple(leak.strip() for leak in text.split(",") if leak.strip())
     for leak in leaks:
         name, _, size = leak.partition("=")

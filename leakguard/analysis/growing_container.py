@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leakguard.analysis.case import BYTES_FLOOR, Case
@@ -90,11 +91,7 @@ def keeper(case: Case, type_name: str, rate: float) -> GrowingContainer | None:
 
 
 def _gaining(type_name: str, rate: float, looks: list[Look]) -> GrowingContainer | None:
-    for seen in _histories(looks):
-        generation, holder = seen[-1]
-        bounded = holder.capacity is not None or holder.path.startswith(NO_ROOT)
-        if bounded or generation != looks[-1][0] or holder.element != type_name:
-            continue
+    for holder in _unbounded(type_name, looks):
         container = _unproven(holder, looks)
         if holder.streak >= _LOOKS - 1 and abs(container.rate - rate) <= _SAME_RATE * rate:
             return container
@@ -105,11 +102,18 @@ def _crowded(case: Case, type_name: str, looks: list[Look]) -> GrowingContainer 
     generation, holders = looks[-1]
     ends = (s for s in case.run.snapshots if s.generation == generation)
     alive = max((s.count(type_name) or 0 for s in ends), default=0)
-    for holder in holders:
-        least = holder.element == type_name and holder.entries >= _WHOLE * alive > 0
-        if least and holder.capacity is None and not holder.path.startswith(NO_ROOT):
+    for holder in _unbounded(type_name, looks):
+        if holder.entries >= _WHOLE * alive > 0:
             return _unproven(_around(holder, holders), looks)
     return None
+
+
+def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
+    """Yield the containers of a type in the last look that a root leads to and nothing bounds."""
+    for holder in looks[-1][1]:
+        is_rooted = not holder.path.startswith(NO_ROOT)
+        if holder.element == type_name and holder.capacity is None and is_rooted:
+            yield holder
 
 
 def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:

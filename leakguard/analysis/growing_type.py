@@ -37,10 +37,7 @@ class GrowingType:
     @property
     def breaks_expectation(self) -> bool:
         """True when the user said how many there should be and there are more."""
-        expected = self.watched.expected if self.watched else None
-        return (
-            expected is not None and self.watched is not None and (self.watched.count > expected[1])
-        )
+        return self.watched is not None and self.watched.too_many
 
     @property
     def is_users(self) -> bool:

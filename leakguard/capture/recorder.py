@@ -55,9 +55,7 @@ class Observation:
     @property
     def has_too_many(self) -> bool:
         """True when a watched class has more instances than the user expects."""
-        return any(
-            seen.expected and seen.count > seen.expected[1] for seen in self.watched.values()
-        )
+        return any(seen.too_many for seen in self.watched.values())
 
     @property
     def live_memory(self) -> int | None:

@@ -27,6 +27,11 @@ class Watched:
         """True when there is no expectation or the count lies in its range."""
         return self.expected is None or self.expected[0] <= self.count <= self.expected[1]
 
+    @property
+    def too_many(self) -> bool:
+        """True when the user said how many there should be and there are more."""
+        return self.expected is not None and self.count > self.expected[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Gauge:

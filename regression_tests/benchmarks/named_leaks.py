@@ -22,7 +22,7 @@ from pathlib import Path
 from leakguard import diagnose, load
 from leakguard.model import Finding
 from reference_trainer.leaks import LEAKS
-from regression_tests.benchmarks.gallery.__main__ import SMALL
+from regression_tests.benchmarks.gallery.__main__ import settings
 
 GENERATIONS = 8
 PAIRS = 5
@@ -104,13 +104,10 @@ def trainings() -> list[tuple[str, ...]]:
 def outcome(leaks: tuple[str, ...], place: Path) -> Outcome:
     """Train in a process of its own and judge the run."""
     out = place / ("-".join(leaks) or "healthy")
-    plots = {"plot_every": "1" if "figures" in leaks else "1000"}
-    settings = [part for item in (SMALL | plots).items() for part in ("--set", "=".join(item))]
-    sized = [f"{leak}={SIZES.get(leak, '20 MB')}" for leak in leaks]
-    planted = ["--leak", ",".join(sized)] if leaks else []
+    planted = ",".join(f"{leak}={SIZES.get(leak, '20 MB')}" for leak in leaks)
     command = [sys.executable, "-m", "reference_trainer", "--generations", str(GENERATIONS),
-               "--no-progress", "--out", str(out), "--data-dir", str(place / "market"), *planted,
-               *settings]  # fmt: skip
+               "--no-progress", "--out", str(out), "--data-dir", str(place / "market"),
+               "--leak", planted, *settings(planted)]  # fmt: skip
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                    env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
     return Outcome(leaks, diagnose(load(out / "run.jsonl")).findings)

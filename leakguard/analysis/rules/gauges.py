@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
+from leakguard.analysis.growing_container import GrowingContainer
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import gauge_reader
@@ -33,11 +34,16 @@ def filling_gauges(case: Case, found: Sequence[Finding | Cleared]) -> list[Serie
     ]
 
 
-def reports(gauge: Series, generations: Sequence[int], entries: Sequence[int]) -> bool:
-    """True when a gauge reports the entries of a container, as they were at its last look."""
+def is_gauged(container: GrowingContainer, filling: Sequence[Series]) -> bool:
+    """True when a gauge reports the entries of this very container, as at its last look."""
+    generation, entries = container.generations[-1], container.entries[-1]
+    return any(abs(_at(gauge, generation) - entries) <= _SAME * entries for gauge in filling)
+
+
+def _at(gauge: Series, generation: int) -> float:
+    """Return what a gauge said in a generation, or last."""
     values = dict(zip(gauge.generations, gauge.values, strict=True))
-    value = values.get(generations[-1], gauge.values[-1])
-    return abs(value - entries[-1]) <= _SAME * entries[-1]
+    return values.get(generation, gauge.values[-1])
 
 
 def _judge(case: Case, name: str) -> Finding | Cleared | None:

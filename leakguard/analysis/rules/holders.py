@@ -14,7 +14,7 @@ from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer, growing_containers
 from leakguard.analysis.place import place_of
-from leakguard.analysis.rules.gauges import filling_gauges, reports
+from leakguard.analysis.rules.gauges import filling_gauges, is_gauged
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import memory_share, memory_start, memory_witness
@@ -39,7 +39,7 @@ def holders(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cl
         _finding(case, container)
         for container in growing_containers(case)
         if _is_notable(container)
-        and not any(reports(g, container.generations, container.entries) for g in filling)
+        and not is_gauged(container, filling)
         and not any(_related(container.holder.path, path) for path in named)
     ]
 

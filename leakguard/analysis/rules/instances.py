@@ -12,7 +12,7 @@ from leakguard.analysis.growing_container import GrowingContainer, growing_conta
 from leakguard.analysis.growing_type import GrowingType, by_phase, growing_types
 from leakguard.analysis.limits import MATERIAL_BYTES
 from leakguard.analysis.place import place_of
-from leakguard.analysis.rules.gauges import filling_gauges, reports
+from leakguard.analysis.rules.gauges import filling_gauges, is_gauged
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.witness import (
     memory_share,
@@ -36,7 +36,7 @@ _MOST = 0.5  # of the bytes of a phase's growth, and no more than their double, 
 def instances(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Report the growing types of each phase, one defect for each container that holds them."""
     filling = filling_gauges(case, found)
-    containers = [c for c in growing_containers(case) if not _is_gauged(c, filling)]
+    containers = [c for c in growing_containers(case) if not is_gauged(c, filling)]
     types = [g for g in growing_types(case) if not _follows_a_gauge(g, filling)]
     groups = sorted(by_phase(types).items(), key=_weight)
     outcomes: list[Finding | Cleared] = []
@@ -61,11 +61,6 @@ def _is_kept(group: list[GrowingType], kept: float) -> bool:
     """True for builtin objects that are part of what containers of other findings keep alive."""
     lead = group[0]
     return not (lead.watched or lead.is_users) and _MOST * _known_bytes(group) <= kept
-
-
-def _is_gauged(container: GrowingContainer, filling: list[Series]) -> bool:
-    """True when a gauge that fills reports the entries of this very container."""
-    return any(reports(gauge, container.generations, container.entries) for gauge in filling)
 
 
 def _follows_a_gauge(growing: GrowingType, filling: list[Series]) -> bool:

@@ -7,6 +7,7 @@ import sys
 from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import CodeType, GetSetDescriptorType
 from typing import Any
 
@@ -105,10 +106,10 @@ class GraphAdapters:
 
     def _array_reader(self, numpy: Numpy) -> Reader:
         references, getters = array_reader(numpy), numpy.getters
-        own_memory = self._own_memory if getters else None
+        own_memory = partial(self._own_memory, *getters) if self._own_memory and getters else None
 
         def read(array: Any) -> tuple[list[object], Iterable[object]]:
-            own = own_memory(*getters, array) if own_memory and getters else None
+            own = own_memory(array) if own_memory else None
             if own is not None:
                 return [self._memory.own(*own)], _NO_ELEMENTS
             parts, elements = references(array)

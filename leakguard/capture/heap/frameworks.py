@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import GetSetDescriptorType
 from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import derives, namespace
@@ -231,8 +232,14 @@ def _numpy(module: dict[str, Any]) -> Numpy:
         shape=names["shape"].__get__,
         dtype=names["dtype"].__get__,
         flat=names["flat"].__get__,
-        getters=(names["base"], names["__array_struct__"]),
+        getters=_getters(names["base"], names["__array_struct__"]),
     )
+
+
+def _getters(base: object, interface: object) -> tuple[object, object] | None:
+    """Return what the compiled scan reads arrays by; None where ndarray is made otherwise."""
+    is_known = type(base) is type(interface) is GetSetDescriptorType
+    return (base, interface) if is_known else None
 
 
 def _torch(module: dict[str, Any]) -> Torch:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy
-from leakguard.capture.heap.tally import Owned
+from leakguard.capture.heap.tally import NOTHING_OWNED, Owned
 from leakguard.model.census import Storage
 
-NOTHING_OWNED = Owned()
 _OBJECT_BEHIND = memoryview.__dict__["obj"].__get__
 # Their memory is part of their own size, so an array over it adds nothing.
 _SIZED_OWNERS = frozenset({"bytes", "bytearray", "array.array", "memoryview"})
@@ -32,7 +31,7 @@ class Ledger:
         arrays: Iterable[Any],
         tensors: Iterable[Any],
         frameworks: Frameworks,
-        owned: Owned = NOTHING_OWNED,
+        owned: Owned,
     ):
         self._frameworks = frameworks
         self.owned = owned

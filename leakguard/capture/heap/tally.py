@@ -26,6 +26,9 @@ class Owned(NamedTuple):
     extents: Sequence[int] = ()
 
 
+NOTHING_OWNED = Owned()
+
+
 class Tally(NamedTuple):
     """One walk's result; it holds user objects and must not outlive the public call.
 
@@ -38,4 +41,4 @@ class Tally(NamedTuple):
     arrays: list[Any]
     tensors: list[Any]
     large: list[tuple[type, int]]
-    owned: Owned = Owned()
+    owned: Owned = NOTHING_OWNED

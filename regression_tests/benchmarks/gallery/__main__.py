@@ -32,6 +32,15 @@ KEPT_RUN = 300_000  # bytes
 PAIR = "env-per-episode,loss-graph"
 
 
+def settings(leaks: str) -> list[str]:
+    """Return the options of a small training; only one that leaks figures plots.
+
+    Plotting also collects garbage, which would hide the leak through cycles.
+    """
+    plots = {"plot_every": "1" if "figures" in leaks else "1000"}
+    return [part for item in (SMALL | plots).items() for part in ("--set", "=".join(item))]
+
+
 @dataclass(frozen=True)
 class Training:
     """One folder of the gallery."""
@@ -48,13 +57,10 @@ class Training:
     @property
     def command(self) -> list[str]:
         """The command that trains it; all paths are relative, since reports show them."""
-        # Plotting also collects garbage, which would hide the leak through cycles.
-        plots = {"plot_every": "1" if self.leaks == "figures" else "1000"}
-        settings = [part for item in (SMALL | plots).items() for part in ("--set", "=".join(item))]
         leaks = ["--leak", self.leaks, "--leak-size", "20 MB"] if self.leaks else []
         return ["python", "-m", "reference_trainer", "--generations", str(self.generations),
                 "--no-progress", "--out", f"runs/{self.name}", "--data-dir", "market", *leaks,
-                *settings]  # fmt: skip
+                *settings(self.leaks)]  # fmt: skip
 
 
 GALLERY = (
