@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 
 from leakguard import LeakGuard
@@ -19,6 +20,7 @@ class Environment:
 
 
 def run(close: bool, **settings) -> LeakGuard:
+    gc.collect()  # what earlier tests of this process left in cycles is none of this one's
     with LeakGuard(watch={Environment: 0}, max_overhead=None, **settings) as guard:
         for _ in guard.generations(range(1, 13)):
             with guard.phase("evaluate"):

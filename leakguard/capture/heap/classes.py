@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping
-from types import MethodDescriptorType
+from pathlib import PurePath
+from types import MethodDescriptorType, ModuleType
 from typing import Any
 
 _NAMESPACE = type.__dict__["__dict__"].__get__
@@ -17,6 +18,7 @@ _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 LRU_CACHE: type = type(functools.lru_cache(len))
 
 HEAP_TYPE = 1 << 9
@@ -81,6 +83,13 @@ def derives(cls: type, base: type | None) -> bool:
 def from_standard_library(cls: type) -> bool:
     """Tell whether the class claims a standard library module as its home."""
     return module_of(cls).partition(".")[0] in sys.stdlib_module_names
+
+
+def is_installed(cls: type) -> bool:
+    """Tell whether the class comes from an installed library, by the file of its package."""
+    package = sys.modules.get(module_of(cls).partition(".")[0])
+    file = vars(package).get("__file__") if type(package) is ModuleType else None
+    return type(file) is str and not _INSTALLED.isdisjoint(PurePath(file).parts)
 
 
 def size_method(cls: type) -> Callable[[object], int]:

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.classes import is_installed, qualified_name
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import Nodes, Step, is_program_instance, steps_along
 from leakguard.model.holder import Hop
 
 # Each bounds what one look spends on telling cycles.
-_CLASSES = 24
+_CLASSES = 48
 _SAMPLES = 2
 _REACH = 2_000
-_LOOKED_AT = 20_000
+_LOOKED_AT = 200_000
 
 
 class Linked(Nodes, Protocol):
@@ -29,8 +29,8 @@ class Linked(Nodes, Protocol):
 def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
     """Return one cycle of each class that is most common among the nodes from ``first`` on.
 
-    Only classes of the program count; a class whose instances are in no cycle themselves, but
-    hang from one, is left out.
+    The program's own classes come before those of installed libraries, of which many leave more
+    behind. A class whose instances are in no cycle themselves, but hang from one, is left out.
     """
     found = {}
     for cls, nodes in _by_class(graph, first):
@@ -53,7 +53,8 @@ def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
             nodes = samples.setdefault(id(cls), (cls, []))[1]
             if len(nodes) < _SAMPLES:
                 nodes.append(node)
-    for key, _ in counts.most_common(_CLASSES):
+    own_first = sorted(counts, key=lambda key: (is_installed(samples[key][0]), -counts[key]))
+    for key in own_first[:_CLASSES]:
         yield samples[key]
 
 

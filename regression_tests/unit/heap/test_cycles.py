@@ -83,3 +83,13 @@ def test_cycles_that_somebody_holds_are_not_told(engine: Engine) -> None:
     kept = [Carrier() for _ in range(30)]
     assert not engine.inspect().cycles
     assert len(kept) == 30
+
+
+@each_engine
+def test_garbage_of_many_libraries_does_not_hide_the_programs_own(engine: Engine) -> None:
+    for number in range(60):
+        library_class = type(f"Node{number}", (Carrier,), {"__module__": "pytest"})
+        for _ in range(3):
+            library_class()
+    Carrier()
+    assert f"{__name__}.Carrier" in engine.inspect().cycles
