@@ -29,7 +29,11 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class LargeObject:
-    """One object at or above the large-object threshold, by its own storage or what it retains."""
+    """One object at or above the large-object threshold, by its own storage or what it retains.
+
+    ``digest`` is the same for arrays whose contents are, as far as samples tell; None where they
+    were not read.
+    """
 
     type: str
     bytes: int
@@ -38,6 +42,7 @@ class LargeObject:
     device: str | None = None
     held_by: str | None = None
     retained_bytes: int | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ _NO_OBJECT: dict[Kind, str] = {
     "fragmentation": "none; memory that was freed and that the allocator keeps",
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
+    "copies": "none that becomes more; the same data several times",
 }
 
 
@@ -180,6 +181,8 @@ def _started(finding: Finding) -> str:
 def _pattern(finding: Finding) -> str:
     if finding.kind == "peak":
         return "Needs more memory for a moment and gives it back"
+    if finding.kind == "copies":
+        return "Stays as it is, more than once"
     if finding.count_per_generation:
         what = short_type(finding.type) if finding.type else _noun(finding)
         return f"Adds {number(finding.count_per_generation)} {what} per generation"

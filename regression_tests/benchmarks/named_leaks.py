@@ -28,7 +28,7 @@ GENERATIONS = 8
 PAIRS = 5
 SEED = 20
 #: What is no growth must stand out from the process, which has 350 MB.
-SIZES = {"deepcopy-clone": "400 MB", "buffer-save-spike": "400 MB"}
+SIZES = {"deepcopy-clone": "400 MB", "buffer-save-spike": "400 MB", "env-data-copy": "200 MB"}
 COMMAND = "python -m regression_tests.benchmarks.named_leaks -o reports/named_leaks\n"
 
 
@@ -58,7 +58,7 @@ NAMES: dict[str, Callable[[Finding], bool]] = {
     "upload-backlog": lambda f: (
         ".pending_uploads" in (f.held_by or "") or (f.kind, f.type) == ("queue", "upload_queue")
     ),
-    "env-data-copy": lambda f: f.kind == "arrays" and "_env" in (f.held_by or ""),
+    "env-data-copy": lambda f: f.kind == "copies" and "_env" in (f.held_by or ""),
 }
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.rules.collector import collector
+from leakguard.analysis.rules.copies import copies
 from leakguard.analysis.rules.cycles import cycles
 from leakguard.analysis.rules.fragmentation import fragmentation
 from leakguard.analysis.rules.gauges import gauges
@@ -42,4 +43,5 @@ RULES: tuple[Rule, ...] = (
     fragmentation,
     collector,
     peak,
+    copies,
 )

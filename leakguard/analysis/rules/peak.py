@@ -45,10 +45,16 @@ def _judge(case: Case, station: str) -> Finding | None:
 
 
 def _excess(snapshot: Snapshot) -> float | None:
-    """Return by how much the peak lies above the start and the end of the phase."""
-    ends = (snapshot.metrics.get("rss"), snapshot.entry.get("rss"))
+    """Return by how much the peak lies above the start and the end of the phase.
+
+    What the allocator came to keep was given back, to it.
+    """
+    start, end = snapshot.entry.get("rss"), snapshot.metrics.get("rss")
     top = snapshot.metrics.get("peak")
-    return None if top is None or None in ends else top - max(end or 0 for end in ends)
+    if top is None or start is None or end is None:
+        return None
+    kept = snapshot.metrics.get("heap_held", 0) - snapshot.entry.get("heap_held", 0)
+    return top - max(start, end - max(0, kept))
 
 
 def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:

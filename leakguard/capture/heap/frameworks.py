@@ -90,6 +90,7 @@ class Torch:
     """The parts of ``torch.Tensor`` and its storage that are read."""
 
     kind: type
+    plain: type
     storage: Read
     storage_start: Read
     storage_bytes: Read
@@ -196,6 +197,15 @@ class Frameworks:
                 return Description(shape, dtype, framework.device(thing))
         return _UNKNOWN
 
+    def own_buffer(self, thing: Any) -> Buffer | None:
+        """Return the memory of an array or plain tensor that is all its own; None for others."""
+        if self.numpy is not None and type(thing) is self.numpy.kind:
+            return self.numpy.own_buffer(thing) if self.numpy.base(thing) is None else None
+        if self.torch is not None and type(thing) is self.torch.plain:
+            buffers = self.torch.buffers(thing)
+            return buffers[0] if len(buffers) == 1 else None
+        return None
+
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Keep ``__torch_function__`` of tensor subclasses and modes from running inside."""
@@ -248,6 +258,7 @@ def _torch(module: dict[str, Any]) -> Torch:
     storage = namespace(internals["StorageBase"])
     return Torch(
         kind=internals["TensorBase"],
+        plain=module["Tensor"],
         storage=tensor["untyped_storage"],
         storage_start=storage["data_ptr"],
         storage_bytes=storage["nbytes"],

@@ -17,6 +17,7 @@ from leakguard.capture.heap.adapters import GraphAdapters
 from leakguard.capture.heap.capacity import declared_capacity
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.heap.contents import digest
 from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Graph, MakeGraph
@@ -367,6 +368,7 @@ class _Look:
     def _large(self, node: int, retained: Retained) -> LargeObject:
         item = self._graph.object_at(node)
         shape, dtype, device = self._frameworks.describe(item)
+        buffer = self._frameworks.own_buffer(item)
         return LargeObject(
             type=qualified_name(type(item)),
             bytes=self._graph.entries([node])[1],
@@ -375,6 +377,7 @@ class _Look:
             device=device,
             held_by=stable_name(self._graph, node),
             retained_bytes=retained.bytes,
+            digest=None if buffer is None else digest(buffer),
         )
 
 

@@ -94,12 +94,13 @@ def test_objects_frozen_once_at_the_start_are_silent():
     assert kinds(replace(run, snapshots=frozen)) == []
 
 
-def _checkpoints(peak: int) -> Run:
+def _checkpoints(peak: int, kept: int = 0) -> Run:
     def with_peak(snapshot: Snapshot) -> Snapshot:
         if snapshot.phase != "checkpoint":
             return snapshot
-        metrics = {**snapshot.metrics, "peak": peak}
-        return replace(snapshot, metrics=metrics, entry=dict(BASE))
+        after = {"peak": peak, "rss": BASE["rss"] + kept, "heap_held": kept}
+        entry = {**BASE, "heap_held": 0}
+        return replace(snapshot, metrics={**snapshot.metrics, **after}, entry=entry)
 
     told = RunStory()
     told.baseline(State(BASE, {"list": 1000}))
@@ -116,6 +117,11 @@ def test_checkpoint_that_takes_its_size_twice_is_a_warning_and_no_leak():
     assert finding.verdict not in ("leak", "suspect")
     assert report.verdict == "stable"
     assert "210 MB more for a moment" in finding.reason
+
+
+def test_what_the_allocator_keeps_of_a_peak_was_given_back():
+    (finding,) = diagnose(_checkpoints(410 * MB, kept=200 * MB)).findings
+    assert (finding.kind, finding.phase) == ("peak", "checkpoint")
 
 
 def test_checkpoint_that_is_streamed_is_silent():

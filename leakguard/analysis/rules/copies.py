@@ -1,0 +1,96 @@
+"""The same data in memory more than once: no leak, a warning.
+
+Each environment, worker or data set that copies what it could share costs the size of it for as
+long as the program runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.fingerprint import fingerprint
+from leakguard.model import Cleared, Finding, LargeObject, Snapshot
+from leakguard.model.units import format_bytes
+
+_GENERATIONS = 3  # contents that stayed the same for this long are data, not a state that moves on
+
+
+class _Contents(NamedTuple):
+    """What two arrays must have in common to be copies."""
+
+    type: str
+    shape: tuple[int, ...] | None
+    dtype: str | None
+    digest: str
+
+
+def copies(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
+    """Warn of large arrays with the same contents, unchanged in every look of three generations."""
+    looks = [s for s in case.run.snapshots if s.generation is not None and _digests(s)]
+    if not looks:
+        return []
+    last = _groups(looks[-1])
+    seen = {contents: _since(looks, contents) for contents in last}
+    return [
+        _finding(contents, last[contents], since, looks[-1])
+        for contents, since in seen.items()
+        if len(since) >= _GENERATIONS
+    ]
+
+
+def _digests(snapshot: Snapshot) -> Counter[_Contents]:
+    large = () if snapshot.census is None else snapshot.census.large
+    return Counter(
+        _Contents(item.type, item.shape, item.dtype, item.digest)
+        for item in large
+        if item.digest is not None
+    )
+
+
+def _groups(snapshot: Snapshot) -> dict[_Contents, list[LargeObject]]:
+    """Return the large objects of one look that have a copy beside them."""
+    groups: defaultdict[_Contents, list[LargeObject]] = defaultdict(list)
+    for item in snapshot.census.large if snapshot.census is not None else ():
+        if item.digest is not None:
+            groups[_Contents(item.type, item.shape, item.dtype, item.digest)].append(item)
+    return {contents: items for contents, items in groups.items() if len(items) > 1}
+
+
+def _since(looks: Sequence[Snapshot], contents: _Contents) -> list[int]:
+    """Return the generations of the last looks in a row that all show these copies."""
+    generations: list[int] = []
+    for look in reversed(looks):
+        if _digests(look)[contents] < 2:
+            break
+        if look.generation is not None and look.generation not in generations:
+            generations.append(look.generation)
+    return generations[::-1]
+
+
+def _finding(
+    contents: _Contents, items: list[LargeObject], since: list[int], shown: Snapshot
+) -> Finding:
+    items = sorted(items, key=lambda item: item.held_by or "")
+    spare = sum(item.bytes for item in items) - max(item.bytes for item in items)
+    holders = ", ".join(sorted({item.held_by for item in items if item.held_by}))
+    return Finding(
+        fingerprint=fingerprint("copies", contents.type, items[0].held_by),
+        kind="copies",
+        verdict="inconclusive",
+        pattern="flat",
+        type=contents.type,
+        reason=f"the same data is in memory {len(items)} times, unchanged since generation "
+        f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it spare; "
+        f"held by {holders or 'nobody that a walk could name'}",
+        label=shown.label,
+        serial=shown.serial,
+        started_at=since[0],
+        held_by=items[0].held_by,
+        confidence=0.95,
+        fix="load it once and let all share one read-only array (array.setflags(write=False)), or "
+        "map it from its file (numpy.load(..., mmap_mode='r'))",
+        ruled_out=("no leak: the copies become no more",),
+    )
