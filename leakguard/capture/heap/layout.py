@@ -21,7 +21,6 @@ from leakguard.capture.heap.classes import (
 )
 from leakguard.capture.heap.sizes import (
     GC_HEADER,
-    has_hidden_values,
     header_size,
     hidden_values_size,
 )
@@ -113,7 +112,8 @@ def layout_of(cls: type, read: Reader | None = None) -> Layout:
         fixed=fixed,
         method=method,
         header=header,
-        hidden=has_hidden_values(cls),
+        # Only then may attributes lie outside of both the instance dict and slots.
+        hidden=method is None and bool(bits & MANAGED_DICT),
         managed=bool(bits & MANAGED_DICT),
         traversed=bool(bits & HAS_GC),
         read=read,

@@ -7,11 +7,8 @@ from collections.abc import Iterable
 
 from leakguard.capture.heap.classes import (
     HAS_GC,
-    MANAGED_DICT,
     PRE_HEADER,
     flags,
-    item_size,
-    size_method,
 )
 
 POINTER = tuple.__itemsize__
@@ -25,12 +22,6 @@ def header_size(cls: type) -> int:
     bits = flags(cls)
     header = GC_HEADER if bits & HAS_GC else 0
     return header + (2 * POINTER if bits & PRE_HEADER else 0)
-
-
-def has_hidden_values(cls: type) -> bool:
-    """Tell whether instances may keep attributes outside of both ``__dict__`` and slots."""
-    plain = size_method(cls) is object.__sizeof__ and not item_size(cls)
-    return bool(flags(cls) & MANAGED_DICT) and plain
 
 
 def hidden_values_size(referents: int, with_dict: bool) -> int:
