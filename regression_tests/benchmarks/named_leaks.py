@@ -22,13 +22,11 @@ from pathlib import Path
 from leakguard import diagnose, load
 from leakguard.model import Finding
 from reference_trainer.leaks import LEAKS
-from regression_tests.benchmarks.gallery.__main__ import settings
+from regression_tests.benchmarks.gallery.__main__ import planted, settings
 
 GENERATIONS = 8
 PAIRS = 5
 SEED = 20
-#: What is no growth must stand out from the process, which has 350 MB.
-SIZES = {"deepcopy-clone": "400 MB", "buffer-save-spike": "400 MB", "env-data-copy": "200 MB"}
 COMMAND = "python -m regression_tests.benchmarks.named_leaks -o reports/named_leaks\n"
 
 
@@ -104,10 +102,9 @@ def trainings() -> list[tuple[str, ...]]:
 def outcome(leaks: tuple[str, ...], place: Path) -> Outcome:
     """Train in a process of its own and judge the run."""
     out = place / ("-".join(leaks) or "healthy")
-    planted = ",".join(f"{leak}={SIZES.get(leak, '20 MB')}" for leak in leaks)
     command = [sys.executable, "-m", "reference_trainer", "--generations", str(GENERATIONS),
                "--no-progress", "--out", str(out), "--data-dir", str(place / "market"),
-               "--leak", planted, *settings(planted)]  # fmt: skip
+               "--leak", planted(leaks), *settings(leaks)]  # fmt: skip
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                    env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
     return Outcome(leaks, diagnose(load(out / "run.jsonl")).findings)
