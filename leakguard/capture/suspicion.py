@@ -11,15 +11,15 @@ from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 
 _MOST_SUSPECTS = 10
-# What the standard library caches comes and goes like builtins.
-_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
+# What the standard library caches and notes on the side comes and goes like builtins.
+_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern", "weakref.ReferenceType"})
 
 
 class _Scale(NamedTuple):
     """What is suspicious: ``enough`` rises of more instances, or of ``notable`` more bytes.
 
-    More instances of fewer than ``spare`` bytes are no rise. With rests in between, rises must be
-    of ``steep`` bytes each on average.
+    More instances of fewer than ``spare`` bytes are no rise. With rests in between, the rises after
+    the first one, which may be a warm-up, must be of ``steep`` bytes each on average.
     """
 
     enough: int
@@ -35,7 +35,7 @@ _MEMORY = _Scale(enough=2, spare=0, notable=262_144, steep=0)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
-    """What is kept of a type: the heights that it rose to, from which bytes, and how often."""
+    """What is kept of a type: the heights it rose to, the first one's bytes, and how often."""
 
     count: int = 0
     bytes: int = 0
@@ -54,7 +54,8 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
         return Streak(self.streak, self.rest, self.gap)
 
     def is_suspicious(self, scale: _Scale) -> bool:
-        is_steep = not self.gap or self.bytes - self.origin >= scale.steep * self.streak
+        later = self.streak - 1
+        is_steep = not self.gap or self.bytes - self.origin >= scale.steep * later
         return self.streak >= scale.enough and self.growth.goes_on and is_steep
 
     def after(self, count: int, size: int, scale: _Scale) -> _Note:
@@ -62,10 +63,10 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
         more = count > self.count and (not scale.spare or size > self.bytes + scale.spare)
         grew = more or size > self.bytes + scale.notable
         growth = self.growth.after(grew=grew, fell=count < self.count)
-        origin = self.origin if self.streak and growth.times else self.bytes
+        count, size = max(count, self.count), max(size, self.bytes)
         if grew:
-            return _Note(max(count, self.count), max(size, self.bytes), origin, *growth)
-        return _Note(self.count, self.bytes, origin, *growth)
+            return _Note(count, size, self.origin if growth.times > 1 else size, *growth)
+        return _Note(self.count, self.bytes, self.origin, *growth)
 
 
 _notes = msgspec.msgpack.Decoder(dict[str, _Note])
