@@ -18,6 +18,7 @@
 /* Blocks smaller than this come from the C allocator. */
 #define FEWEST_BYTES ((size_t)64 * 1024)
 #define HEADER ((size_t)64)
+#define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
 typedef struct {
     size_t size;  /* with the header */
@@ -56,6 +57,18 @@ pages_new(size_t count, size_t item)
     }
     block->size = size;
     return (char *)block + HEADER;
+}
+
+/* Ask for large pages: of a table that is looked into at random every small page is a miss. */
+static void
+pages_enlarge(void *data)
+{
+#if defined(HAVE_PAGES) && defined(MADV_HUGEPAGE)
+    Block *block = block_of(data);
+    if (block->mapped && block->size >= HUGE_PAGE) {
+        (void)madvise(block, block->size, MADV_HUGEPAGE);  /* a wish: it works without */
+    }
+#endif
 }
 
 static void

@@ -391,6 +391,7 @@ grow_table(Scan *scan)
         PyErr_NoMemory();
         return -1;
     }
+    pages_enlarge(table);
     memset(table, 0xff, (size_t)size * sizeof(Slot));
     pages_free(scan->table);
     scan->table = table;

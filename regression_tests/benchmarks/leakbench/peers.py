@@ -12,13 +12,15 @@ import json
 import tempfile
 import tracemalloc
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from regression_tests.benchmarks.leakbench.score import Said
 
 JUDGED = 6
+PROGRAMS = str(Path(__file__).with_name("programs"))
 NOISE = 10_000
 """Bytes a generation below which a tool that sees bytes keeps silent."""
 
@@ -177,9 +179,52 @@ class RssRegression(Peer):
         return [Said("leak", kind="memory")] if slope > max(NOISE, 3 * error) else []
 
 
+class MemrayLeaks(Peer):
+    """What pytest-memray's ``limit_leaks`` asks: which stack allocated more than stays allowed.
+
+    It traces from the end of the warm-up, so that what is allocated once is not held against it.
+    """
+
+    WARM_UP = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = tempfile.TemporaryDirectory()
+        self._file = Path(self._folder.name) / "allocations.bin"
+        self._tracker: AbstractContextManager[Any] | None = None
+
+    def look(self) -> None:
+        """Start to trace once the program is warm."""
+        import memray
+
+        gc.collect()
+        if self._tracker is None and len(self.numbers) == self.WARM_UP:
+            self._tracker = memray.Tracker(self._file, trace_python_allocators=True)
+            self._tracker.__enter__()
+
+    def said(self) -> list[Said]:
+        """Return the stacks that leaked more than the noise, most bytes first, at most five."""
+        import memray
+
+        assert self._tracker is not None
+        gc.collect()
+        self._tracker.__exit__(None, None, None)
+        allowed = 500 * (len(self.numbers) - self.WARM_UP)
+        records = memray.FileReader(self._file).get_leaked_allocation_records(merge_threads=True)
+        leaked = sorted((r for r in records if r.size > allowed), key=lambda r: -r.size)
+        return [Said("leak", site=_place(record.stack_trace())) for record in leaked[:5]]
+
+
+def _place(stack: Sequence[tuple[str, str, int]]) -> str | None:
+    """Return the innermost line of a program, else the innermost line."""
+    own = [frame for frame in stack if PROGRAMS in frame[1]]
+    return next((f"{file}:{line}" for _, file, line in (*own, *stack)), None)
+
+
 PEERS: dict[str, Callable[[], Peer]] = {
     "objgraph": ObjgraphGrowth,
     "tracemalloc": TracemallocDifference,
     "pympler": PymplerTracker,
     "rss": RssRegression,
+    "memray": MemrayLeaks,
 }
