@@ -11,8 +11,8 @@ from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 
 _MOST_SUSPECTS = 10
-# What the standard library caches and notes on the side comes and goes like builtins.
-_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern", "weakref.ReferenceType"})
+# What the standard library caches comes and goes like builtins.
+_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
 class _Scale(NamedTuple):

@@ -8,6 +8,7 @@ import threading
 import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from leakguard.capture import heap
@@ -21,7 +22,8 @@ from leakguard.model import Site
 
 # Each frame more makes every allocation of the generation dearer.
 _FRAMES = 6
-_MOST_OBJECTS = 200_000
+# Of more live objects than these only some are asked: a traced one takes ten microseconds.
+_MOST_OBJECTS = 50_000
 _MOST_SITES = 5
 
 _Key = tuple[str, Lines]
@@ -92,18 +94,17 @@ class ObjectTrace:
             _running = None
 
     def _count(self, names: set[str], kept: dict[_Key, list[Any]]) -> None:
-        found, live = 0, heap.instances(names)
-        while live and found < _MOST_OBJECTS:
-            item = live.pop()
+        live = heap.instances(names)
+        stride = 1 + len(live) // _MOST_OBJECTS  # each stands for so many
+        for item in islice(live, 0, None, stride):
             lines = origin_of(item)
             if lines is None:
                 continue
             key = (qualified_name(type(item)), lines)
-            self._counts[key] += 1
-            count = self._counts[key]
-            if count & (count - 1) == 0:  # the 1st, 2nd, 4th ... are spread over all of them
+            self._counts[key] += stride
+            seen = self._counts[key] // stride
+            if seen & (seen - 1) == 0:  # the 1st, 2nd, 4th ... are spread over all of them
                 kept[key].append(item)
-            found += 1
         live.clear()
 
     def _largest(self, names: set[str]) -> list[_Key]:

@@ -89,7 +89,12 @@ def is_installed(cls: type) -> bool:
     """Tell whether the class comes from an installed library, by the file of its package."""
     package = sys.modules.get(module_of(cls).partition(".")[0])
     file = vars(package).get("__file__") if type(package) is ModuleType else None
-    return type(file) is str and not _INSTALLED.isdisjoint(PurePath(file).parts)
+    return type(file) is str and is_installed_file(file)
+
+
+def is_installed_file(file: str) -> bool:
+    """Tell whether a file lies where packages are installed."""
+    return not _INSTALLED.isdisjoint(PurePath(file).parts)
 
 
 def size_method(cls: type) -> Callable[[object], int]:

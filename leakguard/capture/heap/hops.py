@@ -9,8 +9,7 @@ from __future__ import annotations
 import _queue
 import functools
 import gc
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
@@ -21,14 +20,13 @@ from types import (
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
-    MemberDescriptorType,
     MethodType,
-    ModuleType,
     TracebackType,
 )
 from typing import Any
 
 from leakguard.capture.heap.adapters import is_backward_node
+from leakguard.capture.heap.attributes import MISSING, attribute_of, instance_dict, value_of
 from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace, qualified_name
 from leakguard.capture.heap.frames import local_variables
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
@@ -107,7 +105,7 @@ def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
         yield ".next_functions" if is_backward_node(type(held)) else ".saved_tensors"
     yield _slot_of(holder, held)
     yield _local_of(holder, held)
-    yield _attribute_of(holder, held)
+    yield attribute_of(holder, held)
     yield _adapted(holder, held)
 
 
@@ -145,7 +143,7 @@ def _slot_of(holder: Any, held: Any) -> str | None:
     for cls, names in _SLOTS.items():
         if derives(type(holder), cls):
             for slot, name in names.items():
-                if _value(namespace(cls)[slot].__get__, holder) is held:
+                if value_of(namespace(cls)[slot].__get__, holder) is held:
                     return name
     return "" if type(holder) is FunctionType and type(held) is dict else None
 
@@ -164,76 +162,6 @@ def _local_of(holder: Any, held: Any) -> str | None:
     return "" if prefix and held is frame else None
 
 
-def _attribute_of(holder: Any, held: Any) -> str | None:
-    cls = type(holder)
-    if held is cls:
-        return ".__class__"
-    if derives(cls, ModuleType) or derives(cls, type):
-        return "" if type(held) is dict else _class_part(holder, held)
-    for name, read in _members(cls):
-        if _value(read, holder) is held:
-            return f".{name}"
-    for name in _attribute_names(cls):
-        if _value(partial(_lookup, holder), name) is held:
-            return f".{name}"
-    return _from_dict(holder, held)
-
-
-def _class_part(cls: Any, held: Any) -> str | None:
-    if type(held) is tuple:
-        return ".__mro__"
-    return ".__base__" if derives(type(held), type) else None
-
-
-def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
-    for parent in lineage(cls):
-        for name, found in namespace(parent).items():
-            if type(found) is MemberDescriptorType:
-                yield name, found.__get__
-
-
-def _attribute_names(cls: type) -> Iterator[str]:
-    """Yield names that methods of the class use, less those that the class itself computes."""
-    seen = {
-        name
-        for parent in lineage(cls)
-        for name, value in namespace(parent).items()
-        if _is_descriptor(value)
-    }
-    for parent in lineage(cls):
-        for found in list(namespace(parent).values()):
-            if type(found) is FunctionType:
-                for name in found.__code__.co_names:
-                    if name not in seen:
-                        seen.add(name)
-                        yield name
-
-
-def _is_descriptor(value: Any) -> bool:
-    """Tell whether reading a class attribute may run code; plain values are shadowed safely."""
-    return any("__get__" in namespace(parent) for parent in lineage(type(value)))
-
-
-def _from_dict(holder: Any, held: Any) -> str | None:
-    # The last resort: this gives the instance a real dict, where it had none before.
-    attributes = instance_dict(holder)
-    if attributes is None:
-        return None
-    if attributes is held:
-        return ""
-    return next((f".{name}" for name, value in attributes.items() if value is held), None)
-
-
-def instance_dict(holder: Any) -> dict[Any, Any] | None:
-    """Return the ``__dict__`` of an instance as its C class gives it, None where there is none."""
-    for parent in lineage(type(holder)):
-        found = namespace(parent).get("__dict__")
-        if type(found) is GetSetDescriptorType:
-            attributes = _value(found.__get__, holder)
-            return attributes if type(attributes) is dict else None
-    return None
-
-
 def _adapted(holder: Any, held: Any) -> str | None:
     """Name what only adapters see: parts of arrays, tensors and code."""
     if is_backward_node(type(held)):
@@ -242,7 +170,7 @@ def _adapted(holder: Any, held: Any) -> str | None:
         if _descriptor_value(holder, name) is held:
             return f".{name}"
     base = _descriptor_value(holder, "base")
-    if base is _MISSING:
+    if base is MISSING:
         return None
     return ".base" if base is held else ELEMENT
 
@@ -251,15 +179,8 @@ def _descriptor_value(holder: Any, name: str) -> Any:
     for parent in lineage(type(holder)):
         found = namespace(parent).get(name)
         if type(found) is GetSetDescriptorType:
-            return _value(found.__get__, holder)
-    return _MISSING
-
-
-def _value(read: Callable[[Any], Any], holder: Any) -> Any:
-    try:
-        return read(holder)
-    except Exception:  # an empty slot, a cleared cell
-        return _MISSING
+            return value_of(found.__get__, holder)
+    return MISSING
 
 
 def _part_of_cache(cache: Any, held: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from weakref import ReferenceType
 
 from leakguard.capture.heap.adapters import GraphAdapters
+from leakguard.capture.heap.attributes import is_attribute_dict
 from leakguard.capture.heap.capacity import declared_capacity
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
@@ -22,7 +23,7 @@ from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import Growth, PathMemory
-from leakguard.capture.heap.hops import ELEMENT, instance_dict
+from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
@@ -336,7 +337,7 @@ class _Look:
     def _owner(self, node: int) -> Any:
         """Return what refers to a container, the attribute dict of an instance passed over."""
         above = [self._graph.object_at(n) for n in self._graph.chain_to(node)[-3:-1]]
-        if len(above) == 2 and type(above[1]) is dict and instance_dict(above[0]) is above[1]:
+        if len(above) == 2 and type(above[1]) is dict and is_attribute_dict(*above):
             return above[0]
         return above[-1] if above else None
 

@@ -1,0 +1,147 @@
+"""The attribute by which an instance refers to something.
+
+An instance need not have an attribute dict: since Python 3.11 one is made when it is asked for, and
+stays. Names are tried instead, those that the code of the class uses and those that the rest of the
+program's code does; a look that made dicts would change what the next one finds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import PurePath
+from types import (
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+)
+from typing import Any
+
+from leakguard.capture.heap.classes import derives, is_installed_file, lineage, namespace
+from leakguard.capture.heap.frames import running_frames
+
+MISSING = object()
+_STANDARD = str(PurePath(sys.modules["os"].__file__ or "").parent)
+_lookup = object.__getattribute__
+
+
+def attribute_of(holder: Any, held: Any) -> str | None:
+    """Return the attribute as a person writes it; empty for the attribute dict, None if unknown."""
+    cls = type(holder)
+    if held is cls:
+        return ".__class__"
+    if derives(cls, ModuleType) or derives(cls, type):
+        return "" if type(held) is dict else _class_part(held)
+    for name, read in _members(cls):
+        if value_of(read, holder) is held:
+            return f".{name}"
+    if type(held) is dict and is_attribute_dict(holder, held):
+        return ""
+    for name in _names_in_code(cls):
+        if value_of(partial(_lookup, holder), name) is held:
+            return f".{name}"
+    return _from_dict(holder, held)
+
+
+def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
+    """Tell whether a dict is the one of an instance, by what its first key leads to."""
+    name = next(iter(dict.keys(held)), None)
+    if type(name) is not str or name in _computed_names(type(holder)):
+        return False
+    return value_of(partial(_lookup, holder), name) is dict.get(held, name, MISSING)
+
+
+def value_of(read: Callable[[Any], Any], holder: Any) -> Any:
+    """Return what a reader of plain values reads; MISSING where there is nothing."""
+    try:
+        return read(holder)
+    except Exception:  # an empty slot, a cleared cell
+        return MISSING
+
+
+def _class_part(held: Any) -> str | None:
+    if type(held) is tuple:
+        return ".__mro__"
+    return ".__base__" if derives(type(held), type) else None
+
+
+def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    for parent in lineage(cls):
+        for name, found in namespace(parent).items():
+            if type(found) is MemberDescriptorType:
+                yield name, found.__get__
+
+
+def _computed_names(cls: type) -> set[str]:
+    """Return the names that the class itself computes: reading them may run code."""
+    return {
+        name
+        for parent in lineage(cls)
+        for name, value in namespace(parent).items()
+        if _is_descriptor(value)
+    }
+
+
+def _is_descriptor(value: Any) -> bool:
+    """Tell whether reading a class attribute may run code; plain values are shadowed safely."""
+    return any("__get__" in namespace(parent) for parent in lineage(type(value)))
+
+
+def _names_in_code(cls: type) -> Iterator[str]:
+    """Yield names once each: first those in the methods of the class, then in the program."""
+    methods = chain.from_iterable(list(namespace(parent).values()) for parent in lineage(cls))
+    seen = _computed_names(cls)
+    for code in chain(_codes(methods), _program_codes()):
+        for name in code.co_names:
+            if name not in seen:
+                seen.add(name)
+                yield name
+
+
+def _program_codes() -> Iterator[CodeType]:
+    """Yield the code that runs, and that of modules that are neither installed nor standard."""
+    yield from (frame.f_code for _, frame in running_frames())
+    for module in list(sys.modules.values()):
+        if type(module) is ModuleType and _is_program(vars(module).get("__file__")):
+            values = list(vars(module).values())
+            yield from _codes(values)
+            for value in values:
+                if derives(type(value), type):
+                    yield from _codes(list(namespace(value).values()))
+
+
+def _is_program(file: object) -> bool:
+    return type(file) is str and not file.startswith(_STANDARD) and not is_installed_file(file)
+
+
+def _codes(values: Iterable[Any]) -> Iterator[CodeType]:
+    """Yield the code of functions, and of the functions inside of them."""
+    waiting = [value.__code__ for value in values if type(value) is FunctionType]
+    while waiting:
+        code = waiting.pop()
+        yield code
+        waiting += (part for part in code.co_consts if type(part) is CodeType)
+
+
+def _from_dict(holder: Any, held: Any) -> str | None:
+    # The last resort: this gives the instance a real dict, where it had none before.
+    attributes = instance_dict(holder)
+    if attributes is None:
+        return None
+    if attributes is held:
+        return ""
+    return next((f".{name}" for name, value in attributes.items() if value is held), None)
+
+
+def instance_dict(holder: Any) -> dict[Any, Any] | None:
+    """Return the ``__dict__`` of an instance as its C class gives it, None where there is none."""
+    for parent in lineage(type(holder)):
+        found = namespace(parent).get("__dict__")
+        if type(found) is GetSetDescriptorType:
+            attributes = value_of(found.__get__, holder)
+            return attributes if type(attributes) is dict else None
+    return None
