@@ -10,7 +10,7 @@ from leakguard.model.finding import SEVERITY, Finding, Verdict
 from leakguard.model.metric import METRICS
 from leakguard.model.report import Report
 from leakguard.model.run import Run
-from leakguard.model.units import format_bytes, format_change
+from leakguard.model.units import format_bytes, format_change, format_number
 
 
 def check(report: Report, budget: Budget) -> tuple[Check, ...]:
@@ -100,7 +100,7 @@ def _constant(report: Report, name: str, expected: tuple[int, int]) -> Check:
 
 def _resource(report: Report, most: float, growth: Rate) -> Check:
     title = METRICS[growth.metric].title.lower()
-    limit, subject = f"at most {most:g}", f"{title} added per generation"
+    limit, subject = f"at most {format_number(most)}", f"{title} added per generation"
     if growth.value is None:
         return Check(subject, limit, growth.reason, "unknown", allowed=most)
     kinds = {"threads": "threads", "open_files": "files", "children": "children"}

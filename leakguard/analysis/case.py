@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from leakguard.analysis.contribution import Contribution, metric_contribution
-from leakguard.analysis.rounds import number
 from leakguard.analysis.series import judge_series
 from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import Timeline
 from leakguard.model import Finding, Run, Snapshot
 from leakguard.model.series import Series
-from leakguard.model.units import format_bytes
+from leakguard.model.units import format_bytes, format_number
 
 # Bookkeeping of interpreter and guard moves a few kilobytes a generation in any program.
 BYTES_FLOOR = 16_384.0
@@ -91,7 +90,7 @@ class Case:
         if not series.values:
             return None
         floor = BYTES_FLOOR if series.unit == "bytes" else 0.0
-        describe = format_bytes if series.unit == "bytes" else number
+        describe = format_bytes if series.unit == "bytes" else format_number
         verdict = judge_series(series.values, noise_floor=floor, describe=describe)
         return Judged(series, verdict)
 

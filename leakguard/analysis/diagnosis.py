@@ -14,7 +14,7 @@ from leakguard.analysis.rules import RULES, Found
 from leakguard.analysis.trend import growth, trend
 from leakguard.model import Cleared, Finding, Report, Run, Verdict
 from leakguard.model.finding import SEVERITY
-from leakguard.model.units import format_change
+from leakguard.model.units import format_change, format_number
 
 
 def diagnose(run: Run) -> Report:
@@ -88,7 +88,7 @@ def _sentence(finding: Finding) -> str:
     if finding.started_at is not None:
         parts.append(f"since generation {finding.started_at}")
     if finding.count_per_generation is not None:
-        parts.append(f"{finding.count_per_generation:g} {what} more each generation")
+        parts.append(f"{format_number(finding.count_per_generation)} {what} more each generation")
     else:
         parts.append("memory grows")
     if finding.held_by:

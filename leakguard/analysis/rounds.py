@@ -86,10 +86,3 @@ class Rounds:
         if len(tail) < 2 or self.span == 0.0:
             return 0.0, (0.0, 0.0)
         return theil_sen.rate(tail)
-
-
-def number(value: float) -> str:
-    """Return a number as a person would write it in a sentence."""
-    if abs(value) < 1e7 and value == int(value):
-        return f"{int(value)}"
-    return f"{value:.4g}"

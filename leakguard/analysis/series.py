@@ -9,8 +9,9 @@ from dataclasses import replace
 from leakguard.analysis.count_pattern import count_pattern
 from leakguard.analysis.few_rounds import judge_few
 from leakguard.analysis.many_rounds import judge_many
-from leakguard.analysis.rounds import Rounds, number
+from leakguard.analysis.rounds import Rounds
 from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.model.units import format_number
 
 __all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "judge_series"]
 
@@ -26,7 +27,7 @@ def judge_series(
     noise_floor: float = 0.0,
     capacity: float | None = None,
     warmup: int = 2,
-    describe: Callable[[float], str] = number,
+    describe: Callable[[float], str] = format_number,
 ) -> SeriesVerdict:
     """Return what kind of series ``values`` is, one value a round, oldest first.
 

@@ -6,6 +6,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.growing_container import GrowingContainer
 from leakguard.analysis.growing_type import GrowingType
+from leakguard.model.units import format_number
 
 _COUNTERS = {
     "heap_in_use": "the allocator's bytes in use",
@@ -48,7 +49,7 @@ def witnesses(
     case: Case, growing: GrowingType, container: GrowingContainer | None = None
 ) -> list[str]:
     """Return what agrees that ``growing`` grows without bound, in words."""
-    found = [f"the count grows by {growing.judged.verdict.rate:g} a generation"]
+    found = [f"the count grows by {format_number(growing.judged.verdict.rate)} a generation"]
     memory = memory_witness(case, growing.phase, growing.judged.started_at)
     if memory is not None:
         found.append(f"{memory} grow{'s' if memory.endswith('RSS') else ''} in the same phase")

@@ -57,5 +57,14 @@ def format_gb(size: float) -> str:
     return f"{size / GB:.2f} GB"
 
 
+def format_number(value: float) -> str:
+    """Return a count or an average of counts: ``16``, ``1,234``, ``0.5``."""
+    if abs(value) >= 1e15:  # nothing is counted that far; infinity has no digits
+        return f"{value:.3g}"
+    if abs(value - round(value)) < 0.05:
+        return f"{round(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
 def _three_digits(number: float) -> str:
     return f"{number:.1f}" if number < 99.95 else f"{number:.0f}"

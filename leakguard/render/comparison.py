@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from leakguard.errors import UsageError
 from leakguard.model.comparison import Comparison, Measure
 from leakguard.model.finding import SEVERITY, Finding
-from leakguard.model.units import format_bytes, format_change
+from leakguard.model.units import format_bytes, format_change, format_number
 from leakguard.render import Layout, facts, outline
 from leakguard.render.json_report import finding_value, finite_json
 from leakguard.render.log_block import leak_block
 from leakguard.render.page import Page
 from leakguard.render.section import Section
-from leakguard.render.text import clean, clean_lines, number, short_type
+from leakguard.render.text import clean, clean_lines, short_type
 
 _COLUMNS = ("", "Before", "After", "Change")
 
@@ -68,12 +68,16 @@ def sections(comparison: Comparison) -> Iterator[Section]:
 
 def _row(measure: Measure) -> tuple[str, str, str, str]:
     in_bytes = measure.unit == "bytes"
-    text: Callable[[float], str] = format_bytes if in_bytes else number
+    text: Callable[[float], str] = format_bytes if in_bytes else format_number
     before, after = measure.before, measure.after
     change = ""
     if before is not None and after is not None:
         moved = after - before
-        change = format_change(moved) if in_bytes else f"{'+' if moved >= 0 else ''}{number(moved)}"
+        change = (
+            format_change(moved)
+            if in_bytes
+            else f"{'+' if moved >= 0 else ''}{format_number(moved)}"
+        )
     name = measure.name if in_bytes else short_type(measure.name)
     return clean(name), _known(before, text), _known(after, text), change
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from leakguard.model.metric import METRICS
 from leakguard.model.run import Run
 from leakguard.model.snapshot import Snapshot
-from leakguard.model.units import GB, KB, MB
+from leakguard.model.units import GB, KB, MB, format_number
 from leakguard.render.sizes import size
 from leakguard.render.sparkline import extremes
-from leakguard.render.text import clean, number, short_type
+from leakguard.render.text import clean, short_type
 
 _MEMORY = ("rss", "heap_in_use", "heap_held", "peak", "rss_anonymous", "gpu_allocated",
            "gpu_reserved", "swap")  # fmt: skip
@@ -91,7 +91,7 @@ def count_curves(run: Run, most: int = 400) -> list[Curve]:
     at = axis(run).positions
 
     def curve(key: str, title: str, read: Reading, shown: bool, ceiling: float | None) -> Curve:
-        return Curve(key, title, _points(run, at, read, number, most), shown, ceiling)
+        return Curve(key, title, _points(run, at, read, format_number, most), shown, ceiling)
 
     curves = [
         curve(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from leakguard.model.finding import Finding, Kind, Pattern
-from leakguard.model.units import format_bytes, format_change
+from leakguard.model.units import format_bytes, format_change, format_number
 from leakguard.render.forecast import forecast_sentence
-from leakguard.render.text import arrows, clean, number, short_type
+from leakguard.render.text import arrows, clean, short_type
 
 
 class Fact(NamedTuple):
@@ -124,7 +124,7 @@ def rate(finding: Finding) -> str:
         return f"{amount} {'at its peak' if finding.kind == 'peak' else 'per generation'}"
     if finding.count_per_generation is not None:
         count = finding.count_per_generation
-        return f"{'+' if count >= 0 else ''}{number(count)} {_noun(finding)} per generation"
+        return f"{'+' if count >= 0 else ''}{format_number(count)} {_noun(finding)} per generation"
     return "growth not measured"
 
 
@@ -185,7 +185,7 @@ def _pattern(finding: Finding) -> str:
         return "Stays as it is, more than once"
     if finding.count_per_generation:
         what = short_type(finding.type) if finding.type else _noun(finding)
-        return f"Adds {number(finding.count_per_generation)} {what} per generation"
+        return f"Adds {format_number(finding.count_per_generation)} {what} per generation"
     if finding.bytes_per_generation:
         return f"Adds {format_bytes(finding.bytes_per_generation)} per generation"
     return finding.pattern.capitalize()

@@ -45,10 +45,3 @@ def arrows(values: Sequence[str], most: int = 7) -> str:
         return " → ".join(values)
     head = most // 2
     return " → ".join([*values[:head], "…", *values[-(most - head - 1) :]])
-
-
-def number(value: float) -> str:
-    """Return a count or an average of counts: ``16``, ``1,234``, ``0.5``."""
-    if abs(value - round(value)) < 0.05:
-        return f"{round(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"

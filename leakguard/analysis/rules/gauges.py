@@ -12,6 +12,7 @@ from leakguard.analysis.series_verdict import SeriesVerdict
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.model import Cleared, Finding
 from leakguard.model.series import Series
+from leakguard.model.units import format_number
 
 _SAME = 0.02  # of a number, for a gauge to report the same thing
 
@@ -81,7 +82,7 @@ def _finding(name: str, judged: Judged, capacity: float | None) -> Finding:
         kind="queue",
         verdict="suspect" if capacity is None else "leak",
         pattern="growing",
-        reason=f"{name} grows by {rate:g} a generation and {limit}",
+        reason=f"{name} grows by {format_number(rate)} a generation and {limit}",
         started_at=judged.started_at,
         type=name,
         counts=tuple(map(int, judged.series.values)),

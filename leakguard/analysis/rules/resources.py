@@ -10,6 +10,7 @@ from leakguard.analysis.series import judge_series
 from leakguard.analysis.timeline import metric_reader
 from leakguard.model import Cleared, Finding
 from leakguard.model.finding import Kind
+from leakguard.model.units import format_number
 
 _RESOURCES: dict[str, tuple[Kind, str]] = {
     "threads": ("threads", "join or shut down what starts them: executors, loaders, writers"),
@@ -57,7 +58,7 @@ def _judge(case: Case, name: str) -> Finding | None:
         kind=kind,
         name=(kind,),
         verdict="leak",
-        reason=f"{name} grows by {verdict.rate:g} a generation: {verdict.reason}",
+        reason=f"{name} grows by {format_number(verdict.rate)} a generation: {verdict.reason}",
         type_name=name,
         fix=fix,
     )
