@@ -58,7 +58,7 @@ def witnesses(
         expected = str(low) if low == high else f"{low} to {high}"
         found.append(f"{expected} expected, {growing.watched.count} alive")
     if container is not None and container.proven:
-        entries = f"{container.rate:.3g} entries"
+        entries = f"{format_number(container.rate)} entries"
         why = _why_unbounded(container)
         found.append(f"{container.holder.path} grows by {entries} a generation and {why}")
     return found

@@ -61,7 +61,7 @@ def format_number(value: float) -> str:
     """Return a count or an average of counts: ``16``, ``1,234``, ``0.5``."""
     if abs(value) >= 1e15:  # nothing is counted that far; infinity has no digits
         return f"{value:.3g}"
-    if abs(value - round(value)) < 0.05:
+    if abs(value) >= 1_000 or abs(value - round(value)) < 0.05:
         return f"{round(value):,}"
     return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
