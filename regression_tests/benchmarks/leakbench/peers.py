@@ -182,34 +182,33 @@ class RssRegression(Peer):
 class MemrayLeaks(Peer):
     """What pytest-memray's ``limit_leaks`` asks: which stack allocated more than stays allowed.
 
-    It traces from the end of the warm-up, so that what is allocated once is not held against it.
+    It knows only frames that were entered while it traced, so it traces from the start and cannot
+    forgive a warm-up.
     """
-
-    WARM_UP = 4
 
     def __init__(self) -> None:
         super().__init__()
-        self._folder = tempfile.TemporaryDirectory()
-        self._file = Path(self._folder.name) / "allocations.bin"
-        self._tracker: AbstractContextManager[Any] | None = None
-
-    def look(self) -> None:
-        """Start to trace once the program is warm."""
         import memray
 
+        self._folder = tempfile.TemporaryDirectory()
+        self._file = Path(self._folder.name) / "allocations.bin"
+        self._tracker = memray.Tracker(self._file, trace_python_allocators=True)
+        self._tracker.__enter__()
+
+    def generations(self, rounds: Iterable[int]) -> Iterator[int]:
+        """Stop while the program still holds what it leaked."""
+        yield from super().generations(rounds)
         gc.collect()
-        if self._tracker is None and len(self.numbers) == self.WARM_UP:
-            self._tracker = memray.Tracker(self._file, trace_python_allocators=True)
-            self._tracker.__enter__()
+        self._tracker.__exit__(None, None, None)
+
+    def look(self) -> None:
+        """Do nothing: it looks when the test is over."""
 
     def said(self) -> list[Said]:
         """Return the stacks that leaked more than the noise, most bytes first, at most five."""
         import memray
 
-        assert self._tracker is not None
-        gc.collect()
-        self._tracker.__exit__(None, None, None)
-        allowed = 500 * (len(self.numbers) - self.WARM_UP)
+        allowed = 500 * len(self.numbers)
         records = memray.FileReader(self._file).get_leaked_allocation_records(merge_threads=True)
         leaked = sorted((r for r in records if r.size > allowed), key=lambda r: -r.size)
         return [Said("leak", site=_place(record.stack_trace())) for record in leaked[:5]]

@@ -29,11 +29,11 @@ generations and rises in half of them or more is called a leak, the five largest
 - tracemalloc: bytes of each line of one frame, after a collection, rising by more than 500.
 - rss: a line through the last six resident sizes rises by more than 10 kB a generation and by three
   times its own error; it names nothing.
-- memray: traced from the end of the fourth generation on, as pytest-memray's ``limit_leaks`` traces a
-  test; a stack leaks that keeps more than 500 bytes a generation at the end.
+- memray: as pytest-memray's ``limit_leaks``, traces from the start to the end; a stack leaks that
+  keeps more than 500 bytes for each generation.
 
-psleak is not among them: it calls a function hundreds of times until growth fades, which programs of
-ten generations cannot serve.
+psleak is not among them: it calls a function hundreds of times until growth fades, which programs
+of ten generations cannot serve.
 
 Seconds are wall time on a shared machine: compare them within a table, not with another one.
 """
