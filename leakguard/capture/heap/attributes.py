@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import PurePath
-from types import (
-    CodeType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    ModuleType,
-)
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
 from leakguard.capture.heap.classes import derives, is_installed_file, lineage, namespace
@@ -49,10 +43,10 @@ def attribute_of(holder: Any, held: Any) -> str | None:
 
 def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
     """Tell whether a dict is the one of an instance, by what its first key leads to."""
-    name = next(iter(dict.keys(held)), None)
+    name, value = next(iter(dict.items(held)), (None, None))
     if type(name) is not str or name in _computed_names(type(holder)):
         return False
-    return value_of(partial(_lookup, holder), name) is dict.get(held, name, MISSING)
+    return value_of(partial(_lookup, holder), name) is value
 
 
 def value_of(read: Callable[[Any], Any], holder: Any) -> Any:

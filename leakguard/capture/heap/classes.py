@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
 from types import MethodDescriptorType, ModuleType
 from typing import Any
 
@@ -18,7 +17,7 @@ _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_INSTALLED = ("site-packages", "dist-packages")
 LRU_CACHE: type = type(functools.lru_cache(len))
 
 HEAP_TYPE = 1 << 9
@@ -94,7 +93,7 @@ def is_installed(cls: type) -> bool:
 
 def is_installed_file(file: str) -> bool:
     """Tell whether a file lies where packages are installed."""
-    return not _INSTALLED.isdisjoint(PurePath(file).parts)
+    return any(folder in file for folder in _INSTALLED)
 
 
 def size_method(cls: type) -> Callable[[object], int]:
