@@ -230,9 +230,32 @@ typedef struct PathSlot {
     uint8_t kind, used;
 } PathSlot;
 
+/* Return what is known of a class; NULL, without an error, when nothing is yet. */
+static inline Class *
+known_class(const Scan *scan, PyTypeObject *cls)
+{
+    if (scan->class_mask == 0) {
+        return NULL;
+    }
+    Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)cls) & scan->class_mask;
+    while (scan->class_table[at] >= 0) {
+        Class *known = &scan->classes[scan->class_table[at]];
+        if (known->cls == cls) {
+            return known;
+        }
+        at = (at + 1) & scan->class_mask;
+    }
+    return NULL;
+}
+
+/* The same, asking Python where nothing is known: other threads may run meanwhile. */
 static Class *
 class_of(Scan *scan, PyTypeObject *cls)
 {
+    Class *known = known_class(scan, cls);
+    if (known != NULL) {
+        return known;
+    }
     if (scan->n_classes * 2 >= scan->class_mask) {
         Py_ssize_t size = scan->class_mask ? (scan->class_mask + 1) * 2 : 1024;
         int32_t *table = pages_new((size_t)size, sizeof(int32_t));
@@ -252,15 +275,6 @@ class_of(Scan *scan, PyTypeObject *cls)
         scan->class_table = table;
         scan->class_mask = size - 1;
     }
-    Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)cls) & scan->class_mask;
-    while (scan->class_table[at] >= 0) {
-        Class *known = &scan->classes[scan->class_table[at]];
-        if (known->cls == cls) {
-            return known;
-        }
-        at = (at + 1) & scan->class_mask;
-    }
-
     PyObject *layout = PyObject_CallOneArg(scan->describe, (PyObject *)cls);
     if (layout == NULL) {
         return NULL;
@@ -310,7 +324,7 @@ class_of(Scan *scan, PyTypeObject *cls)
     }
     /* describe ran Python code; nothing else adds classes meanwhile, but the slot is looked up
        again to be sure that it is still free */
-    at = (Py_ssize_t)mix((uintptr_t)cls) & scan->class_mask;
+    Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)cls) & scan->class_mask;
     while (scan->class_table[at] >= 0) {
         at = (at + 1) & scan->class_mask;
     }
@@ -519,18 +533,53 @@ collect_code(Scan *scan, PyObject *item)
 
 /* ---- the census -------------------------------------------------------------------------- */
 
-/* What one object refers to, waiting to be told from what was seen: looked at in batches, so that
-   memory is asked for long before it is needed. */
+/* What objects refer to, waiting to be told from what was seen: looked at in batches, so that memory
+   is asked for long before it is needed. Nobody holds what waits, so no Python may run until it is
+   flushed. */
 #define BATCH 4096
 
 typedef struct {
     Scan *scan;
+    Py_ssize_t large;
+    PyTypeObject *unknown;  /* a leaf's class to ask Python about, once nothing waits */
     Py_ssize_t referents;
     PyObject *first[2];
     int all_listed;
     Py_ssize_t waiting;
     PyObject *batch[BATCH];
 } Leaves;
+
+/* Tell whether an object was in the list that the collector gave. */
+static inline int
+is_listed(const Leaves *leaves, PyObject *item)
+{
+    return leaves->all_listed && PyType_IS_GC(Py_TYPE(item)) && PyObject_GC_IsTracked(item);
+}
+
+/* Count a leaf that has one reference, by which it was found, and so comes no second time: it need
+   not be remembered. Return 0 for others, and for classes that Python has to be asked about. */
+static inline int
+count_alone(Leaves *leaves, PyObject *item)
+{
+    if (Py_REFCNT(item) != 1 || PyType_IS_GC(Py_TYPE(item))) {
+        return 0;
+    }
+    Class *cls = known_class(leaves->scan, Py_TYPE(item));
+    if (cls == NULL) {
+        leaves->unknown = Py_TYPE(item);
+        return 0;
+    }
+    if (cls->handed || cls->read != NULL || Py_TYPE(item) == &PyCode_Type) {
+        return 0;
+    }
+    Py_ssize_t size = size_of(cls, item, 0, 0);
+    if (size < 0 || size >= leaves->large) {
+        return size < 0 ? -1 : 0;
+    }
+    cls->live++;
+    cls->bytes += size;
+    return 1;
+}
 
 /* Add what the collector did not list: with nothing frozen, that is what it does not track. */
 static int
@@ -543,7 +592,11 @@ flush(Leaves *leaves)
             FETCH(leaves->batch[i + 2 * AHEAD]);
         }
         PyObject *item = leaves->batch[i];
-        if (!leaves->all_listed || !PyObject_GC_IsTracked(item)) {
+        int is_told = is_listed(leaves, item) ? 1 : count_alone(leaves, item);
+        if (is_told < 0) {
+            return -1;
+        }
+        if (!is_told) {
             leaves->batch[kept++] = item;
         }
     }
@@ -556,6 +609,15 @@ flush(Leaves *leaves)
         }
     }
     return 0;
+}
+
+/* Ask about the class of a leaf, which is held by now. */
+static int
+learn(Leaves *leaves)
+{
+    PyTypeObject *cls = leaves->unknown;
+    leaves->unknown = NULL;
+    return flush(leaves) < 0 || class_of(leaves->scan, cls) == NULL ? -1 : 0;
 }
 
 static int
@@ -641,12 +703,15 @@ tell_extent(Scan *scan, Class *cls, PyObject *array, Py_ssize_t large)
 }
 
 static int
-count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed, PyObject *big)
+count_object(Leaves *leaves, PyObject *item, PyObject **handed, PyObject *big)
 {
     Scan *scan = leaves->scan;
-    Class *cls = class_of(scan, Py_TYPE(item));
+    Py_ssize_t large = leaves->large;
+    Class *cls = known_class(scan, Py_TYPE(item));
     if (cls == NULL) {
-        return -1;
+        if (flush(leaves) < 0 || (cls = class_of(scan, Py_TYPE(item))) == NULL) {
+            return -1;
+        }
     }
     leaves->referents = 0;
     if (may_traverse(cls, item)) {
@@ -692,7 +757,11 @@ count_object(Leaves *leaves, PyObject *item, Py_ssize_t large, PyObject **handed
         return 0;
     }
     if (cls->read != NULL) {
-        return read_with(cls->read, item, leaf_visit_at_once, leaves, leaf_visit_at_once, leaves);
+        PyObject *read = cls->read;
+        if (flush(leaves) < 0) {
+            return -1;
+        }
+        return read_with(read, item, leaf_visit_at_once, leaves, leaf_visit_at_once, leaves);
     }
     return 0;
 }
@@ -772,13 +841,15 @@ scan_census(Scan *scan, PyObject *args)
     }
     leaves->scan = scan;
     leaves->all_listed = all_listed;
+    leaves->large = large;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked); i++) {
         PyObject *item = PyList_GET_ITEM(tracked, i);
         if (i + AHEAD < PyList_GET_SIZE(tracked)) {
             FETCH(PyList_GET_ITEM(tracked, i + AHEAD));
         }
         if (all_listed) {
-            if (count_object(leaves, item, large, handed, big) < 0) {
+            if (count_object(leaves, item, handed, big) < 0 ||
+                (leaves->unknown != NULL && learn(leaves) < 0)) {
                 goto done;
             }
         }
@@ -799,7 +870,7 @@ scan_census(Scan *scan, PyObject *args)
             if (scan->next + AHEAD < scan->count) {
                 FETCH(scan->objects[scan->next + AHEAD]);
             }
-            if (count_object(leaves, scan->objects[scan->next], large, handed, big) < 0) {
+            if (count_object(leaves, scan->objects[scan->next], handed, big) < 0) {
                 goto done;
             }
         }
