@@ -11,7 +11,14 @@ from functools import partial
 from types import CodeType, GetSetDescriptorType
 from typing import Any
 
-from leakguard.capture.heap.classes import HEAP_TYPE, derives, flags, lineage, namespace
+from leakguard.capture.heap.classes import (
+    HEAP_TYPE,
+    derives,
+    flags,
+    lineage,
+    namespace,
+    qualified_name,
+)
 from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, OwnMemory, SavedSlot, Torch
 from leakguard.capture.heap.layout import AUTOGRAD, Layout, Memory, Reader, layout_of
 from leakguard.capture.heap.storage import array_owner, is_accounted
@@ -34,6 +41,10 @@ _READ_CODE = tuple(
 # storage with the alignment of the data, for the place of a tensor in a backward graph, and for a
 # node of the graph with what it notes on its saved tensors.
 TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES, NODE_BYTES = 224, 144, 200, 640
+# What numpy allocates for the shape and the strides of an array of one dimension.
+DIMENSION_BYTES = 16
+# C++ objects whose pixels are in no size that they tell; they export them as a buffer.
+_PICTURES = frozenset({"matplotlib.backends._backend_agg.RendererAgg"})
 _NO_ELEMENTS: tuple[object, ...] = ()
 _PAGE = 4096
 
@@ -48,6 +59,20 @@ def read_class(cls: type) -> tuple[list[object], Iterable[object]]:
     if flags(cls) & HEAP_TYPE:
         return [], _NO_ELEMENTS
     return gc.get_referents(namespace(cls)), _NO_ELEMENTS
+
+
+def _array_layout(cls: type, read: Reader) -> Layout:
+    layout = layout_of(cls, read)
+    return layout._replace(fixed=layout.fixed + DIMENSION_BYTES)
+
+
+def read_picture(picture: Any) -> tuple[list[object], Iterable[object]]:
+    """Return the pixels of a renderer, which nobody shares."""
+    try:
+        with memoryview(picture) as pixels:
+            return [Memory(pixels.nbytes)], _NO_ELEMENTS
+    except Exception:  # one that is not made yet
+        return [], _NO_ELEMENTS
 
 
 def array_reader(numpy: Numpy) -> Reader:
@@ -69,7 +94,7 @@ def census_layouts(frameworks: Frameworks) -> Callable[[type], Layout]:
         if cls is CodeType:
             return layout_of(cls, read_code)
         if numpy and derives(cls, numpy.kind):
-            return layout_of(cls, array_reader(numpy))
+            return _array_layout(cls, array_reader(numpy))
         return layout_of(cls)
 
     return describe
@@ -93,7 +118,9 @@ class GraphAdapters:
         if cls is CodeType:
             return layout_of(cls, read_code)
         if numpy and derives(cls, numpy.kind):
-            return layout_of(cls, self._array_reader(numpy))
+            return _array_layout(cls, self._array_reader(numpy))
+        if qualified_name(cls) in _PICTURES:
+            return layout_of(cls, read_picture)
         if derives(cls, type):
             return layout_of(cls, read_class)
         if torch and derives(cls, torch.kind):

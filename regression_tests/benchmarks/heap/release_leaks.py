@@ -32,12 +32,12 @@ STEP = re.compile(r"\.(\w+)|\[\*\]|\['([^']*)'\]|\[(\d+)\]")
 
 
 def train(leak: str, out: Path) -> Any:
-    """Return a trainer after four small generations with a leak."""
+    """Return a trainer after six small generations with a leak."""
     from reference_trainer.config import Config
     from reference_trainer.trainer import ERLTrainer
 
     config = Config(
-        out=out, generations=4, leaks=(leak,), leak_size=8_000_000, days=200, stocks=6,
+        out=out, generations=6, leaks=(leak,), leak_size=8_000_000, days=200, stocks=6,
         context_days=20, trading_days=8, settlement_days=3, validation_days=40, hidden=(16, 16),
         batch_size=16, gradient_steps=8, accumulation_steps=2, buffer_capacity=2_000,
         buffer_ready=100, plot_every=1, progress=False,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from collections import deque
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from heap_engines import Engine, each_engine
 
@@ -127,3 +129,25 @@ def test_two_holders_of_the_same_share_it_and_release_nothing_alone(engine: Engi
     targets = [first.kept, second.kept]
     told = [held.retained_bytes for held in engine.inspect(targets=targets).held]
     assert all(retained < 10_000 for retained in told)
+
+
+@each_engine
+def test_figures_retain_their_pixels(engine: Engine) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), dpi=100)
+    FigureCanvasAgg(figure).draw()
+    (answer,) = engine.inspect(targets=[figure]).held
+    assert answer is not None
+    assert answer.retained_bytes > 800 * 500 * 4
+
+
+@each_engine
+def test_small_arrays_are_told_with_their_shape_and_strides(engine: Engine) -> None:
+    arrays = [np.zeros(6, dtype=np.float32) for _ in range(1_000)]
+    (answer,) = engine.inspect(targets=[arrays]).held
+    assert answer is not None
+    each = (answer.retained_bytes - sys.getsizeof(arrays)) / len(arrays)
+    assert each == sys.getsizeof(arrays[0])
