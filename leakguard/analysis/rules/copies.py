@@ -6,7 +6,7 @@ long as the program runs.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,12 +24,12 @@ class _Contents(NamedTuple):
     type: str
     shape: tuple[int, ...] | None
     dtype: str | None
-    digest: str
+    digest: str | None
 
 
 def copies(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Warn of large arrays with the same contents, unchanged in every look of three generations."""
-    looks = [s for s in case.run.snapshots if s.generation is not None and _digests(s)]
+    looks = [s for s in case.run.snapshots if s.generation is not None and _told(s)]
     if not looks:
         return []
     last = _groups(looks[-1])
@@ -41,21 +41,17 @@ def copies(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     ]
 
 
-def _digests(snapshot: Snapshot) -> Counter[_Contents]:
+def _told(snapshot: Snapshot) -> list[LargeObject]:
+    """Return the large objects of a look whose contents were read."""
     large = () if snapshot.census is None else snapshot.census.large
-    return Counter(
-        _Contents(item.type, item.shape, item.dtype, item.digest)
-        for item in large
-        if item.digest is not None
-    )
+    return [item for item in large if item.digest is not None]
 
 
 def _groups(snapshot: Snapshot) -> dict[_Contents, list[LargeObject]]:
     """Return the large objects of one look that have a copy beside them."""
     groups: defaultdict[_Contents, list[LargeObject]] = defaultdict(list)
-    for item in snapshot.census.large if snapshot.census is not None else ():
-        if item.digest is not None:
-            groups[_Contents(item.type, item.shape, item.dtype, item.digest)].append(item)
+    for item in _told(snapshot):
+        groups[_Contents(item.type, item.shape, item.dtype, item.digest)].append(item)
     return {contents: items for contents, items in groups.items() if len(items) > 1}
 
 
@@ -63,7 +59,7 @@ def _since(looks: Sequence[Snapshot], contents: _Contents) -> list[int]:
     """Return the generations of the last looks in a row that all show these copies."""
     generations: list[int] = []
     for look in reversed(looks):
-        if _digests(look)[contents] < 2:
+        if contents not in _groups(look):
             break
         if look.generation is not None and look.generation not in generations:
             generations.append(look.generation)
