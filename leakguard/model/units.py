@@ -66,5 +66,10 @@ def format_number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
+def format_difference(value: float) -> str:
+    """Return a difference of counts with its sign, ``"+16"``."""
+    return ("+" if value >= 0 else "") + format_number(value)
+
+
 def _three_digits(number: float) -> str:
     return f"{number:.1f}" if number < 99.95 else f"{number:.0f}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from leakguard.errors import UsageError
 from leakguard.model.comparison import Comparison, Measure
 from leakguard.model.finding import SEVERITY, Finding
-from leakguard.model.units import format_bytes, format_change, format_number
+from leakguard.model.units import format_bytes, format_change, format_difference, format_number
 from leakguard.render import Layout, facts, outline
 from leakguard.render.json_report import finding_value, finite_json
 from leakguard.render.log_block import leak_block
@@ -73,11 +73,7 @@ def _row(measure: Measure) -> tuple[str, str, str, str]:
     change = ""
     if before is not None and after is not None:
         moved = after - before
-        change = (
-            format_change(moved)
-            if in_bytes
-            else f"{'+' if moved >= 0 else ''}{format_number(moved)}"
-        )
+        change = format_change(moved) if in_bytes else format_difference(moved)
     name = measure.name if in_bytes else short_type(measure.name)
     return clean(name), _known(before, text), _known(after, text), change
 

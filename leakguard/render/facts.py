@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from leakguard.model.finding import Finding, Kind, Pattern
-from leakguard.model.units import format_bytes, format_change, format_number
+from leakguard.model.units import format_bytes, format_change, format_difference, format_number
 from leakguard.render.forecast import forecast_sentence
 from leakguard.render.text import arrows, clean, short_type
 
@@ -123,8 +123,8 @@ def rate(finding: Finding) -> str:
         amount = format_change(finding.bytes_per_generation)
         return f"{amount} {'at its peak' if finding.kind == 'peak' else 'per generation'}"
     if finding.count_per_generation is not None:
-        count = finding.count_per_generation
-        return f"{'+' if count >= 0 else ''}{format_number(count)} {_noun(finding)} per generation"
+        count = format_difference(finding.count_per_generation)
+        return f"{count} {_noun(finding)} per generation"
     return "growth not measured"
 
 

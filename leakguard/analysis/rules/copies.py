@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import takewhile
+from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.fingerprint import fingerprint
@@ -27,17 +28,17 @@ class _Contents(NamedTuple):
     digest: str | None
 
 
+_Groups: TypeAlias = "dict[_Contents, list[LargeObject]]"
+
+
 def copies(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
     """Warn of large arrays with the same contents, unchanged in every look of three generations."""
     looks = [s for s in case.run.snapshots if s.generation is not None and _told(s)]
-    if not looks:
-        return []
-    last = _groups(looks[-1])
-    seen = {contents: _since(looks, contents) for contents in last}
+    groups = [(look.generation or 0, _groups(look)) for look in looks]
     return [
-        _finding(contents, last[contents], since, looks[-1])
-        for contents, since in seen.items()
-        if len(since) >= _GENERATIONS
+        _finding(contents, items, since, looks[-1])
+        for contents, items in (groups[-1][1].items() if groups else ())
+        if len(since := _since(groups, contents)) >= _GENERATIONS
     ]
 
 
@@ -47,7 +48,7 @@ def _told(snapshot: Snapshot) -> list[LargeObject]:
     return [item for item in large if item.digest is not None]
 
 
-def _groups(snapshot: Snapshot) -> dict[_Contents, list[LargeObject]]:
+def _groups(snapshot: Snapshot) -> _Groups:
     """Return the large objects of one look that have a copy beside them."""
     groups: defaultdict[_Contents, list[LargeObject]] = defaultdict(list)
     for item in _told(snapshot):
@@ -55,15 +56,10 @@ def _groups(snapshot: Snapshot) -> dict[_Contents, list[LargeObject]]:
     return {contents: items for contents, items in groups.items() if len(items) > 1}
 
 
-def _since(looks: Sequence[Snapshot], contents: _Contents) -> list[int]:
+def _since(looks: Sequence[tuple[int, _Groups]], contents: _Contents) -> list[int]:
     """Return the generations of the last looks in a row that all show these copies."""
-    generations: list[int] = []
-    for look in reversed(looks):
-        if contents not in _groups(look):
-            break
-        if look.generation is not None and look.generation not in generations:
-            generations.append(look.generation)
-    return generations[::-1]
+    last = takewhile(lambda look: contents in look[1], reversed(looks))
+    return sorted({generation for generation, _ in last})
 
 
 def _finding(

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 import re
 import sys
-import sysconfig
 import tokenize
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-_DEEPEST = 24
-_HERE = str(Path(__file__).parents[2])
-_LIBRARIES = tuple(
-    path + os.sep
-    for name in ("stdlib", "platstdlib", "purelib", "platlib")
-    if (path := sysconfig.get_path(name))
-)
-_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]|^<")
+from leakguard.capture.library import OWN_FOLDER, is_library
 
+_DEEPEST = 24
 # Their caller is who asked for the object, and where a person would look.
 _FACTORY = re.compile(
     r"__(init|new|call|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
@@ -49,7 +41,7 @@ def origin(stack: Sequence[Frame]) -> int:
     It is the innermost line outside of libraries whose function is no factory, else the innermost
     one outside of libraries, else the innermost.
     """
-    own = [index for index, frame in enumerate(stack) if not _is_library(frame.file)]
+    own = [index for index, frame in enumerate(stack) if not is_library(frame.file)]
     asked = (i for i in own if not _FACTORY.fullmatch(stack[i].function or ""))
     return next(asked, own[0] if own else 0)
 
@@ -61,15 +53,10 @@ def place(frame: Frame) -> str:
 
 def described(stack: Sequence[Frame]) -> tuple[str, ...]:
     """Return the frames as text, innermost first, without those of the guard itself."""
-    shown = [frame for frame in stack if not frame.file.startswith(_HERE)]
+    shown = [frame for frame in stack if not frame.file.startswith(OWN_FOLDER)]
     texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
     # A comprehension is a frame of its own on the line of the one around it.
     return tuple(text for text, _ in groupby(texts))[:_DEEPEST]
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_library(file: str) -> bool:
-    return bool(_INSTALLED.search(file)) or file.startswith((*_LIBRARIES, _HERE + os.sep))
 
 
 @functools.lru_cache(maxsize=4096)

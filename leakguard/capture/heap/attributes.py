@@ -11,15 +11,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from pathlib import PurePath
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, is_installed_file, lineage, namespace
+from leakguard.capture.heap.classes import derives, lineage, namespace
 from leakguard.capture.heap.frames import running_frames
+from leakguard.capture.library import is_library
 
 MISSING = object()
-_STANDARD = str(PurePath(sys.modules["os"].__file__ or "").parent)
 _lookup = object.__getattribute__
 
 
@@ -44,7 +43,7 @@ def attribute_of(holder: Any, held: Any) -> str | None:
 def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
     """Tell whether a dict is the one of an instance, by what its first key leads to."""
     name, value = next(iter(dict.items(held)), (None, None))
-    if type(name) is not str or name in _computed_names(type(holder)):
+    if type(name) is not str or _is_computed(type(holder), name):
         return False
     return value_of(partial(_lookup, holder), name) is value
 
@@ -70,14 +69,10 @@ def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
                 yield name, found.__get__
 
 
-def _computed_names(cls: type) -> set[str]:
-    """Return the names that the class itself computes: reading them may run code."""
-    return {
-        name
-        for parent in lineage(cls)
-        for name, value in namespace(parent).items()
-        if _is_descriptor(value)
-    }
+def _is_computed(cls: type, name: str) -> bool:
+    """Tell whether the class itself computes an attribute: reading it may run code."""
+    own = (namespace(parent) for parent in lineage(cls))
+    return any(_is_descriptor(names[name]) for names in own if name in names)
 
 
 def _is_descriptor(value: Any) -> bool:
@@ -88,28 +83,26 @@ def _is_descriptor(value: Any) -> bool:
 def _names_in_code(cls: type) -> Iterator[str]:
     """Yield names once each: first those in the methods of the class, then in the program."""
     methods = chain.from_iterable(list(namespace(parent).values()) for parent in lineage(cls))
-    seen = _computed_names(cls)
+    seen: set[str] = set()
     for code in chain(_codes(methods), _program_codes()):
         for name in code.co_names:
             if name not in seen:
                 seen.add(name)
-                yield name
+                if not _is_computed(cls, name):
+                    yield name
 
 
 def _program_codes() -> Iterator[CodeType]:
-    """Yield the code that runs, and that of modules that are neither installed nor standard."""
+    """Yield the code that runs, and that of the modules that are no library."""
     yield from (frame.f_code for _, frame in running_frames())
     for module in list(sys.modules.values()):
-        if type(module) is ModuleType and _is_program(vars(module).get("__file__")):
+        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        if type(file) is str and not is_library(file):
             values = list(vars(module).values())
             yield from _codes(values)
             for value in values:
                 if derives(type(value), type):
                     yield from _codes(list(namespace(value).values()))
-
-
-def _is_program(file: object) -> bool:
-    return type(file) is str and not file.startswith(_STANDARD) and not is_installed_file(file)
 
 
 def _codes(values: Iterable[Any]) -> Iterator[CodeType]:

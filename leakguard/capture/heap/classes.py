@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MethodDescriptorType, ModuleType
 from typing import Any
 
+from leakguard.capture.library import is_library
+
 _NAMESPACE = type.__dict__["__dict__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _MODULE = type.__dict__["__module__"].__get__
@@ -17,7 +19,6 @@ _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
-_INSTALLED = ("site-packages", "dist-packages")
 LRU_CACHE: type = type(functools.lru_cache(len))
 
 HEAP_TYPE = 1 << 9
@@ -84,16 +85,11 @@ def from_standard_library(cls: type) -> bool:
     return module_of(cls).partition(".")[0] in sys.stdlib_module_names
 
 
-def is_installed(cls: type) -> bool:
-    """Tell whether the class comes from an installed library, by the file of its package."""
+def from_library(cls: type) -> bool:
+    """Tell whether the class comes from a library, by the file of its package."""
     package = sys.modules.get(module_of(cls).partition(".")[0])
     file = vars(package).get("__file__") if type(package) is ModuleType else None
-    return type(file) is str and is_installed_file(file)
-
-
-def is_installed_file(file: str) -> bool:
-    """Tell whether a file lies where packages are installed."""
-    return any(folder in file for folder in _INSTALLED)
+    return type(file) is str and is_library(file)
 
 
 def size_method(cls: type) -> Callable[[object], int]:

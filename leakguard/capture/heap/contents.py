@@ -6,9 +6,9 @@ reading it here would end the program.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
-from collections.abc import Iterator
 
 from leakguard.capture.heap.frameworks import Buffer
 
@@ -16,23 +16,39 @@ _BLOCKS = 64
 _BLOCK = 64  # bytes
 
 
-def digest(buffer: Buffer) -> str | None:
-    """Return a digest of blocks spread over memory on the host.
+class Contents:
+    """Reads large memory during one look; what is where is asked once, when first needed."""
 
-    None where it cannot be read, is the same everywhere (nothing was written yet), or is a file's
-    or shared: two views of one file are no copies.
-    """
-    if buffer.device != "cpu" or buffer.bytes < _BLOCKS * _BLOCK:
-        return None
-    try:
-        if not _is_private(buffer.start):
+    def digest(self, buffer: Buffer) -> str | None:
+        """Return a digest of blocks spread over memory on the host.
+
+        None where it cannot be read, is the same everywhere (nothing was written yet), or is a
+        file's or shared: two views of one file are no copies.
+        """
+        if buffer.device != "cpu" or buffer.bytes < _BLOCKS * _BLOCK:
             return None
-        blocks = _blocks(buffer)
-    except OSError:
-        return None
-    if len(set(blocks)) == 1:
-        return None
-    return hashlib.sha256(b"".join(blocks)).hexdigest()[:16]
+        try:
+            blocks = _blocks(buffer) if self._is_private(buffer.start) else []
+        except OSError:
+            return None
+        if len(set(blocks)) < 2:
+            return None
+        return hashlib.sha256(b"".join(blocks)).hexdigest()[:16]
+
+    def _is_private(self, address: int) -> bool:
+        return any(start <= address < end for start, end in self._anonymous)
+
+    @functools.cached_property
+    def _anonymous(self) -> list[tuple[int, int]]:
+        """The ranges of memory that no file is behind."""
+        with open("/proc/self/maps", "rb") as maps:
+            entries = [line.split(maxsplit=5)[:5] for line in maps]
+        return [_range(span) for span, *_, inode in entries if inode == b"0"]
+
+
+def _range(span: bytes) -> tuple[int, int]:
+    low, high = span.split(b"-")
+    return int(low, 16), int(high, 16)
 
 
 def _blocks(buffer: Buffer) -> list[bytes]:
@@ -43,17 +59,3 @@ def _blocks(buffer: Buffer) -> list[bytes]:
         return [os.pread(memory, _BLOCK, start) for start in starts]
     finally:
         os.close(memory)
-
-
-def _is_private(address: int) -> bool:
-    return any(start <= address < end for start, end in _anonymous())
-
-
-def _anonymous() -> Iterator[tuple[int, int]]:
-    """Yield the ranges of memory that no file is behind."""
-    with open("/proc/self/maps", "rb") as maps:
-        for line in maps:
-            span, _, _, _, inode = line.split(maxsplit=5)[:5]
-            if inode == b"0":
-                low, high = span.split(b"-")
-                yield int(low, 16), int(high, 16)

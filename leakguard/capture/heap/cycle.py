@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from leakguard.capture.heap.classes import is_installed, qualified_name
+from leakguard.capture.heap.classes import from_library, qualified_name
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import Nodes, Step, is_program_instance, steps_along
 from leakguard.model.holder import Hop
@@ -53,7 +53,7 @@ def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
             nodes = samples.setdefault(id(cls), (cls, []))[1]
             if len(nodes) < _SAMPLES:
                 nodes.append(node)
-    own_first = sorted(counts, key=lambda key: (is_installed(samples[key][0]), -counts[key]))
+    own_first = sorted(counts, key=lambda key: (from_library(samples[key][0]), -counts[key]))
     for key in own_first[:_CLASSES]:
         yield samples[key]
 

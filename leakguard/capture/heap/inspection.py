@@ -18,7 +18,7 @@ from leakguard.capture.heap.attributes import is_attribute_dict
 from leakguard.capture.heap.capacity import declared_capacity
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
-from leakguard.capture.heap.contents import digest
+from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.graph import Graph, MakeGraph
@@ -118,6 +118,7 @@ class _Look:
         self._graph = graph
         self._frameworks = frameworks
         self._limit = limit
+        self._contents = Contents()
         self._paths = graph.path_columns()
         self._containers = graph.containers()
         self._at_container = frozenset(self._containers)
@@ -378,7 +379,7 @@ class _Look:
             device=device,
             held_by=stable_name(self._graph, node),
             retained_bytes=retained.bytes,
-            digest=None if buffer is None else digest(buffer),
+            digest=None if buffer is None else self._contents.digest(buffer),
         )
 
 

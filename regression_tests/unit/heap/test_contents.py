@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from heap_engines import Engine, each_engine
 
-from leakguard.capture.heap.contents import digest
+from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.frameworks import Buffer, loaded
 
 LARGE = 200_000
@@ -17,7 +17,7 @@ LARGE = 200_000
 def _digest(array: object) -> str | None:
     buffer = loaded().own_buffer(array)
     assert buffer is not None
-    return digest(buffer)
+    return Contents().digest(buffer)
 
 
 def _numbers(seed: int) -> np.ndarray:
@@ -40,16 +40,16 @@ def test_memory_that_a_file_is_behind_is_no_copy(tmp_path):
     path = tmp_path / "array.npy"
     np.save(path, _numbers(1))
     mapped = np.load(path, mmap_mode="r")
-    assert digest(Buffer("cpu", mapped.ctypes.data, mapped.nbytes)) is None
+    assert Contents().digest(Buffer("cpu", mapped.ctypes.data, mapped.nbytes)) is None
     with mmap.mmap(-1, LARGE) as shared:
         shared[:] = bytes(range(256)) * (LARGE // 256) + b"\0" * (LARGE % 256)
         address = np.frombuffer(shared, np.uint8).ctypes.data
-        assert digest(Buffer("cpu", address, LARGE)) is None
+        assert Contents().digest(Buffer("cpu", address, LARGE)) is None
 
 
 @pytest.mark.parametrize("buffer", [Buffer("cuda:0", 4096, LARGE), Buffer("cpu", 4096, LARGE)])
 def test_memory_that_cannot_be_read_is_unknown(buffer):
-    assert digest(buffer) is None
+    assert Contents().digest(buffer) is None
 
 
 def test_tensors_have_digests_too():

@@ -1,0 +1,24 @@
+"""Which source files are libraries, and which are the watched program's own."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sysconfig
+from pathlib import Path
+
+#: Where the watcher itself lies.
+OWN_FOLDER = str(Path(__file__).parents[1])
+_LIBRARIES = tuple(
+    path + os.sep
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    if (path := sysconfig.get_path(name))
+)
+_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]|^<")
+
+
+@functools.lru_cache(maxsize=4096)
+def is_library(file: str) -> bool:
+    """Tell whether a source file is installed, standard, made up, or the watcher's own."""
+    return bool(_INSTALLED.search(file)) or file.startswith((*_LIBRARIES, OWN_FOLDER + os.sep))
