@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,16 +45,17 @@ def case_of(task: Task, runs: Path) -> Case:
     done = folder / "done.json"
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        began = time.perf_counter()
-        outcome = _play(task, folder)
-        done.write_text(json.dumps([time.perf_counter() - began, outcome]), encoding="utf-8")
-    seconds, failure = json.loads(done.read_text(encoding="utf-8"))
+        done.write_text(json.dumps(_play(task, folder)), encoding="utf-8")
+    failure = json.loads(done.read_text(encoding="utf-8"))
     said: tuple[Said, ...] = ()
+    cpu = None
     try:
-        said = () if failure else _said(task.tool, folder)
+        if not failure:
+            said = _said(task.tool, folder)
+            cpu = float(json.loads((folder / "cpu.json").read_text(encoding="utf-8")))
     except Exception as error:  # a tool that falls over has given no answer
         failure = f"{type(error).__name__}: {error}"
-    return Case(task.tool, task.program, task.leak, said, seconds, failure)
+    return Case(task.tool, task.program, task.leak, said, cpu, failure)
 
 
 def _play(task: Task, folder: Path) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +31,10 @@ def main(tool: str, name: str, leak: str, out: str) -> None:
         program.main(guard, *arguments)
 
     watch = _with_leakguard if tool in OURS else _with_peer
+    began = time.process_time()
     watch(tool, play, Path(out))
+    spent = time.process_time() - began
+    (Path(out) / "cpu.json").write_text(json.dumps(spent), encoding="utf-8")
 
 
 def _with_leakguard(tool: str, play: Callable[[Any], None], out: Path) -> None:

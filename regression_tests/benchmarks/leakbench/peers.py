@@ -220,7 +220,19 @@ def _place(stack: Sequence[tuple[str, str, int]]) -> str | None:
     return next((f"{file}:{line}" for _, file, line in (*own, *stack)), None)
 
 
+class Alone(Peer):
+    """No tool at all: what the program itself costs."""
+
+    def look(self) -> None:
+        """Do nothing."""
+
+    def said(self) -> list[Said]:
+        """Return nothing."""
+        return []
+
+
 PEERS: dict[str, Callable[[], Peer]] = {
+    "alone": Alone,
     "objgraph": ObjgraphGrowth,
     "tracemalloc": TracemallocDifference,
     "pympler": PymplerTracker,

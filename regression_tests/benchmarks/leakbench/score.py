@@ -28,14 +28,14 @@ class Case:
 
     Attributes:
         failure: why the run gave no answer; None when it did.
-        seconds: wall time of the program's process.
+        cpu: CPU seconds that the program and the tool took; None when the run gave no answer.
     """
 
     tool: str
     program: Program
     leak: bool
     said: tuple[Said, ...]
-    seconds: float
+    cpu: float | None
     failure: str | None = None
 
     @property

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of
 
 HEAD = (
     "| tool | leaks | detected | only suspected | named right | right type or kind | right holder "
-    "| right phase | start within 1 | strangers | calm runs | false alarms | median s a run |\n"
+    "| right phase | start within 1 | strangers | calm runs | false alarms | CPU s added |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
+
+ALONE = "alone"
+"""The row that is no tool: what the programs cost by themselves."""
 
 LEGEND = """
 Every program runs in a fresh process for ten generations of a few phases; a leaking one also runs
@@ -35,7 +39,8 @@ generations and rises in half of them or more is called a leak, the five largest
 psleak is not among them: it calls a function hundreds of times until growth fades, which programs
 of ten generations cannot serve.
 
-Seconds are wall time on a shared machine: compare them within a table, not with another one.
+**CPU s added**: what a run takes more than the same program alone, median over all runs, from the
+first line of the program to the tool's answer (for leakguard: to the end of its recording).
 """
 
 
@@ -44,16 +49,18 @@ def page(cases: Sequence[Case]) -> str:
     by_tool: dict[str, list[Case]] = {}
     for case in cases:
         by_tool.setdefault(case.tool, []).append(case)
-    rows = [row(tool, its) for tool, its in by_tool.items()]
+    alone = _cpu_by_side(by_tool.pop(ALONE, []))
+    rows = [row(tool, its, alone) for tool, its in by_tool.items()]
     missed = misses(case for case in cases if case.tool == "leakguard")
     return "\n".join([HEAD, *rows, LEGEND, "What leakguard got wrong:\n", *missed, ""])
 
 
-def row(tool: str, cases: Sequence[Case]) -> str:
-    """Return one tool's row."""
+def row(tool: str, cases: Sequence[Case], alone: Mapping[tuple[str, bool], float]) -> str:
+    """Return one tool's row; ``alone`` has the CPU seconds of each side of a program by itself."""
     marks = [marks_of(case) for case in cases if case.leak]
     calm = [case for case in cases if not case.leak]
-    seconds = sorted(case.seconds for case in cases)
+    own = _cpu_by_side(cases)
+    added = [own[side] - alone[side] for side in own.keys() & alone.keys()]
     cells = [
         tool,
         str(len(marks)),
@@ -66,9 +73,18 @@ def row(tool: str, cases: Sequence[Case]) -> str:
         str(sum(m.strangers for m in marks)),
         str(len(calm)),
         str(sum(bool(case.alarms) for case in calm)),
-        f"{seconds[len(seconds) // 2]:.1f}",
+        f"{statistics.median(added):.2f}" if added else "-",
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _cpu_by_side(cases: Iterable[Case]) -> dict[tuple[str, bool], float]:
+    """Return the median CPU seconds of each side of a program."""
+    seconds: dict[tuple[str, bool], list[float]] = {}
+    for case in cases:
+        if case.cpu is not None:
+            seconds.setdefault((case.program.name, case.leak), []).append(case.cpu)
+    return {side: statistics.median(several) for side, several in seconds.items()}
 
 
 _ASKED: tuple[Callable[[Marks], bool | None], ...] = (
