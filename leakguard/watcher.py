@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from leakguard import current
@@ -20,6 +20,7 @@ from leakguard.capture.recorder import Observation, Recorder
 from leakguard.capture.suspicion import Suspicion
 from leakguard.journal import Journal
 from leakguard.model import Collection, Cost, Site, Snapshot
+from leakguard.model.holder import Hop
 from leakguard.model.snapshot import Moment
 from leakguard.phase_visit import PhaseVisit
 from leakguard.round import Round
@@ -232,12 +233,15 @@ class Watcher:
         self._note_growth(seen)
         grew = seen.census is not None and self._grew
         try:
+            if not (grew or survivors):
+                return None
             suspects = self.suspicion.suspects() if grew else ()
-            found = self.recorder.inspect(survivors, suspects) if grew or survivors else None
+            piled = self.cycles.note if self.cycles else None
+            found = self.recorder.inspect(survivors, suspects, piled)
         finally:
             survivors.clear()
-        if found is not None and self.cycles is not None:
-            self._collect_cycles(found, self.cycles)
+        if self.cycles is not None and found.cycles is not None:
+            self._collect_cycles(found.cycles, self.cycles)
         return found
 
     def _note_growth(self, seen: Observation) -> None:
@@ -248,14 +252,14 @@ class Watcher:
             children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
             self._grew = objects or children or seen.has_too_many
 
-    def _collect_cycles(self, found: Inspection, cycles: CycleWatch) -> None:
-        if cycles.note(found.adrift, found.adrift_bytes):
-            freed = self.recorder.collect()
-            told = {name: way for name, way in found.cycles.items() if name in freed.types}
-            self._collection = replace(freed, cycles=told)
-            self._grew = True  # which phase made them: the next round tells
-            self.suspicion.begin_again()
-            cycles.collected()
+    def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
+        """Free the cycles; keep the ways back of the classes that were freed."""
+        freed = self.recorder.collect()
+        told = {name: way for name, way in ways.items() if name in freed.types}
+        self._collection = replace(freed, cycles=told)
+        self._grew = True  # which phase made them: the next round tells
+        self.suspicion.begin_again()
+        watch.collected()
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
         """Begin a phase and return what ends it; None when it is open around here already."""

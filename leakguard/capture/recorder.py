@@ -118,14 +118,25 @@ class Recorder:
             _coverage(result.accounted_bytes, reading.metrics),
         )
 
-    def inspect(self, targets: Sequence[object], suspects: Sequence[str] = ()) -> Inspection:
+    def inspect(
+        self,
+        targets: Sequence[object],
+        suspects: Sequence[str] = (),
+        tell_cycles: Callable[[int, int], bool] | None = None,
+    ) -> Inspection:
         """Walk the references once: who holds what, which containers grew since the last look.
 
         ``targets`` are objects to name the holder of; the caller drops them at once. ``suspects``
-        are classes whose holders are wanted.
+        are classes whose holders are wanted; ``tell_cycles``: see ``heap.inspect``.
         """
         with self.peaks.paused():
-            found = heap.inspect(self._paths, targets, self.large_object, suspects=suspects)
+            found = heap.inspect(
+                self._paths,
+                targets,
+                self.large_object,
+                suspects=suspects,
+                tell_cycles=tell_cycles,
+            )
         self._paths = found.memory
         return found
 

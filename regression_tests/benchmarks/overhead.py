@@ -1,9 +1,9 @@
 """CPU time of the reference trainer, watched and traced, against the same loop left alone.
 
-``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains once unwatched, once
-under the default guard, and once each under memray, tracemalloc with one frame and with ten. Each
-variant has a process of its own, one after the other; CPU time is compared, not wall time, so that
-other work on the machine matters less. The data, the seed and the loop are the same.
+``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains under the default
+guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the other
+core, the same loop trains alone with the same data and seed; then both again with the cores
+swapped. So whatever slows the machine slows both. CPU time is compared, not wall time.
 """
 
 from __future__ import annotations
@@ -19,21 +19,27 @@ import sys
 import tempfile
 import time
 from array import array
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+ALONE = "unguarded"
 VARIANTS = {
-    "unguarded": "the trainer alone",
     "guarded": "leakguard, default guard",
     "memray": "memray, default tracker",
     "tracemalloc-1": "tracemalloc, 1 frame",
     "tracemalloc-10": "tracemalloc, 10 frames",
 }
-# Every generation of the guard counts; of a tracer three are as good as twelve.
-_TRACED_GENERATIONS = 3
+# Every generation of the guard counts; of a tracer a few are as good as forty.
+_TRACED_GENERATIONS = 4
 
 
 def train(variant: str, generations: int, folder: Path) -> dict[str, object]:
-    """Train in this process; return the CPU seconds of each generation and what the guard spent."""
+    """Train in this process; return the CPU seconds of each generation and what the guard spent.
+
+    The first one has all that comes before it, such as the guard's baseline; the last one the
+    report.
+    """
     import torch
 
     from reference_trainer.config import Config
@@ -42,11 +48,10 @@ def train(variant: str, generations: int, folder: Path) -> dict[str, object]:
     torch.set_num_threads(1)
     # An array of its full length from the start: a list that grows would be a suspect itself.
     marks = array("d", bytes(8 * (generations + 1)))
-    ended = itertools.count()
 
     class Timed(ERLTrainer):
         def run_generation(self, generation: int) -> None:
-            marks[next(ended)] = time.process_time()
+            marks[generation - 1] = marks[generation - 1] or time.process_time()
             super().run_generation(generation)
 
     config = Config(
@@ -55,8 +60,10 @@ def train(variant: str, generations: int, folder: Path) -> dict[str, object]:
         plot_every=10**6,
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, _tracer(variant, folder):
-        Timed(config, log).train()
-        marks[next(ended)] = time.process_time()
+        trainer = Timed(config, log)
+        marks[0] = time.process_time()
+        trainer.train()
+        marks[generations] = time.process_time()
     seconds = [after - before for before, after in itertools.pairwise(marks)]
     return {"cpu_seconds": seconds, "guard": _guard_cost(folder / "run.jsonl")}
 
@@ -88,60 +95,93 @@ def _guard_cost(path: Path) -> list[tuple[int, float, int]]:
     return [(number, seconds, tier) for number, (seconds, tier) in spent.items()]
 
 
-def measure(variant: str, generations: int) -> dict[str, object]:
-    """Train in a fresh process."""
+@dataclass
+class Pairs:
+    """CPU seconds of each generation, watched and alone, of all pairs, and what the guard did."""
+
+    own: list[list[float]] = field(default_factory=list)
+    alone: list[list[float]] = field(default_factory=list)
+    guard: list[list[tuple[int, float, int]]] = field(default_factory=list)
+
+    def ratio(self, chosen: list[list[int]] | None = None) -> float:
+        """Return the ratio of the totals over all generations, or those ``chosen`` of each pair."""
+        rows = chosen or [list(range(len(own))) for own in self.own]
+        own, alone = (
+            sum(pair[n] for pair, row in zip(pairs, rows, strict=True) for n in row)
+            for pairs in (self.own, self.alone)
+        )
+        return own / alone
+
+
+def measure(variant: str, generations: int, rounds: int) -> Pairs:
+    """Train the variant beside the trainer alone, once on each of two cores and so on."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    pairs = Pairs()
+    for turn in range(rounds):
+        here, there = cores[turn % 2], cores[(turn + 1) % 2]
+        with ThreadPoolExecutor(2) as pool:
+            own = pool.submit(_train_apart, variant, generations, here)
+            alone = pool.submit(_train_apart, ALONE, generations, there)
+        pairs.own.append(own.result()["cpu_seconds"])
+        pairs.alone.append(alone.result()["cpu_seconds"])
+        pairs.guard.append(own.result()["guard"])
+    return pairs
+
+
+def _train_apart(variant: str, generations: int, core: int) -> dict[str, list]:
+    """Train in a fresh process that is bound to a core."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", __spec__.name, "--variant", variant,
-                   "--generations", str(generations), "--folder", folder]  # fmt: skip
+        command = ["taskset", "--cpu-list", str(core), sys.executable, "-m", __spec__.name,
+                   "--variant", variant, "--generations", str(generations),
+                   "--folder", folder]  # fmt: skip
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout.splitlines()[-1])
 
 
-def table(told: dict[str, dict[str, list]]) -> str:
+def table(told: dict[str, Pairs]) -> str:
     """Return what was measured in Markdown."""
-    alone = told["unguarded"]["cpu_seconds"]
     lines = [
-        "| variant | generations | CPU s a generation (median) | ratio of medians | of totals |",
-        "|---|---:|---:|---:|---:|",
+        "| variant | generations | CPU s a generation (median) | alone | ratio of totals "
+        "| each pair |",
+        "|---|---:|---:|---:|---:|---|",
     ]
-    for variant, result in told.items():
-        own = result["cpu_seconds"]
-        beside = alone[: len(own)]
+    for variant, pairs in told.items():
+        own, alone = (list(itertools.chain(*one)) for one in (pairs.own, pairs.alone))
+        each = ", ".join(
+            f"{sum(a) / sum(b):.3f}" for a, b in zip(pairs.own, pairs.alone, strict=True)
+        )
         lines.append(
             f"| {VARIANTS[variant]} | {len(own)} | {statistics.median(own):.2f} "
-            f"| {statistics.median(own) / statistics.median(beside):.3f} "
-            f"| {sum(own) / sum(beside):.3f} |"
+            f"| {statistics.median(alone):.2f} | {pairs.ratio():.3f} | {each} |"
         )
-    return "\n".join((*lines, "", *_by_tier(told), "", *_by_generation(told)))
+    return "\n".join((*lines, "", *_by_tier(told["guarded"]), "", *_by_generation(told["guarded"])))
 
 
-def _by_tier(told: dict[str, dict[str, list]]) -> list[str]:
+def _by_tier(pairs: Pairs) -> list[str]:
     """Return the ratio in generations that were looked at in depth, and in the others."""
-    alone, own = told["unguarded"]["cpu_seconds"], told["guarded"]["cpu_seconds"]
-    tiers = {number: tier for number, _, tier in told["guarded"]["guard"]}
     lines = ["| what the guard did | generations | ratio of totals |", "|---|---:|---:|"]
     for title, wanted in (
         ("phase boundaries only (tier 0)", {0}),
         ("a census, and who holds what (tiers 1 and 2)", {1, 2}),
         ("traced the generation (tier 3)", {3}),
     ):
-        chosen = [n for n in range(len(own)) if tiers.get(n + 1, 0) in wanted]
-        if chosen:
-            ratio = sum(own[n] for n in chosen) / sum(alone[n] for n in chosen)
-            lines.append(f"| {title} | {len(chosen)} | {ratio:.3f} |")
+        chosen = [
+            [number - 1 for number, _, tier in guard if tier in wanted] for guard in pairs.guard
+        ]
+        if any(chosen):
+            lines.append(f"| {title} | {sum(map(len, chosen))} | {pairs.ratio(chosen):.3f} |")
     return lines
 
 
-def _by_generation(told: dict[str, dict[str, list]]) -> list[str]:
-    """Return the guard's cost generation by generation: deep looks cost, boundaries hardly do."""
-    alone, own = told["unguarded"]["cpu_seconds"], told["guarded"]["cpu_seconds"]
-    spent = {number: (seconds, tier) for number, seconds, tier in told["guarded"]["guard"]}
+def _by_generation(pairs: Pairs) -> list[str]:
+    """Return the guard's cost by generation, the first pair: looks cost, boundaries hardly do."""
+    spent = {number: (seconds, tier) for number, seconds, tier in pairs.guard[0]}
     lines = [
-        "| generation | unguarded, CPU s | guarded, CPU s | spent by the guard, wall s | tier |",
+        "| generation | alone, CPU s | guarded, CPU s | spent by the guard, wall s | tier |",
         "|---:|---:|---:|---:|---:|",
     ]
-    for number, (before, after) in enumerate(zip(alone, own, strict=True), 1):
+    for number, (before, after) in enumerate(zip(pairs.alone[0], pairs.own[0], strict=True), 1):
         seconds, tier = spent.get(number, (float("nan"), 0))
         lines.append(f"| {number} | {before:.2f} | {after:.2f} | {seconds:.3f} | {tier} |")
     return lines
@@ -149,9 +189,10 @@ def _by_generation(told: dict[str, dict[str, list]]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--generations", type=int, default=12)
+    parser.add_argument("--generations", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=2)
     parser.add_argument("-o", "--out", type=Path)
-    parser.add_argument("--variant", choices=VARIANTS)
+    parser.add_argument("--variant", choices=(ALONE, *VARIANTS))
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
     if options.variant:
@@ -159,18 +200,22 @@ def main() -> None:
         return
     told = {}
     for variant in VARIANTS:
-        watched = variant in ("unguarded", "guarded")
-        count = options.generations if watched else _TRACED_GENERATIONS
-        told[variant] = measure(variant, count)
-        print(variant, f"{sum(told[variant]['cpu_seconds']):.1f} s", file=sys.stderr, flush=True)
+        count = options.generations if variant == "guarded" else _TRACED_GENERATIONS
+        told[variant] = measure(variant, count, options.pairs)
+        print(variant, f"x{told[variant].ratio():.3f}", file=sys.stderr, flush=True)
     text = table(told)
     print(text)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(text + "\n", encoding="utf-8")
-        (options.out / "measured.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
-        command = " ".join([Path(sys.executable).name, "-m", __spec__.name, *sys.argv[1:]])
-        (options.out / "COMMAND").write_text(command + "\n", encoding="utf-8")
+        _write(options.out, text, told)
+
+
+def _write(folder: Path, text: str, told: dict[str, Pairs]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.md").write_text(text + "\n", encoding="utf-8")
+    measured = json.dumps({name: asdict(pairs) for name, pairs in told.items()}, indent=1)
+    (folder / "measured.json").write_text(measured, encoding="utf-8")
+    command = " ".join([Path(sys.executable).name, "-m", __spec__.name, *sys.argv[1:]])
+    (folder / "COMMAND").write_text(command + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

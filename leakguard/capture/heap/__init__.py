@@ -6,7 +6,7 @@ user code runs in one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -69,14 +69,17 @@ def inspect(
     large: int = LARGE_OBJECT,
     limit: int = 10,
     suspects: Sequence[str] = (),
+    tell_cycles: Callable[[int, int], bool] | None = None,
 ) -> Inspection:
     """Say who holds what: containers that grow, what they retain, and the way to them.
 
     ``memory`` is that of the look before; containers that grew at every look since the first come
     first. ``targets`` are objects to find the holder of; the caller drops the sequence at once.
     At most ``limit`` growing and ``limit`` other containers are named, and for each of the classes
-    that ``suspects`` names the one that holds most of its instances.
+    that ``suspects`` names the one that holds most of its instances. ``tell_cycles`` is given the
+    number and the bytes of the objects that no root leads to and says whether their cycles are
+    worth following.
     """
     return take_inspection(
-        engine.Graph, ENGINE, memory or PathMemory(), targets, large, limit, suspects
+        engine.Graph, ENGINE, memory or PathMemory(), targets, large, limit, suspects, tell_cycles
     )

@@ -6,7 +6,7 @@ import gc
 import hashlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -59,6 +59,7 @@ def take_inspection(
     large: int,
     limit: int,
     suspects: Sequence[str] = (),
+    tell_cycles: Callable[[int, int], bool] | None = None,
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
@@ -79,7 +80,9 @@ def take_inspection(
                 holders, after, growing = look.holders(memory, suspects)
                 answers = look.held(targets)
                 large_objects = look.large(large)
-                cycles = cycles_among(graph, rooted)
+                adrift = len(graph) - rooted, graph.total_bytes() - rooted_bytes
+                wanted = tell_cycles is not None and tell_cycles(*adrift)
+                cycles = cycles_among(graph, rooted) if wanted else None
             return Inspection(
                 holders=holders,
                 growing=growing,
@@ -88,8 +91,8 @@ def take_inspection(
                 memory=after,
                 objects=len(graph),
                 bytes=graph.total_bytes(),
-                adrift=len(graph) - rooted,
-                adrift_bytes=graph.total_bytes() - rooted_bytes,
+                adrift=adrift[0],
+                adrift_bytes=adrift[1],
                 cycles=cycles,
                 seconds=time.perf_counter() - start,
                 engine=engine,

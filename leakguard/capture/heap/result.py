@@ -78,7 +78,8 @@ class Inspection:
         objects: how many objects the walk saw, and their ``bytes``, array memory included.
         adrift: objects that no root leads to, and ``adrift_bytes``: held by running C code, or
             garbage that waits for the collector.
-        cycles: for the classes most common among those, the way from an instance back to itself.
+        cycles: for the classes most common among those, the way from an instance back to itself;
+            None where nobody wanted to know.
     """
 
     holders: tuple[Holder, ...]
@@ -90,6 +91,6 @@ class Inspection:
     bytes: int
     adrift: int
     adrift_bytes: int
-    cycles: Mapping[str, tuple[Hop, ...]]
+    cycles: Mapping[str, tuple[Hop, ...]] | None
     seconds: float
     engine: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,13 @@ class Engine:
         limit: int = 10,
     ) -> Inspection:
         return take_inspection(self.graph, self.name, memory or PathMemory(), targets, large, limit)
+
+    def cycles(self, worth: Callable[[int, int], bool] = lambda *_: True) -> Any:
+        """Return the cycles among what no root leads to, where it is ``worth`` telling them."""
+        memory = PathMemory()
+        return take_inspection(
+            self.graph, self.name, memory, (), 50_000_000, 10, tell_cycles=worth
+        ).cycles
 
 
 PYTHON = Engine("python", walk.tally, graph.Graph, walk.instances)
