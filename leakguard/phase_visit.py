@@ -33,13 +33,11 @@ class PhaseVisit:
     def begin(self) -> None:
         """Note how things stand before the phase."""
         watcher = self._watcher
-        began = watcher.clock()
         if self._deep:
             self._counts = watcher.recorder.counts()
         self._entry = watcher.recorder.read()
         self._ticket = watcher.recorder.peaks.start(self._entry.high_water)
         self._began = watcher.clock()
-        watcher.governor.charge(self._began - began)
 
     def end(self, error: BaseException | None) -> None:
         """Leave the phase and record it."""

@@ -89,7 +89,7 @@ class Watcher:
         if not self.watching:
             return
         try:
-            with self._lock, collector_held():
+            with self._lock, self.governor.at_work(), collector_held():
                 outer, self._inside = self._inside, threading.get_ident()
                 try:
                     action(*args)
@@ -142,10 +142,11 @@ class Watcher:
 
         Its memory of paths and the modules of the diagnosis would look like growth of the program.
         """
-        began = self.clock()
         importlib.import_module("leakguard.analysis")
-        self._asked(lambda: self.recorder.inspect([]))
-        self.governor.charge(self.clock() - began)
+        try:
+            self.recorder.remember_paths()
+        except Exception as error:
+            self.problems["holders"] = f"{type(error).__name__}: {error}"
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
@@ -222,7 +223,6 @@ class Watcher:
             began = self.clock()
             self.tracing.choose(self._rounds, lambda: suspects_of(self.journal.run()))
             self._late = self.clock() - began
-            self.governor.charge(self._late)
 
     def _note_baseline(self, seen: Observation) -> None:
         if seen.census is not None:
@@ -319,7 +319,6 @@ class Watcher:
         snapshot, self._collection = replace(snapshot, collection=self._collection), None
         problems, self.problems = self.problems, {}
         cost = self.clock() - began
-        self.governor.charge(cost)
         tier = 3 if traced else 2 if found else int(deep)
         late, self._late = self._late, 0.0  # spent after the snapshot before this one was written
         self.journal.add(

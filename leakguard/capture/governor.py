@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class Governor:
@@ -23,7 +24,8 @@ class Governor:
         self._start = clock()
         self._looks = 0
         self._price = 0.0
-        self.spent = 0.0
+        self._spent = 0.0
+        self._at_work_since: float | None = None
 
     @property
     def spares_nothing(self) -> bool:
@@ -36,9 +38,23 @@ class Governor:
             return True
         return self.spent + self._price <= self._share * (self._clock() - self._start)
 
-    def charge(self, seconds: float) -> None:
-        """Add what one snapshot cost."""
-        self.spent += seconds
+    @property
+    def spent(self) -> float:
+        """Seconds that the guard has cost so far, the work that is going on included."""
+        since = self._at_work_since
+        return self._spent + (0.0 if since is None else self._clock() - since)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Charge the guard with the time until the end of the block; blocks inside are free."""
+        if self._at_work_since is not None:
+            yield
+            return
+        self._at_work_since = self._clock()
+        try:
+            yield
+        finally:
+            self._spent, self._at_work_since = self.spent, None
 
     def looked(self, seconds: float) -> None:
         """Note that one generation was looked at in depth for ``seconds`` in all."""

@@ -4,6 +4,10 @@
 guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the other
 core, the same loop trains alone with the same data and seed; then both again with the cores
 swapped. So whatever slows the machine slows both. CPU time is compared, not wall time.
+
+The default guard looks at the first eight generations in depth whatever that costs, so the ratio
+depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
+where one takes minutes, ``small`` has generations of seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +26,14 @@ from array import array
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from regression_tests.benchmarks.trainer.full_size import SETTINGS
+
+SIZES: dict[str, dict[str, Any]] = {
+    "small": {"hidden": (256, 256), "batch_size": 256},
+    "full": SETTINGS,
+}
 ALONE = "unguarded"
 VARIANTS = {
     "guarded": "leakguard, default guard",
@@ -34,7 +45,7 @@ VARIANTS = {
 _TRACED_GENERATIONS = 4
 
 
-def train(variant: str, generations: int, folder: Path) -> dict[str, object]:
+def train(variant: str, size: str, generations: int, folder: Path) -> dict[str, object]:
     """Train in this process; return the CPU seconds of each generation and what the guard spent.
 
     The first one has all that comes before it, such as the guard's baseline; the last one the
@@ -56,8 +67,7 @@ def train(variant: str, generations: int, folder: Path) -> dict[str, object]:
 
     config = Config(
         generations=generations, out=folder, data_dir=folder / "data", progress=False,
-        guard=variant == "guarded", hidden=(256, 256), batch_size=256, checkpoint_every=10**6,
-        plot_every=10**6,
+        guard=variant == "guarded", checkpoint_every=10**6, plot_every=10**6, **SIZES[size],
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, _tracer(variant, folder):
         trainer = Timed(config, log)
@@ -113,26 +123,26 @@ class Pairs:
         return own / alone
 
 
-def measure(variant: str, generations: int, rounds: int) -> Pairs:
+def measure(variant: str, size: str, generations: int, rounds: int) -> Pairs:
     """Train the variant beside the trainer alone, once on each of two cores and so on."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     pairs = Pairs()
     for turn in range(rounds):
         here, there = cores[turn % 2], cores[(turn + 1) % 2]
         with ThreadPoolExecutor(2) as pool:
-            own = pool.submit(_train_apart, variant, generations, here)
-            alone = pool.submit(_train_apart, ALONE, generations, there)
+            own = pool.submit(_train_apart, variant, size, generations, here)
+            alone = pool.submit(_train_apart, ALONE, size, generations, there)
         pairs.own.append(own.result()["cpu_seconds"])
         pairs.alone.append(alone.result()["cpu_seconds"])
         pairs.guard.append(own.result()["guard"])
     return pairs
 
 
-def _train_apart(variant: str, generations: int, core: int) -> dict[str, list]:
+def _train_apart(variant: str, size: str, generations: int, core: int) -> dict[str, list]:
     """Train in a fresh process that is bound to a core."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["taskset", "--cpu-list", str(core), sys.executable, "-m", __spec__.name,
-                   "--variant", variant, "--generations", str(generations),
+                   "--train", variant, "--size", size, "--generations", str(generations),
                    "--folder", folder]  # fmt: skip
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
@@ -155,7 +165,9 @@ def table(told: dict[str, Pairs]) -> str:
             f"| {VARIANTS[variant]} | {len(own)} | {statistics.median(own):.2f} "
             f"| {statistics.median(alone):.2f} | {pairs.ratio():.3f} | {each} |"
         )
-    return "\n".join((*lines, "", *_by_tier(told["guarded"]), "", *_by_generation(told["guarded"])))
+    if "guarded" in told:
+        lines += ["", *_by_tier(told["guarded"]), "", *_by_generation(told["guarded"])]
+    return "\n".join(lines)
 
 
 def _by_tier(pairs: Pairs) -> list[str]:
@@ -192,30 +204,31 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=40)
     parser.add_argument("--pairs", type=int, default=2)
     parser.add_argument("-o", "--out", type=Path)
-    parser.add_argument("--variant", choices=(ALONE, *VARIANTS))
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--variant", choices=VARIANTS, action="append", help="all unless given")
+    parser.add_argument("--train", choices=(ALONE, *VARIANTS), help="in this process, once")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
-    if options.variant:
-        print(json.dumps(train(options.variant, options.generations, options.folder)))
+    if options.train:
+        told = train(options.train, options.size, options.generations, options.folder)
+        print(json.dumps(told))
         return
     told = {}
-    for variant in VARIANTS:
+    for variant in options.variant or VARIANTS:
         count = options.generations if variant == "guarded" else _TRACED_GENERATIONS
-        told[variant] = measure(variant, count, options.pairs)
+        told[variant] = measure(variant, options.size, count, options.pairs)
         print(variant, f"x{told[variant].ratio():.3f}", file=sys.stderr, flush=True)
     text = table(told)
     print(text)
     if options.out:
-        _write(options.out, text, told)
+        _write(options.out, options.size, text, told)
 
 
-def _write(folder: Path, text: str, told: dict[str, Pairs]) -> None:
+def _write(folder: Path, size: str, text: str, told: dict[str, Pairs]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(text + "\n", encoding="utf-8")
+    (folder / f"{size}.md").write_text(text + "\n", encoding="utf-8")
     measured = json.dumps({name: asdict(pairs) for name, pairs in told.items()}, indent=1)
-    (folder / "measured.json").write_text(measured, encoding="utf-8")
-    command = " ".join([Path(sys.executable).name, "-m", __spec__.name, *sys.argv[1:]])
-    (folder / "COMMAND").write_text(command + "\n", encoding="utf-8")
+    (folder / f"{size}.json").write_text(measured, encoding="utf-8")
 
 
 if __name__ == "__main__":

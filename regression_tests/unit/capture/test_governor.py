@@ -7,8 +7,8 @@ from leakguard.testing import FakeClock
 
 
 def look(governor: Governor, clock: FakeClock, cost: float) -> None:
-    clock.advance(cost)
-    governor.charge(cost)
+    with governor.at_work():
+        clock.advance(cost)
     governor.looked(cost)
 
 
@@ -40,3 +40,15 @@ def test_no_limit_looks_every_time():
     for _ in range(100):
         assert governor.due()
         look(governor, clock, 10.0)
+
+
+def test_work_within_work_is_charged_once():
+    clock = FakeClock()
+    governor = Governor(0.01, clock)
+    with governor.at_work():
+        clock.advance(1.0)
+        with governor.at_work():
+            clock.advance(2.0)
+        assert governor.spent == 3.0
+    clock.advance(4.0)
+    assert governor.spent == 3.0
