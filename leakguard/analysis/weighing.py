@@ -23,7 +23,7 @@ MARGIN: dict[Kind, float] = {
     "several steps": 3.0,
     "fill": 0.0,
     "saturation": 3.0,
-    "step and saturation": 3.0,
+    "step and saturation": 1.5,
     "slow saturation": 2.5,
     "endless saturation": -2.0,
 }
