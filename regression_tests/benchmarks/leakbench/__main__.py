@@ -93,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     tools = [*OURS, *PEERS]
     parser.add_argument("--tool", action="append", choices=tools, help="leakguard unless given")
-    parser.add_argument("--repeat", type=int, default=1, metavar="K")
+    parser.add_argument("--repeat", type=int, default=1, metavar="K", help="leakguard's runs")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the runs, or judge again")
@@ -103,7 +103,7 @@ def main() -> None:
     tasks = [
         Task(tool, program, leak, repetition)
         for tool in options.tool or ["leakguard"]
-        for repetition in range(1, options.repeat + 1)
+        for repetition in range(1, 1 + (options.repeat if tool in OURS else 1))
         for program, leak in sides(options.only)
     ]
     cases: list[Case] = []

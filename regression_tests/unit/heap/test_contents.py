@@ -52,8 +52,7 @@ def test_memory_that_cannot_be_read_is_unknown(buffer):
     assert Contents().digest(buffer) is None
 
 
-def test_tensors_have_digests_too():
-    torch = pytest.importorskip("torch")
+def test_tensors_have_digests_too(torch):
     first = torch.from_numpy(_numbers(1)).clone()
     assert _digest(first) == _digest(first.clone())
     assert loaded().own_buffer(torch.nn.Parameter(first)) is None

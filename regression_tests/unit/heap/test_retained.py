@@ -132,13 +132,11 @@ def test_two_holders_of_the_same_share_it_and_release_nothing_alone(engine: Engi
 
 
 @each_engine
-def test_figures_retain_their_pixels(engine: Engine) -> None:
-    pytest.importorskip("matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def test_figures_retain_their_pixels(engine: Engine, agg) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5), dpi=100)
-    FigureCanvasAgg(figure).draw()
+    agg.FigureCanvasAgg(figure).draw()
     (answer,) = engine.inspect(targets=[figure]).held
     assert answer is not None
     assert answer.retained_bytes > 800 * 500 * 4

@@ -1,7 +1,4 @@
-"""Tensor memory is counted once, whoever shares it, and no tensor subclass runs its code.
-
-These tests stand apart from those of arrays because importing torch makes every walk longer.
-"""
+"""Tensor memory is counted once, whoever shares it, and no tensor subclass runs its code."""
 
 from __future__ import annotations
 
@@ -9,11 +6,6 @@ import pytest
 from heap_engines import Engine, each_engine
 
 np = pytest.importorskip("numpy")
-
-
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
 
 
 def _array_bytes(engine: Engine) -> int:

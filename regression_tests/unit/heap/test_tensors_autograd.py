@@ -14,11 +14,6 @@ from heap_engines import COMPILED, PYTHON, Engine
 engine_here = COMPILED or PYTHON
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
 @pytest.fixture
 def engine() -> Engine:
     return engine_here
@@ -29,7 +24,7 @@ class Losses:
         self.kept: list[object] = []
 
 
-def _holder(engine: Engine, limit: int = 40):
+def _holder(engine: Engine, limit: int = 400):
     found = engine.inspect(limit=limit).holders
     return {holder.path: holder for holder in found}[f"{__name__}.Losses.kept[*]"]
 
