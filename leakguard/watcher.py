@@ -143,10 +143,7 @@ class Watcher:
         Its memory of paths and the modules of the diagnosis would look like growth of the program.
         """
         importlib.import_module("leakguard.analysis")
-        try:
-            self.recorder.remember_paths()
-        except Exception as error:
-            self.problems["holders"] = f"{type(error).__name__}: {error}"
+        self._asked(lambda: self.recorder.inspect([]))
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""

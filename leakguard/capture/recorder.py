@@ -140,11 +140,6 @@ class Recorder:
         self._paths = found.memory
         return found
 
-    def remember_paths(self) -> None:
-        """Note the containers there are, for the first look at who holds what to compare with."""
-        with self.peaks.paused():
-            self._paths = heap.remember()
-
     def collect(self) -> Collection:
         """Run one full collection and return what only cycles had kept alive."""
         with self.peaks.paused():

@@ -16,7 +16,7 @@ from leakguard.capture.heap.classes import qualified_name
 from leakguard.capture.heap.collector import collector_held, take_collection
 from leakguard.capture.heap.frameworks import loaded
 from leakguard.capture.heap.growth import PathMemory
-from leakguard.capture.heap.inspection import take_inspection, take_memory
+from leakguard.capture.heap.inspection import take_inspection
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
 from leakguard.model.snapshot import Collection as FreedByCollection
 
@@ -36,7 +36,6 @@ __all__ = [
     "collect",
     "inspect",
     "instances",
-    "remember",
 ]
 
 
@@ -62,11 +61,6 @@ def instances(names: Collection[str]) -> list[Any]:
 def collect() -> FreedByCollection:
     """Run one full garbage collection and say what only cycles had kept alive, by type."""
     return take_collection(census)
-
-
-def remember() -> PathMemory:
-    """Return the memory of a first look that asks nothing: at half the price of ``inspect``."""
-    return take_memory(engine.Graph)
 
 
 def inspect(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 from weakref import ReferenceType
 
 from leakguard.capture.heap.adapters import GraphAdapters
@@ -40,8 +40,6 @@ from leakguard.capture.heap.traces import is_program_instance, stable_name, trac
 from leakguard.model.census import LargeObject
 from leakguard.model.holder import Holder, Hop
 
-T = TypeVar("T")
-
 ADRIFT = "(no root)"
 # A container must be the way to this much before it is worth naming without having grown.
 _WORTH_NAMING = 100_000
@@ -65,56 +63,6 @@ def take_inspection(
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
-
-    def ask(graph: Graph, frameworks: Frameworks, adrift: _Adrift) -> Inspection:
-        look = _Look(graph, frameworks, limit)
-        holders, after, growing = look.holders(memory, suspects)
-        answers = look.held(targets)
-        large_objects = look.large(large)
-        wanted = tell_cycles is not None and tell_cycles(adrift.objects, adrift.bytes)
-        return Inspection(
-            holders=holders,
-            growing=growing,
-            large=large_objects,
-            held=answers,
-            memory=after,
-            objects=len(graph),
-            bytes=graph.total_bytes(),
-            adrift=adrift.objects,
-            adrift_bytes=adrift.bytes,
-            cycles=cycles_among(graph, len(graph) - adrift.objects) if wanted else None,
-            seconds=time.perf_counter() - start,
-            engine=engine,
-        )
-
-    return _walked(make_graph, targets, ask)
-
-
-def take_memory(make_graph: MakeGraph) -> PathMemory:
-    """Walk the object graph and only note the sizes by path; see ``leakguard.capture.heap``."""
-
-    def ask(graph: Graph, frameworks: Frameworks, _: _Adrift) -> PathMemory:
-        return _Look(graph, frameworks, 0).compared(PathMemory())[0]
-
-    return _walked(make_graph, (), ask)
-
-
-class _Adrift(NamedTuple):
-    """What no root leads to."""
-
-    objects: int
-    bytes: int
-
-
-def _walked(
-    make_graph: MakeGraph,
-    targets: Sequence[Any],
-    ask: Callable[[Graph, Frameworks, _Adrift], T],
-) -> T:
-    """Walk everything there is, without the collector; return the answer of ``ask``.
-
-    No context manager: the frame of ``contextlib`` would be a root that leads to all objects.
-    """
     with collector_held():
         local = [
             root for root in local_roots() if root[0] is not targets
@@ -125,23 +73,45 @@ def _walked(
         graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
         try:
             with frameworks.quiet():
-                adrift = _walk(graph, local, tracked, targets)
+                rooted, rooted_bytes = _walk(graph, local, tracked, targets)
                 local.clear()
                 tracked.clear()
-                return ask(graph, frameworks, adrift)
+                look = _Look(graph, frameworks, limit)
+                holders, after, growing = look.holders(memory, suspects)
+                answers = look.held(targets)
+                large_objects = look.large(large)
+                adrift = len(graph) - rooted, graph.total_bytes() - rooted_bytes
+                wanted = tell_cycles is not None and tell_cycles(*adrift)
+                cycles = cycles_among(graph, rooted) if wanted else None
+            return Inspection(
+                holders=holders,
+                growing=growing,
+                large=large_objects,
+                held=answers,
+                memory=after,
+                objects=len(graph),
+                bytes=graph.total_bytes(),
+                adrift=adrift[0],
+                adrift_bytes=adrift[1],
+                cycles=cycles,
+                seconds=time.perf_counter() - start,
+                engine=engine,
+            )
         finally:
             graph.close()
 
 
-def _walk(graph: Graph, local: list[Root], tracked: list[object], targets: object) -> _Adrift:
-    """Walk from all roots, then the rest; return what that was."""
+def _walk(
+    graph: Graph, local: list[Root], tracked: list[object], targets: object
+) -> tuple[int, int]:
+    """Walk from all roots; return how many nodes and bytes have one."""
     graph.walk(module_roots())
     graph.walk(local)
     graph.walk(own_module_roots())
     graph.walk_deferred()
-    rooted, rooted_bytes = len(graph), graph.total_bytes()
+    rooted = len(graph), graph.total_bytes()
     graph.walk_rest(tracked, ADRIFT, targets)
-    return _Adrift(len(graph) - rooted, graph.total_bytes() - rooted_bytes)
+    return rooted
 
 
 class _Look:
@@ -157,16 +127,12 @@ class _Look:
         self._at_container = frozenset(self._containers)
         self._buffers = self._large_leaves()
 
-    def compared(self, memory: PathMemory) -> tuple[PathMemory, list[Growth]]:
-        """Return what to remember of this look, and which paths grew since those of ``memory``."""
-        places = self._graph.places(self._containers)
-        return memory.after(self._paths, self._containers, places, tuple(self._buffers))
-
     def holders(
         self, memory: PathMemory, suspects: Sequence[str]
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
-        after, grown = self.compared(memory)
+        places = self._graph.places(self._containers)
+        after, grown = memory.after(self._paths, self._containers, places, tuple(self._buffers))
         chosen = self._chosen(grown, suspects)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])

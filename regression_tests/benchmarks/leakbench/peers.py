@@ -21,6 +21,8 @@ from regression_tests.benchmarks.leakbench.score import Said
 
 JUDGED = 6
 PROGRAMS = str(Path(__file__).with_name("programs"))
+ALONE = "alone"
+"""The row that is no tool: what the programs cost by themselves."""
 NOISE = 10_000
 """Bytes a generation below which a tool that sees bytes keeps silent."""
 
@@ -232,7 +234,7 @@ class Alone(Peer):
 
 
 PEERS: dict[str, Callable[[], Peer]] = {
-    "alone": Alone,
+    ALONE: Alone,
     "objgraph": ObjgraphGrowth,
     "tracemalloc": TracemallocDifference,
     "pympler": PymplerTracker,

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from regression_tests.benchmarks.leakbench.child import OURS
+from regression_tests.benchmarks.leakbench.peers import ALONE
 from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of
 
 HEAD = (
@@ -14,9 +15,6 @@ HEAD = (
     "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
-
-ALONE = "alone"
-"""The row that is no tool: what the programs cost by themselves."""
 
 LEGEND = """
 Every program runs in a fresh process for ten generations of a few phases; a leaking one also runs

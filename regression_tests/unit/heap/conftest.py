@@ -14,10 +14,7 @@ def torch():
 
 @pytest.fixture(scope="session")
 def agg():
-    pytest.importorskip("matplotlib")
-    import matplotlib.backends.backend_agg
-
-    return matplotlib.backends.backend_agg
+    return pytest.importorskip("matplotlib.backends.backend_agg")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

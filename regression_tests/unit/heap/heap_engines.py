@@ -10,7 +10,7 @@ import pytest
 
 from leakguard.capture.heap import Inspection, PathMemory, graph, walk
 from leakguard.capture.heap.census import take_census
-from leakguard.capture.heap.inspection import take_inspection, take_memory
+from leakguard.capture.heap.inspection import take_inspection
 from leakguard.capture.heap.result import HeapCensus
 
 try:
@@ -37,18 +37,16 @@ class Engine:
         targets: Sequence[Any] = (),
         large: int = 50_000_000,
         limit: int = 10,
+        tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection:
-        return take_inspection(self.graph, self.name, memory or PathMemory(), targets, large, limit)
-
-    def remember(self) -> PathMemory:
-        return take_memory(self.graph)
+        memory = memory or PathMemory()
+        return take_inspection(
+            self.graph, self.name, memory, targets, large, limit, tell_cycles=tell_cycles
+        )
 
     def cycles(self, worth: Callable[[int, int], bool] = lambda *_: True) -> Any:
         """Return the cycles among what no root leads to, where it is ``worth`` telling them."""
-        memory = PathMemory()
-        return take_inspection(
-            self.graph, self.name, memory, (), 50_000_000, 10, tell_cycles=worth
-        ).cycles
+        return self.inspect(tell_cycles=worth).cycles
 
 
 PYTHON = Engine("python", walk.tally, graph.Graph, walk.instances)

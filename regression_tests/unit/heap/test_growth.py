@@ -62,19 +62,6 @@ def test_a_list_that_grows_every_round_is_found_with_its_numbers(engine: Engine)
 
 
 @each_engine
-def test_growth_is_told_from_a_memory_that_asked_nothing(engine: Engine) -> None:
-    trainer = Trainer()
-    trainer.episodes.append(Episode())
-    memory = engine.remember()
-    assert memory.looks == 1
-    for _ in range(2):
-        trainer.episodes.extend(Episode() for _ in range(16))
-        found = engine.inspect(memory, limit=20)
-        memory = found.memory
-    assert _grown([found])[_name("episodes[*]")].entries == 33
-
-
-@each_engine
 def test_a_dict_that_grows_past_the_size_of_a_record_is_one_container(engine: Engine) -> None:
     trainer = Trainer()
 
