@@ -1,9 +1,10 @@
 """CPU time of the reference trainer, watched and traced, against the same loop left alone.
 
 ``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains under the default
-guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the other
-core, the same loop trains alone with the same data and seed; then both again with the cores
-swapped. So whatever slows the machine slows both. CPU time is compared, not wall time.
+guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the same
+core, the same loop trains alone with the same data and seed; they take turns every few
+milliseconds, so whatever slows the machine slows both. CPU time is compared, not wall time. What
+this leaves of the machine's noise is told by the loop alone beside itself.
 
 The default guard looks at the first eight generations in depth whatever that costs, so the ratio
 depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 from array import array
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -37,12 +39,15 @@ SIZES: dict[str, dict[str, Any]] = {
 ALONE = "unguarded"
 VARIANTS = {
     "guarded": "leakguard, default guard",
+    ALONE: "nothing: the loop alone, twice",
     "memray": "memray, default tracker",
     "tracemalloc-1": "tracemalloc, 1 frame",
     "tracemalloc-10": "tracemalloc, 10 frames",
 }
 # Every generation of the guard counts; of a tracer a few are as good as forty.
 _TRACED_GENERATIONS = 4
+_SEVERAL = 2
+_TRACERS = ("memray", "tracemalloc-1", "tracemalloc-10")
 
 
 def train(variant: str, size: str, generations: int, folder: Path) -> dict[str, object]:
@@ -124,17 +129,22 @@ class Pairs:
 
 
 def measure(variant: str, size: str, generations: int, rounds: int) -> Pairs:
-    """Train the variant beside the trainer alone, once on each of two cores and so on."""
+    """Train the variant beside the trainer alone, one such pair on each of two cores at a time."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     pairs = Pairs()
-    for turn in range(rounds):
-        here, there = cores[turn % 2], cores[(turn + 1) % 2]
-        with ThreadPoolExecutor(2) as pool:
-            own = pool.submit(_train_apart, variant, size, generations, here)
-            alone = pool.submit(_train_apart, ALONE, size, generations, there)
-        pairs.own.append(own.result()["cpu_seconds"])
-        pairs.alone.append(alone.result()["cpu_seconds"])
-        pairs.guard.append(own.result()["guard"])
+    for _ in range(rounds):
+        with ThreadPoolExecutor(2 * len(cores)) as pool:
+            begun = [
+                [
+                    pool.submit(_train_apart, one, size, generations, core)
+                    for one in (variant, ALONE)
+                ]
+                for core in cores
+            ]
+        for own, alone in begun:
+            pairs.own.append(own.result()["cpu_seconds"])
+            pairs.alone.append(alone.result()["cpu_seconds"])
+            pairs.guard.append(own.result()["guard"])
     return pairs
 
 
@@ -152,27 +162,29 @@ def _train_apart(variant: str, size: str, generations: int, core: int) -> dict[s
 def table(told: dict[str, Pairs]) -> str:
     """Return what was measured in Markdown."""
     lines = [
-        "| variant | generations | CPU s a generation (median) | alone | ratio of totals "
-        "| each pair |",
+        "| beside the loop alone | generations | CPU s a generation (median) | alone "
+        "| ratio of totals | each pair |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for variant, pairs in told.items():
         own, alone = (list(itertools.chain(*one)) for one in (pairs.own, pairs.alone))
-        each = ", ".join(map(_with_error, pairs.own, pairs.alone))
+        ratios = [sum(a) / sum(b) for a, b in zip(pairs.own, pairs.alone, strict=True)]
         lines.append(
             f"| {VARIANTS[variant]} | {len(own)} | {statistics.median(own):.2f} "
-            f"| {statistics.median(alone):.2f} | {pairs.ratio():.3f} | {each} |"
+            f"| {statistics.median(alone):.2f} | {_with_error(ratios)} "
+            f"| {', '.join(f'{ratio:.3f}' for ratio in ratios)} |"
         )
     if "guarded" in told:
         lines += ["", *_by_tier(told["guarded"]), "", *_by_generation(told["guarded"])]
     return "\n".join(lines)
 
 
-def _with_error(own: list[float], alone: list[float]) -> str:
-    """Return one pair's ratio with the standard error that the scatter of its generations gives."""
-    more = [a - b for a, b in zip(own, alone, strict=True)]
-    error = statistics.stdev(more) * len(more) ** 0.5 / sum(alone)
-    return f"{sum(own) / sum(alone):.3f} ± {error:.3f}"
+def _with_error(ratios: Sequence[float]) -> str:
+    """Return the mean with its standard error, where there are several."""
+    if len(ratios) < _SEVERAL:
+        return f"{ratios[0]:.3f}"
+    error = statistics.stdev(ratios) / len(ratios) ** 0.5
+    return f"{statistics.mean(ratios):.3f} ± {error:.3f}"
 
 
 def _by_tier(pairs: Pairs) -> list[str]:
@@ -207,11 +219,11 @@ def _by_generation(pairs: Pairs) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--generations", type=int, default=40)
-    parser.add_argument("--pairs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1, help="of two pairs each")
     parser.add_argument("-o", "--out", type=Path)
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--variant", choices=VARIANTS, action="append", help="all unless given")
-    parser.add_argument("--train", choices=(ALONE, *VARIANTS), help="in this process, once")
+    parser.add_argument("--train", choices=VARIANTS, help="in this process, once")
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
     if options.train:
@@ -220,8 +232,8 @@ def main() -> None:
         return
     told = {}
     for variant in options.variant or VARIANTS:
-        count = options.generations if variant == "guarded" else _TRACED_GENERATIONS
-        told[variant] = measure(variant, options.size, count, options.pairs)
+        count = _TRACED_GENERATIONS if variant in _TRACERS else options.generations
+        told[variant] = measure(variant, options.size, count, options.rounds)
         print(variant, f"x{told[variant].ratio():.3f}", file=sys.stderr, flush=True)
     text = table(told)
     print(text)
