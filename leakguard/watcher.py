@@ -143,7 +143,9 @@ class Watcher:
         Its memory of paths and the modules of the diagnosis would look like growth of the program.
         """
         importlib.import_module("leakguard.analysis")
+        before = self.governor.spent
         self._asked(lambda: self.recorder.inspect([]))
+        self.governor.priced(self.governor.spent - before)
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
@@ -154,6 +156,8 @@ class Watcher:
         slowdown = self.tracing.timed(self.clock() - opened.began, traced)
         samples = self._traced_objects()
         survivors = self.promises.collect()
+        if not (round_.deep or self.governor.due()):
+            survivors.clear()  # they count as alive; who holds them would cost too much to ask
         self._promised = len(survivors)
         survivors += samples
         samples.clear()

@@ -14,8 +14,9 @@ class Governor:
     """Decides which generations are looked at in depth.
 
     The first ``floor`` generations always are, so that short runs get an answer too. After that a
-    generation is due when looking, at the price of the dearest of the last looks, would keep
-    everything spent so far under four fifths of ``max_overhead`` of the program's own wall time.
+    generation is due when looking, at the price of the dearest look so far, would keep everything
+    spent so far under four fifths of ``max_overhead`` of the program's own wall time. What a cheap
+    look leaves of that price is not lost: it serves the next one.
     """
 
     def __init__(
@@ -64,4 +65,8 @@ class Governor:
     def looked(self, seconds: float) -> None:
         """Note that one generation was looked at in depth for ``seconds`` in all."""
         self._looks += 1
-        self._price = max(seconds, self._price / 2)
+        self.priced(seconds)
+
+    def priced(self, seconds: float) -> None:
+        """Note what a look may cost."""
+        self._price = max(seconds, self._price)

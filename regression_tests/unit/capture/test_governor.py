@@ -35,6 +35,30 @@ def test_long_run_stays_under_its_share():
     assert looks > 8
 
 
+def test_look_that_turns_out_dear_was_reckoned_with():
+    clock = FakeClock()
+    governor = Governor(0.01, clock)
+    governor.priced(5.0)
+    dear = 1.0
+    for _ in range(20_000):
+        if governor.due():
+            dear = -dear
+            look(governor, clock, 5.0 if dear > 0 else 0.2)
+        clock.advance(1.0)
+        assert clock.seconds < 10_000 or governor.spent <= 0.008 * (clock.seconds - governor.spent)
+
+
+def test_price_that_is_not_paid_serves_the_next_looks():
+    clock = FakeClock()
+    governor = Governor(0.01, clock)
+    governor.priced(5.0)
+    for _ in range(20_000):
+        if governor.due():
+            look(governor, clock, 0.2)
+        clock.advance(1.0)
+    assert governor.spent > 0.0075 * clock.seconds
+
+
 def test_no_limit_looks_every_time():
     clock = FakeClock()
     governor = Governor(None, clock)

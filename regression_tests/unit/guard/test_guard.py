@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import io
+import itertools
 import json
 import logging
 import os
@@ -206,6 +207,18 @@ def test_expect_freed_waits_for_cycles_to_be_collected():
             del agent
     (outcome,) = guard.run.generation_ends()[-1].expectations
     assert outcome.alive == 0
+
+
+def test_who_holds_what_should_be_gone_is_asked_only_where_it_may_cost():
+    kept = []
+    ticks = itertools.count()  # time passes only while the guard works: it may spend no more of it
+    with LeakGuard(clock=lambda: float(next(ticks)), trace="off") as guard:
+        for _ in guard.generations(range(12)):
+            kept.append(Agent())
+            expect_freed(kept[-1], "kept in a list")
+    judged = [end.expectations[0] for end in guard.run.generation_ends()]
+    assert [outcome.alive for outcome in judged] == [1] * 12
+    assert [outcome.held_by is not None for outcome in judged] == [True] * 8 + [False] * 4
 
 
 def test_assert_freed_names_what_is_still_alive():
