@@ -11,6 +11,7 @@ import numpy as np
 
 from reference_trainer.config import Config
 from reference_trainer.data import Panel, Split, open_market, split_days
+from reference_trainer.data.draft import draft_of
 from reference_trainer.data.panel import mapped
 from reference_trainer.environment import TradingEnvironment, TradingRules
 from reference_trainer.errors import ConfigError
@@ -158,9 +159,8 @@ class TradingTask:
             features = causal_features(
                 panel.data_array, panel.feature("close"), panel.feature("volume"), keep
             )
-            staging = path.with_suffix(".tmp.npy")
-            np.save(staging, features)
-            staging.replace(path)
+            with draft_of(path) as draft:
+                np.save(draft, features)
         source = mapped(path)
         shown = dataclasses.replace(panel, data_array=source, features=())
         train = self.split.train

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reference_trainer.data.draft import draft_of
+
 FEATURES = (
     "open", "high", "low", "close", "volume",
     "return_1", "momentum_21", "volatility_21", "score",
@@ -41,14 +43,12 @@ def write_synthetic_market(
     """Write a market of `days x stocks x 9` as long Parquet, one row group a year."""
     panel, listed = synthetic_market(days, stocks, seed, signal_strength)
     path.parent.mkdir(parents=True, exist_ok=True)
-    staging = path.with_suffix(".parquet.tmp")
     dates = _business_days(days)
     symbols = np.array([f"S{i:04d}" for i in range(stocks)])
-    with pq.ParquetWriter(staging, _schema(), compression="zstd") as writer:
+    with draft_of(path) as draft, pq.ParquetWriter(draft, _schema(), compression="zstd") as writer:
         for start in range(0, days, DAYS_PER_YEAR):
             stop = min(start + DAYS_PER_YEAR, days)
             writer.write_table(_rows(panel, listed, dates, symbols, start, stop))
-    staging.rename(path)
     return path
 
 
