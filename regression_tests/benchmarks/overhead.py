@@ -3,10 +3,10 @@
 ``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains under the default
 guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the same
 core, the same loop trains alone with the same data and seed; they take turns every few
-milliseconds, so whatever slows the machine slows both. Both allocate large pages: with small ones
-it is chance which of two equal processes is faster by some percent all along, as their pages happen
-to lie. CPU time is compared, not wall time. What this leaves of noise is told by the loop alone
-beside itself.
+milliseconds, so whatever slows the machine slows both. In both the C allocator keeps what is freed
+and takes large pages: as it is, chance decides how often it gives memory back, 200,000 to 400,000
+page faults a generation, and that moves two equal runs apart by one or two percent. CPU time is
+compared, not wall time. What this leaves of noise is told by the loop alone beside itself.
 
 The default guard looks at the first eight generations in depth whatever that costs, so the ratio
 depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
@@ -49,7 +49,10 @@ VARIANTS = {
 # Every generation of the guard counts; of a tracer a few are as good as forty.
 _TRACED_GENERATIONS = 4
 _SEVERAL = 2
-_LARGE_PAGES = "glibc.malloc.hugetlb=1"
+_ALLOCATOR = ":".join(
+    f"glibc.malloc.{name}={value}"
+    for name, value in (("mmap_threshold", 1 << 25), ("trim_threshold", 1 << 34), ("hugetlb", 1))
+)
 _TRACERS = ("memray", "tracemalloc-1", "tracemalloc-10")
 
 
@@ -157,7 +160,7 @@ def _train_apart(variant: str, size: str, generations: int, core: int) -> dict[s
         command = ["taskset", "--cpu-list", str(core), sys.executable, "-m", __spec__.name,
                    "--train", variant, "--size", size, "--generations", str(generations),
                    "--folder", folder]  # fmt: skip
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLIBC_TUNABLES": _LARGE_PAGES}
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLIBC_TUNABLES": _ALLOCATOR}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout.splitlines()[-1])
 
