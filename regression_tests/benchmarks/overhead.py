@@ -226,7 +226,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--generations", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=1, help="of two pairs each")
-    parser.add_argument("-o", "--out", type=Path)
+    parser.add_argument("-o", "--out", type=Path, help="folder; keeps what it has of the others")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--variant", choices=VARIANTS, action="append", help="all unless given")
     parser.add_argument("--train", choices=VARIANTS, help="in this process, once")
@@ -241,15 +241,22 @@ def main() -> None:
         count = _TRACED_GENERATIONS if variant in _TRACERS else options.generations
         told[variant] = measure(variant, options.size, count, options.rounds)
         print(variant, f"x{told[variant].ratio():.3f}", file=sys.stderr, flush=True)
-    text = table(told)
-    print(text)
     if options.out:
-        _write(options.out, options.size, text, told)
+        told = _kept(options.out / f"{options.size}.json") | told
+        _write(options.out, options.size, told)
+    print(table(told))
 
 
-def _write(folder: Path, size: str, text: str, told: dict[str, Pairs]) -> None:
+def _kept(path: Path) -> dict[str, Pairs]:
+    """Return what was measured before: the variants may be measured one by one."""
+    if not path.exists():
+        return {}
+    return {name: Pairs(**pairs) for name, pairs in json.loads(path.read_text("utf-8")).items()}
+
+
+def _write(folder: Path, size: str, told: dict[str, Pairs]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{size}.md").write_text(text + "\n", encoding="utf-8")
+    (folder / f"{size}.md").write_text(table(told) + "\n", encoding="utf-8")
     measured = json.dumps({name: asdict(pairs) for name, pairs in told.items()}, indent=1)
     (folder / f"{size}.json").write_text(measured, encoding="utf-8")
 
