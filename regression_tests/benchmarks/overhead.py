@@ -48,12 +48,12 @@ VARIANTS = {
 }
 # Every generation of the guard counts; of a tracer a few are as good as forty.
 _TRACED_GENERATIONS = 4
+_TRACERS = ("memray", "tracemalloc-1", "tracemalloc-10")
 _SEVERAL = 2
 _ALLOCATOR = ":".join(
     f"glibc.malloc.{name}={value}"
     for name, value in (("mmap_threshold", 1 << 25), ("trim_threshold", 1 << 34), ("hugetlb", 1))
 )
-_TRACERS = ("memray", "tracemalloc-1", "tracemalloc-10")
 
 
 def train(variant: str, size: str, generations: int, folder: Path) -> dict[str, object]:
