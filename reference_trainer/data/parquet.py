@@ -25,6 +25,17 @@ REQUIRED = ("open", "close")
 
 def open_market(config: Config) -> Panel:
     """The panel of `config.data`, of `stock_data.parquet`, or of a seeded synthetic market."""
+    try:
+        return import_parquet(_source(config), config.data_dir / "cache")
+    except OSError as problem:
+        raise DataError(
+            f"market data cannot be read or kept in {config.data_dir}: {problem}; "
+            "choose a folder that can be written with --data-dir"
+        ) from None
+
+
+def _source(config: Config) -> Path:
+    """The Parquet file to read; a synthetic market is written where there is none."""
     source, usual = config.data, config.data_dir / USUAL_NAME
     if source is None and usual.exists():
         source = usual
@@ -40,7 +51,7 @@ def open_market(config: Config) -> Panel:
                 seed=config.seed,
                 signal_strength=config.signal_strength,
             )
-    return import_parquet(source, config.data_dir / "cache")
+    return source
 
 
 def import_parquet(source: Path, cache: Path) -> Panel:

@@ -156,3 +156,13 @@ def test_missing_price_column_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"date": [], "symbol": [], "open": []}), path)
     with pytest.raises(DataError, match="lacks the columns close"):
         import_parquet(path, tmp_path / "cache")
+
+
+def test_data_folder_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
+    taken = tmp_path / "data"
+    taken.write_text("a file, not a folder")
+    with pytest.raises(
+        DataError, match=r"cannot be read or kept in .*data: .*--data-dir"
+    ) as refused:
+        open_market(Config(days=60, stocks=4, data_dir=taken))
+    assert "\n" not in str(refused.value)
