@@ -1,0 +1,1 @@
+"""What watching the reference trainer costs."""

@@ -1,0 +1,84 @@
+"""CPU time of the reference trainer, watched and traced, against the same loop left alone.
+
+``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains under the default
+guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the same
+core, the same loop trains alone with the same data and seed; they take turns every few
+milliseconds, so whatever slows the machine slows both. CPU time is compared, not wall time. What
+this leaves of noise is told by the loop alone beside itself.
+
+Chance decides how often the C allocator gives memory back, and the page faults of getting it again
+move two equal trainings apart by one or two percent: take several ``--rounds``. With
+``--keep-freed`` the allocator keeps what is freed and takes large pages, in both.
+
+The default guard looks at the first eight generations in depth whatever that costs, so the ratio
+depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
+where one takes three times as long as the seconds of ``small``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from regression_tests.benchmarks.overhead.pairs import Pairs, measure
+from regression_tests.benchmarks.overhead.table import table
+from regression_tests.benchmarks.overhead.training import SIZES, VARIANTS, Training
+
+# Every generation of the guard counts; of a tracer a few are as good as forty.
+_TRACED_GENERATIONS = 4
+_TRACERS = ("memray", "tracemalloc-1", "tracemalloc-10")
+_KEEP_FREED = ":".join(
+    f"glibc.malloc.{name}={value}"
+    for name, value in (("mmap_threshold", 1 << 25), ("trim_threshold", 1 << 34), ("hugetlb", 1))
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--generations", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=1, help="of two pairs each")
+    parser.add_argument("-o", "--out", type=Path, help="folder; keeps what it has of the others")
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--variant", choices=VARIANTS, action="append", help="all unless given")
+    parser.add_argument(
+        "--keep-freed", action="store_true", help="the C allocator gives nothing back"
+    )
+    options = parser.parse_args()
+    name = f"{options.size}-keep-freed" if options.keep_freed else options.size
+    tunables = _KEEP_FREED if options.keep_freed else ""
+    told = _kept(options.out / f"{name}.json") if options.out else {}
+    for variant in options.variant or VARIANTS:
+        count = _TRACED_GENERATIONS if variant in _TRACERS else options.generations
+        for pairs in measure(variant, options.size, count, options.rounds, tunables):
+            told[variant] = pairs
+            print(variant, *(f"{ratio:.3f}" for ratio in pairs.ratios), file=sys.stderr, flush=True)
+            if options.out:
+                _write(options.out, name, told)
+    print(table(told))
+
+
+def _kept(path: Path) -> dict[str, Pairs]:
+    """Return what was measured before: the variants may be measured one by one."""
+    if not path.exists():
+        return {}
+    return {
+        variant: Pairs(
+            **{side: [Training(**one) for one in trainings] for side, trainings in pairs.items()}
+        )
+        for variant, pairs in json.loads(path.read_text("utf-8")).items()
+    }
+
+
+def _write(folder: Path, name: str, told: Mapping[str, Pairs]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(table(told) + "\n", encoding="utf-8")
+    measured = json.dumps({variant: asdict(pairs) for variant, pairs in told.items()}, indent=1)
+    (folder / f"{name}.json").write_text(measured, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

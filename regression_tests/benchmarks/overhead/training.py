@@ -1,0 +1,122 @@
+"""One training of the reference trainer, watched, traced or left alone, that measures itself.
+
+``python -m regression_tests.benchmarks.overhead.training guarded --generations 4 --folder F``
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import resource
+import time
+from array import array
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from regression_tests.benchmarks.trainer.full_size import SETTINGS
+
+SIZES: dict[str, dict[str, Any]] = {
+    "small": {"hidden": (256, 256), "batch_size": 256},
+    "full": SETTINGS,
+}
+ALONE = "unguarded"
+VARIANTS = {
+    "guarded": "leakguard, default guard",
+    ALONE: "nothing: the loop alone, twice",
+    "memray": "memray, default tracker",
+    "tracemalloc-1": "tracemalloc, 1 frame",
+    "tracemalloc-10": "tracemalloc, 10 frames",
+}
+
+
+@dataclass
+class Training:
+    """CPU seconds of each generation, and what the whole took.
+
+    The first generation has all that comes before it, such as the guard's baseline; the last one
+    the report. ``guard`` is (generation, seconds in its snapshots, deepest tier), as it says.
+    """
+
+    cpu_seconds: list[float]
+    system_seconds: float
+    page_faults: int
+    guard: list[tuple[int, float, int]]
+
+
+def train(variant: str, size: str, generations: int, folder: Path) -> Training:
+    """Train in this process, which should be a fresh one."""
+    import torch
+
+    from reference_trainer.config import Config
+    from reference_trainer.trainer import ERLTrainer
+
+    torch.set_num_threads(1)
+    # An array of its full length from the start: a list that grows would be a suspect itself.
+    marks = array("d", bytes(8 * (generations + 1)))
+
+    class Timed(ERLTrainer):
+        def run_generation(self, generation: int) -> None:
+            marks[generation - 1] = marks[generation - 1] or time.process_time()
+            super().run_generation(generation)
+
+    config = Config(
+        generations=generations, out=folder, data_dir=folder / "data", progress=False,
+        guard=variant == "guarded", checkpoint_every=10**6, plot_every=10**6, **SIZES[size],
+    )  # fmt: skip
+    with (folder / "log.txt").open("w", encoding="utf-8") as log, _tracer(variant, folder):
+        trainer = Timed(config, log)
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        marks[0] = time.process_time()
+        trainer.train()
+        marks[generations] = time.process_time()
+        after = resource.getrusage(resource.RUSAGE_SELF)
+    return Training(
+        [end - begin for begin, end in itertools.pairwise(marks)],
+        after.ru_stime - before.ru_stime,
+        after.ru_minflt - before.ru_minflt,
+        _spent_by_guard(folder / "run.jsonl"),
+    )
+
+
+def _tracer(variant: str, folder: Path) -> contextlib.AbstractContextManager[object]:
+    if variant == "memray":
+        import memray
+
+        return memray.Tracker(folder / "allocations.bin")
+    if variant.startswith("tracemalloc"):
+        import tracemalloc
+
+        tracemalloc.start(int(variant.rpartition("-")[2]))
+    return contextlib.nullcontext()
+
+
+def _spent_by_guard(path: Path) -> list[tuple[int, float, int]]:
+    if not path.exists():
+        return []
+    from leakguard import load
+
+    spent: dict[int, tuple[float, int]] = {}
+    for snapshot in load(path).snapshots:
+        if snapshot.generation is not None:
+            seconds, tier = spent.get(snapshot.generation, (0.0, 0))
+            cost = snapshot.cost
+            spent[snapshot.generation] = seconds + cost.seconds, max(tier, cost.tier)
+    return [(number, seconds, tier) for number, (seconds, tier) in spent.items()]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("variant", choices=VARIANTS)
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--generations", type=int, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    options = parser.parse_args()
+    told = train(options.variant, options.size, options.generations, options.folder)
+    print(json.dumps(asdict(told)))
+
+
+if __name__ == "__main__":
+    main()
