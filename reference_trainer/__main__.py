@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from reference_trainer.allocator import keep_freed_memory
 from reference_trainer.command import OneLineErrors
 from reference_trainer.config import GYM, PAPER, Config
 from reference_trainer.errors import ConfigError
@@ -145,6 +146,7 @@ def _converted(value: str, default: Any) -> Any:
 def _train(config: Config, resume: bool) -> None:
     from reference_trainer.trainer import ERLTrainer
 
+    keep_freed_memory()
     if not resume:
         _set_aside(config.out)
     trainer = ERLTrainer(config)

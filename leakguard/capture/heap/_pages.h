@@ -31,6 +31,17 @@ block_of(void *data)
     return (Block *)((char *)data - HEADER);
 }
 
+/* Ask for large pages: of a table that is looked into at random every small page is a miss. */
+static void
+pages_enlarge(void *start, size_t size)
+{
+#if defined(HAVE_PAGES) && defined(MADV_HUGEPAGE)
+    if (size >= HUGE_PAGE) {
+        (void)madvise(start, size, MADV_HUGEPAGE);  /* a wish: it works without */
+    }
+#endif
+}
+
 /* Return zeroed memory, or NULL. */
 static void *
 pages_new(size_t count, size_t item)
@@ -46,6 +57,7 @@ pages_new(size_t count, size_t item)
         if (block == MAP_FAILED) {
             return NULL;
         }
+        pages_enlarge(block, size);
         block->mapped = 1;
     }
 #endif
@@ -57,18 +69,6 @@ pages_new(size_t count, size_t item)
     }
     block->size = size;
     return (char *)block + HEADER;
-}
-
-/* Ask for large pages: of a table that is looked into at random every small page is a miss. */
-static void
-pages_enlarge(void *data)
-{
-#if defined(HAVE_PAGES) && defined(MADV_HUGEPAGE)
-    Block *block = block_of(data);
-    if (block->mapped && block->size >= HUGE_PAGE) {
-        (void)madvise(block, block->size, MADV_HUGEPAGE);  /* a wish: it works without */
-    }
-#endif
 }
 
 static void
@@ -99,6 +99,7 @@ pages_resize(void *data, size_t count, size_t item)
             return NULL;
         }
         moved->size = count * item + HEADER;
+        pages_enlarge(moved, moved->size);
         return (char *)moved + HEADER;
     }
 #endif

@@ -185,6 +185,7 @@ typedef struct {
     Py_ssize_t count, cap_objects;
     Slot *table;
     Py_ssize_t mask;
+    char walks;  /* follows references; a census alone has most objects from the collector */
 
     /* per node */
     int32_t *parents, *path_of;
@@ -396,16 +397,29 @@ put(Scan *scan, PyObject *item, int32_t node)
     scan->table[at] = (Slot){tag_of(item), node};
 }
 
+/* What the last census and the last walk found: the next one begins with tables that large. */
+static Py_ssize_t usual_objects[2], usual_paths;
+
+/* Return the slots of a larger table, or of the first one. */
+static Py_ssize_t
+larger_table(Py_ssize_t mask, Py_ssize_t least, Py_ssize_t usual)
+{
+    Py_ssize_t size = mask ? (mask + 1) * 2 : least;
+    while (!mask && size <= usual * 2) {
+        size *= 2;
+    }
+    return size;
+}
+
 static int
 grow_table(Scan *scan)
 {
-    Py_ssize_t size = scan->mask ? (scan->mask + 1) * 2 : 1 << 16;
+    Py_ssize_t size = larger_table(scan->mask, 1 << 16, usual_objects[(int)scan->walks]);
     Slot *table = pages_new((size_t)size, sizeof(Slot));
     if (table == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    pages_enlarge(table);
     memset(table, 0xff, (size_t)size * sizeof(Slot));
     pages_free(scan->table);
     scan->table = table;
@@ -908,7 +922,7 @@ path_hash(int32_t parent, uint8_t kind, uint64_t label)
 static int
 grow_path_table(Scan *scan)
 {
-    Py_ssize_t size = scan->path_mask ? (scan->path_mask + 1) * 2 : 1 << 14;
+    Py_ssize_t size = larger_table(scan->path_mask, 1 << 14, usual_paths);
     PathSlot *table = pages_new((size_t)size, sizeof(PathSlot));
     if (table == NULL) {
         PyErr_NoMemory();
@@ -1284,6 +1298,7 @@ PyDoc_STRVAR(walk_doc,
 static PyObject *
 scan_walk(Scan *scan, PyObject *roots)
 {
+    scan->walks = 1;
     PyObject *iterator = PyObject_GetIter(roots);
     if (iterator == NULL) {
         return NULL;
@@ -2134,6 +2149,10 @@ scan_close(Scan *scan, PyObject *unused)
 {
     /* Empty first: a reference that goes may run a destructor that asks this scan. */
     Py_ssize_t count = scan->count, classes = scan->n_classes;
+    if (count) {
+        usual_objects[(int)scan->walks] = count;
+        usual_paths = scan->walks ? scan->path_used : usual_paths;
+    }
     PyObject **objects = scan->objects;
     Class *known = scan->classes;
     scan->count = scan->cap_objects = scan->n_classes = scan->cap_classes = 0;

@@ -6,9 +6,9 @@ core, the same loop trains alone with the same data and seed; they take turns ev
 milliseconds, so whatever slows the machine slows both. CPU time is compared, not wall time. What
 this leaves of noise is told by the loop alone beside itself.
 
-Chance decides how often the C allocator gives memory back, and the page faults of getting it again
-move two equal trainings apart by one or two percent: take several ``--rounds``. With
-``--keep-freed`` the allocator keeps what is freed and takes large pages, in both.
+As the command does, both let the C allocator keep what is freed. With ``--give-back`` it gives it
+back as it likes: chance decides how often, and the page faults of taking it again move two equal
+trainings apart by one or two percent.
 
 The default guard looks at the first eight generations in depth whatever that costs, so the ratio
 depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
@@ -31,10 +31,6 @@ from regression_tests.benchmarks.overhead.training import SIZES, VARIANTS, Train
 # Every generation of the guard counts; of a tracer a few are as good as forty.
 _TRACED_GENERATIONS = 4
 _TRACERS = ("memray", "tracemalloc-1", "tracemalloc-10")
-_KEEP_FREED = ":".join(
-    f"glibc.malloc.{name}={value}"
-    for name, value in (("mmap_threshold", 1 << 25), ("trim_threshold", 1 << 34), ("hugetlb", 1))
-)
 
 
 def main() -> None:
@@ -44,16 +40,13 @@ def main() -> None:
     parser.add_argument("-o", "--out", type=Path, help="folder; keeps what it has of the others")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--variant", choices=VARIANTS, action="append", help="all unless given")
-    parser.add_argument(
-        "--keep-freed", action="store_true", help="the C allocator gives nothing back"
-    )
+    parser.add_argument("--give-back", action="store_true", help="of the C allocator, as it likes")
     options = parser.parse_args()
-    name = f"{options.size}-keep-freed" if options.keep_freed else options.size
-    tunables = _KEEP_FREED if options.keep_freed else ""
+    name = f"{options.size}-give-back" if options.give_back else options.size
     told = _kept(options.out / f"{name}.json") if options.out else {}
     for variant in options.variant or VARIANTS:
         count = _TRACED_GENERATIONS if variant in _TRACERS else options.generations
-        for pairs in measure(variant, options.size, count, options.rounds, tunables):
+        for pairs in measure(variant, options.size, count, options.rounds, options.give_back):
             told[variant] = pairs
             print(variant, *(f"{ratio:.3f}" for ratio in pairs.ratios), file=sys.stderr, flush=True)
             if options.out:

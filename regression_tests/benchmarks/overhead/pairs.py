@@ -53,7 +53,7 @@ class Pairs:
 
 
 def measure(
-    variant: str, size: str, generations: int, rounds: int, tunables: str
+    variant: str, size: str, generations: int, rounds: int, give_back: bool
 ) -> Iterator[Pairs]:
     """Train the variant beside the trainer alone on two cores at a time; yield all pairs so far.
 
@@ -65,7 +65,7 @@ def measure(
     for _ in range(rounds):
         with ThreadPoolExecutor(len(order)) as pool:
             begun = [
-                pool.submit(_train_apart, one, size, generations, core, tunables)
+                pool.submit(_train_apart, one, size, generations, core, give_back)
                 for one, core in order
             ]
         watched, alone, alone_too, watched_too = (one.result() for one in begun)
@@ -74,14 +74,16 @@ def measure(
         yield pairs
 
 
-def _train_apart(variant: str, size: str, generations: int, core: int, tunables: str) -> Training:
+def _train_apart(variant: str, size: str, generations: int, core: int, give_back: bool) -> Training:
     """Train in a fresh process that is bound to a core."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             *("taskset", "--cpu-list", str(core)),
             *(sys.executable, "-m", "regression_tests.benchmarks.overhead.training", variant),
             *("--size", size, "--generations", str(generations), "--folder", folder),
+            *(["--give-back"] if give_back else []),
         ]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLIBC_TUNABLES": tunables}
+        # An installed package is compiled; where no bytecode is kept, each import would compile.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
         return Training(**json.loads(done.stdout.splitlines()[-1]))

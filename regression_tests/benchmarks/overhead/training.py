@@ -46,14 +46,19 @@ class Training:
     guard: list[tuple[int, float, int]]
 
 
-def train(variant: str, size: str, generations: int, folder: Path) -> Training:
-    """Train in this process, which should be a fresh one."""
+def train(
+    variant: str, size: str, generations: int, folder: Path, keep_freed: bool = True
+) -> Training:
+    """Train in this process, a fresh one; what is freed is kept, as the command does."""
     import torch
 
+    from reference_trainer.allocator import keep_freed_memory
     from reference_trainer.config import Config
     from reference_trainer.trainer import ERLTrainer
 
     torch.set_num_threads(1)
+    if keep_freed:
+        keep_freed_memory()
     # An array of its full length from the start: a list that grows would be a suspect itself.
     marks = array("d", bytes(8 * (generations + 1)))
 
@@ -113,8 +118,11 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--generations", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--give-back", action="store_true")
     options = parser.parse_args()
-    told = train(options.variant, options.size, options.generations, options.folder)
+    told = train(
+        options.variant, options.size, options.generations, options.folder, not options.give_back
+    )
     print(json.dumps(asdict(told)))
 
 
