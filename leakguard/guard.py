@@ -183,7 +183,7 @@ class LeakGuard:
         watcher = self._started()
         text = f"{label} (baseline)" if baseline and "baseline" not in label.lower() else label
         moment: Moment = "baseline" if baseline else "mark"
-        watcher.safely(watcher.mark, text, moment)
+        watcher.mark(text, moment)
 
     def inspect(self, label: str = "Inspection") -> None:
         """Record this moment with a look at who holds what: containers, sizes, leak traces."""
@@ -257,7 +257,7 @@ class LeakGuard:
             if self._on_signal is not None and self._out is not None:
                 self._listener = Listener(self._on_signal, self._out, self._watcher.request)
             current.activate(self)
-            self._watcher.safely(self._watcher.mark, "Run started", "mark")
+            self._watcher.start()
         return self._watcher
 
     def _promise(self, target: object, why: str) -> None:

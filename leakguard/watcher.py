@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from leakguard import current
 from leakguard.capture.cycle_watch import CycleWatch
@@ -26,6 +27,7 @@ from leakguard.phase_visit import PhaseVisit
 from leakguard.round import Round
 from leakguard.tracing import Tracing, suspects_of
 
+T = TypeVar("T")
 Ask = Callable[[Observation], "Inspection | None"]
 REQUESTED = "Requested by a signal"
 
@@ -111,8 +113,17 @@ class Watcher:
         else:
             self.safely(self.inspect, REQUESTED)
 
+    def start(self) -> None:
+        """Record the start of the run."""
+        self.safely(self._mark, "Run started", "mark")
+        self.recorder.keep_first()
+
     def mark(self, label: str, moment: Moment) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
+        self.recorder.check_kept()
+        self.safely(self._mark, label, moment)
+
+    def _mark(self, label: str, moment: Moment) -> None:
         number = self.round.number
         self.record(
             lambda: Snapshot(0, label, moment, generation=number),
@@ -144,7 +155,7 @@ class Watcher:
         """
         importlib.import_module("leakguard.analysis")
         before = self.governor.spent
-        self._asked(lambda: self.recorder.inspect([]))
+        self._asked(self.recorder.remember)
         self.governor.priced(self.governor.spent - before)
 
     def end_round(self) -> None:
@@ -330,10 +341,8 @@ class Watcher:
             ),
             self.round.index,
         )
-        if deep:
-            self.recorder.settle()
 
-    def _asked(self, look: Callable[[], Inspection | None]) -> Inspection | None:
+    def _asked(self, look: Callable[[], T]) -> T | None:
         try:
             return look()
         except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,9 +34,8 @@ DEEP_PROBES: tuple[tuple[str, Probe], ...] = (
     ("pools", pool_memory),
 )
 
-# Between the end of one phase and the start of the next, a loop header allocates a few blocks.
-_QUIET_BLOCKS = 8
-_QUIET_BYTES = 16_384
+# From one call of the guard to the next, that much is allocated for the calls themselves.
+_QUIET = (0, 8, 16_384)
 
 Gauges = Mapping[str, "tuple[Callable[[], float], float | None]"]
 
@@ -76,9 +76,8 @@ class Recorder:
     boundary: Sequence[tuple[str, Probe]] = BOUNDARY_PROBES
     deep: Sequence[tuple[str, Probe]] = DEEP_PROBES
     peaks: PeakMeter = field(default_factory=PeakMeter)
-    _first: Mapping[str, TypeCount] = field(default_factory=dict)
-    _last: PackedCounts = field(default_factory=lambda: PackedCounts({}))
-    _settled: tuple[int, int] | None = None
+    _first: HeapCensus | None = None
+    _kept: tuple[int, ...] | None = None
     _paths: PathMemory | None = None
 
     def read(self) -> PackedMeasurement:
@@ -86,12 +85,8 @@ class Recorder:
         return PackedMeasurement(measure(self.boundary))
 
     def counts(self) -> PackedCounts:
-        """Return the live objects by type, from the last census where nothing happened since."""
-        if self._settled is None or not self._quiet_since(self._settled):
-            with self.peaks.paused():
-                result = heap.census(self.watchlist.classes, self.large_object)
-            self._last = PackedCounts(result.census.types)
-        return self._last
+        """Return the live objects by type."""
+        return PackedCounts(self._census().census.types)
 
     def observe(self, *, deep: bool, before: PackedCounts | None = None) -> Observation:
         """Read everything now; the heap is walked only when ``deep``.
@@ -107,12 +102,11 @@ class Recorder:
         if isinstance(result, str):
             reading.unavailable["census"] = result
             return Observation(reading.metrics, reading.unavailable, gauges)
-        self._last = PackedCounts(result.census.types)
         return Observation(
             reading.metrics,
             reading.unavailable,
             gauges,
-            self._reduced(result.census),
+            self._reduced(result),
             self.watchlist.judge(result.watched),
             None if before is None else before.change_to(result.census.types),
             _coverage(result.accounted_bytes, reading.metrics),
@@ -140,20 +134,30 @@ class Recorder:
         self._paths = found.memory
         return found
 
+    def remember(self) -> None:
+        """Walk the references for a first time, for ``inspect`` to tell what grew since."""
+        with self.peaks.paused():
+            self._paths = heap.remember()
+
     def collect(self) -> Collection:
         """Run one full collection and return what only cycles had kept alive."""
         with self.peaks.paused():
             return heap.collect()
 
-    def settle(self) -> None:
-        """Note the allocation counters now that the guard's own writing is done."""
-        self._settled = _allocation_counters()
+    def keep_first(self) -> None:
+        """Let the first census serve once more, as long as the program makes nothing.
 
-    def _quiet_since(self, counters: tuple[int, int]) -> bool:
-        blocks, in_use = (
-            abs(now - then) for now, then in zip(_allocation_counters(), counters, strict=True)
-        )
-        return blocks <= _QUIET_BLOCKS and in_use <= _QUIET_BYTES
+        To be called when what the guard wrote down of it is done.
+        """
+        self._kept = _allocation_counters()
+
+    def check_kept(self) -> None:
+        """Let go of the first census unless nothing was made since; to be asked before a look."""
+        if self._kept is not None:
+            now = _allocation_counters()
+            pairs = zip(now, self._kept, _QUIET, strict=True)
+            if any(abs(count - then) > most for count, then, most in pairs):
+                self._kept = None
 
     def _read_gauges(self, reading: Measurement) -> dict[str, Gauge]:
         gauges = {}
@@ -166,21 +170,27 @@ class Recorder:
 
     def _walk(self) -> HeapCensus | str:
         """Return the census, or the reason why there is none."""
+        kept, self._kept = self._kept, None
+        if kept is not None and self._first is not None:
+            return self._first
         try:
-            with self.peaks.paused():
-                return heap.census(self.watchlist.classes, self.large_object)
+            return self._census()
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 
-    def _reduced(self, census: Census) -> Census:
+    def _census(self) -> HeapCensus:
+        with self.peaks.paused():
+            return heap.census(self.watchlist.classes, self.large_object)
+
+    def _reduced(self, result: HeapCensus) -> Census:
         """Leave out what is as it was in the first census: most types never change."""
-        if not self._first:
-            self._first = census.types
+        census = result.census
+        if self._first is None:
+            self._first = result
             return census
-        gone = {name: TypeCount(0, 0) for name in self._first if name not in census.types}
-        changed = {
-            name: entry for name, entry in census.types.items() if self._first.get(name) != entry
-        }
+        first = self._first.census.types
+        gone = {name: TypeCount(0, 0) for name in first if name not in census.types}
+        changed = {name: entry for name, entry in census.types.items() if first.get(name) != entry}
         return replace(census, types={**changed, **gone}, complete=False)
 
 
@@ -201,6 +211,7 @@ def _live_memory(metrics: Mapping[str, int | float]) -> int | None:
     return int(anonymous - held)
 
 
-def _allocation_counters() -> tuple[int, int]:
+def _allocation_counters() -> tuple[int, ...]:
+    """Return how many containers and blocks there are, and the bytes of the C allocator."""
     in_use = measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0)
-    return sys.getallocatedblocks(), int(in_use)
+    return gc.get_count()[0], sys.getallocatedblocks(), int(in_use)

@@ -455,12 +455,18 @@ find(const Scan *scan, PyObject *item)
 #endif
 #define AHEAD 8
 
-/* Begin to load the slot of an object that is looked up soon. */
+/* Begin to load what a search for an object needs soon: first its slot, then what that leads to. */
 static inline void
 expect(const Scan *scan, PyObject *const *items, Py_ssize_t at, Py_ssize_t count)
 {
+    if (at + 2 * AHEAD < count && scan->mask) {
+        FETCH(&scan->table[(Py_ssize_t)place(items[at + 2 * AHEAD]) & scan->mask]);
+    }
     if (at + AHEAD < count && scan->mask) {
-        FETCH(&scan->table[(Py_ssize_t)place(items[at + AHEAD]) & scan->mask]);
+        int32_t node = scan->table[(Py_ssize_t)place(items[at + AHEAD]) & scan->mask].node;
+        if (node >= 0) {
+            FETCH(&scan->objects[node]);
+        }
     }
 }
 
@@ -549,8 +555,10 @@ collect_code(Scan *scan, PyObject *item)
 
 /* What objects refer to, waiting to be told from what was seen: looked at in batches, so that memory
    is asked for long before it is needed. Nobody holds what waits, so no Python may run until it is
-   flushed. */
+   flushed. Most of it is what many refer to (classes, names, globals) and was seen shortly before:
+   that is known by its address alone. */
 #define BATCH 4096
+#define RECENT 4096
 
 typedef struct {
     Scan *scan;
@@ -561,7 +569,14 @@ typedef struct {
     int all_listed;
     Py_ssize_t waiting;
     PyObject *batch[BATCH];
+    PyObject *recent[RECENT];  /* by place: none that may be freed meanwhile */
 } Leaves;
+
+static inline PyObject **
+recently(Leaves *leaves, PyObject *item)
+{
+    return &leaves->recent[place(item) % RECENT];
+}
 
 /* Tell whether an object was in the list that the collector gave. */
 static inline int
@@ -592,6 +607,7 @@ count_alone(Leaves *leaves, PyObject *item)
     }
     cls->live++;
     cls->bytes += size;
+    *recently(leaves, item) = NULL;  /* nobody but its owner holds it */
     return 1;
 }
 
@@ -642,6 +658,11 @@ leaf_visit(PyObject *item, void *arg)
         leaves->first[leaves->referents] = item;
     }
     leaves->referents++;
+    PyObject **recent = recently(leaves, item);
+    if (*recent == item) {
+        return 0;
+    }
+    *recent = item;
     leaves->batch[leaves->waiting++] = item;
     return leaves->waiting == BATCH ? flush(leaves) : 0;
 }

@@ -78,7 +78,9 @@ class PathMemory:
             array("Q", [*places, *bytes(len(buffers))]),
             *(bytearray(len(seen)) for _ in range(3)),
         )
-        grown = []
+        grown: list[Growth] = []
+        if not self.looks:
+            return now, grown
         for new, old in enumerate(self._where_before(now)):
             if old == _NOWHERE or (now._sizes[new] == self._sizes[old] and not self._times[old]):
                 continue

@@ -7,7 +7,8 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -63,42 +64,72 @@ def take_inspection(
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
-    with collector_held():
-        local = [
-            root for root in local_roots() if root[0] is not targets
-        ]  # before the list is made, see walk.live_objects
-        tracked = gc.get_objects()
-        local += context_roots(tracked)
-        frameworks = loaded()
-        graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
-        try:
-            with frameworks.quiet():
-                rooted, rooted_bytes = _walk(graph, local, tracked, targets)
-                local.clear()
-                tracked.clear()
-                look = _Look(graph, frameworks, limit)
-                holders, after, growing = look.holders(memory, suspects)
-                answers = look.held(targets)
-                large_objects = look.large(large)
-                adrift = len(graph) - rooted, graph.total_bytes() - rooted_bytes
-                wanted = tell_cycles is not None and tell_cycles(*adrift)
-                cycles = cycles_among(graph, rooted) if wanted else None
-            return Inspection(
-                holders=holders,
-                growing=growing,
-                large=large_objects,
-                held=answers,
-                memory=after,
-                objects=len(graph),
-                bytes=graph.total_bytes(),
-                adrift=adrift[0],
-                adrift_bytes=adrift[1],
-                cycles=cycles,
-                seconds=time.perf_counter() - start,
-                engine=engine,
-            )
-        finally:
-            graph.close()
+    with collector_held(), closing(_walked(make_graph, targets)) as walked:
+        graph, frameworks = walked.graph, walked.frameworks
+        with frameworks.quiet():
+            look = _Look(graph, frameworks, limit)
+            holders, after, growing = look.holders(memory, suspects)
+            answers = look.held(targets)
+            large_objects = look.large(large)
+            adrift = len(graph) - walked.rooted, graph.total_bytes() - walked.rooted_bytes
+            wanted = tell_cycles is not None and tell_cycles(*adrift)
+            cycles = cycles_among(graph, walked.rooted) if wanted else None
+        return Inspection(
+            holders=holders,
+            growing=growing,
+            large=large_objects,
+            held=answers,
+            memory=after,
+            objects=len(graph),
+            bytes=graph.total_bytes(),
+            adrift=adrift[0],
+            adrift_bytes=adrift[1],
+            cycles=cycles,
+            seconds=time.perf_counter() - start,
+            engine=engine,
+        )
+
+
+def take_memory(make_graph: MakeGraph) -> PathMemory:
+    """Walk the object graph for a first time and return what the next look compares with."""
+    with collector_held(), closing(_walked(make_graph, ())) as walked:
+        look = _Look(walked.graph, walked.frameworks, 0)
+        after, _ = look.remember(PathMemory())
+        return after
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """A graph that was walked; so many of its nodes and bytes have a root."""
+
+    graph: Graph
+    frameworks: Frameworks
+    rooted: int
+    rooted_bytes: int
+
+    def close(self) -> None:
+        """Let go of every object."""
+        self.graph.close()
+
+
+def _walked(make_graph: MakeGraph, targets: Sequence[Any]) -> _Walked:
+    local = [
+        root for root in local_roots() if root[0] is not targets
+    ]  # before the list is made, see walk.live_objects
+    tracked = gc.get_objects()
+    local += context_roots(tracked)
+    frameworks = loaded()
+    graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
+    try:
+        with frameworks.quiet():
+            rooted = _walk(graph, local, tracked, targets)
+    except BaseException:
+        graph.close()
+        raise
+    finally:
+        local.clear()
+        tracked.clear()
+    return _Walked(graph, frameworks, *rooted)
 
 
 def _walk(
@@ -131,8 +162,7 @@ class _Look:
         self, memory: PathMemory, suspects: Sequence[str]
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
-        places = self._graph.places(self._containers)
-        after, grown = memory.after(self._paths, self._containers, places, tuple(self._buffers))
+        after, grown = self.remember(memory)
         chosen = self._chosen(grown, suspects)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
@@ -147,6 +177,11 @@ class _Look:
             if growth is not None:
                 growing[holder.path] = growth
         return tuple(holders), after, growing
+
+    def remember(self, memory: PathMemory) -> tuple[PathMemory, list[Growth]]:
+        """Return what the next look compares with, and what grew since the look before."""
+        places = self._graph.places(self._containers)
+        return memory.after(self._paths, self._containers, places, tuple(self._buffers))
 
     def held(self, targets: Sequence[Any]) -> tuple[Held | None, ...]:
         """Say who holds each target and what dropping it would release."""

@@ -3,8 +3,9 @@
 ``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains under the default
 guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the same
 core, the same loop trains alone with the same data and seed; they take turns every few
-milliseconds, so whatever slows the machine slows both. CPU time is compared, not wall time. What
-this leaves of noise is told by the loop alone beside itself.
+milliseconds and begin each generation together, so whatever slows the machine slows both, and each
+has the other's work of the same kind beside it. CPU time is compared, not wall time. What this
+leaves of noise is told by the loop alone beside itself.
 
 As the command does, both let the C allocator keep what is freed. With ``--give-back`` it gives it
 back as it likes: chance decides how often, and the page faults of taking it again move two equal
@@ -24,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from regression_tests.benchmarks.overhead.pairs import Pairs, measure
+from regression_tests.benchmarks.overhead.pairs import Pairs, Plan, measure
 from regression_tests.benchmarks.overhead.table import table
 from regression_tests.benchmarks.overhead.training import SIZES, VARIANTS, Training
 
@@ -46,7 +47,8 @@ def main() -> None:
     told = _kept(options.out / f"{name}.json") if options.out else {}
     for variant in options.variant or VARIANTS:
         count = _TRACED_GENERATIONS if variant in _TRACERS else options.generations
-        for pairs in measure(variant, options.size, count, options.rounds, options.give_back):
+        plan = Plan(options.size, count, options.give_back)
+        for pairs in measure(variant, plan, options.rounds):
             told[variant] = pairs
             print(variant, *(f"{ratio:.3f}" for ratio in pairs.ratios), file=sys.stderr, flush=True)
             if options.out:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import PIPE, CalledProcessError, Popen
 
 from regression_tests.benchmarks.overhead.training import ALONE, Training
 
@@ -52,38 +54,60 @@ class Pairs:
         return watched / alone
 
 
-def measure(
-    variant: str, size: str, generations: int, rounds: int, give_back: bool
-) -> Iterator[Pairs]:
+@dataclass(frozen=True)
+class Plan:
+    """How the trainings of a pair are run, the same for both."""
+
+    size: str
+    generations: int
+    give_back: bool
+
+
+def measure(variant: str, plan: Plan, rounds: int) -> Iterator[Pairs]:
     """Train the variant beside the trainer alone on two cores at a time; yield all pairs so far.
 
     On one core the watched one is started first, on the other the one alone.
     """
     cores = sorted(os.sched_getaffinity(0))[:2]
-    order = [(variant, cores[0]), (ALONE, cores[0]), (ALONE, cores[-1]), (variant, cores[-1])]
     pairs = Pairs()
     for _ in range(rounds):
-        with ThreadPoolExecutor(len(order)) as pool:
-            begun = [
-                pool.submit(_train_apart, one, size, generations, core, give_back)
-                for one, core in order
-            ]
-        watched, alone, alone_too, watched_too = (one.result() for one in begun)
+        with ThreadPoolExecutor(2) as pool:
+            one = pool.submit(_train_pair, (variant, ALONE), cores[0], plan)
+            other = pool.submit(_train_pair, (ALONE, variant), cores[-1], plan)
+        (watched, alone), (alone_too, watched_too) = one.result(), other.result()
         pairs.watched += watched, watched_too
         pairs.alone += alone, alone_too
         yield pairs
 
 
-def _train_apart(variant: str, size: str, generations: int, core: int, give_back: bool) -> Training:
-    """Train in a fresh process that is bound to a core."""
+def _train_pair(order: Sequence[str], core: int, plan: Plan) -> list[Training]:
+    """Train two variants in fresh processes that share a core, generation by generation."""
+    ends = socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            *("taskset", "--cpu-list", str(core)),
-            *(sys.executable, "-m", "regression_tests.benchmarks.overhead.training", variant),
-            *("--size", size, "--generations", str(generations), "--folder", folder),
-            *(["--give-back"] if give_back else []),
-        ]
-        # An installed package is compiled; where no bytecode is kept, each import would compile.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-        return Training(**json.loads(done.stdout.splitlines()[-1]))
+        begun = []
+        for variant, end in zip(order, ends, strict=True):
+            own = Path(tempfile.mkdtemp(dir=folder))
+            begun.append(_begin(variant, core, plan, own, end.fileno()))
+        for end in ends:  # so that the end of one is told to the other
+            end.close()
+        return [_told(process) for process in begun]
+
+
+def _begin(variant: str, core: int, plan: Plan, folder: Path, partner: int) -> Popen[bytes]:
+    command = [
+        *("taskset", "--cpu-list", str(core)),
+        *(sys.executable, "-m", "regression_tests.benchmarks.overhead.training", variant),
+        *("--size", plan.size, "--generations", str(plan.generations)),
+        *("--folder", str(folder), "--partner", str(partner)),
+        *(["--give-back"] if plan.give_back else []),
+    ]
+    # An installed package is compiled; where no bytecode is kept, each import would compile.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    return Popen(command, env=environment, stdout=PIPE, pass_fds=(partner,))
+
+
+def _told(process: Popen[bytes]) -> Training:
+    output, _ = process.communicate()
+    if process.returncode:
+        raise CalledProcessError(process.returncode, process.args)
+    return Training(**json.loads(output.splitlines()[-1]))

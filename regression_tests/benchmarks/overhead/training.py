@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import resource
+import socket
 import time
 from array import array
 from dataclasses import asdict, dataclass
@@ -47,9 +48,17 @@ class Training:
 
 
 def train(
-    variant: str, size: str, generations: int, folder: Path, keep_freed: bool = True
+    variant: str,
+    size: str,
+    generations: int,
+    folder: Path,
+    keep_freed: bool = True,
+    partner: socket.socket | None = None,
 ) -> Training:
-    """Train in this process, a fresh one; what is freed is kept, as the command does."""
+    """Train in this process, a fresh one; what is freed is kept, as the command does.
+
+    Each generation begins when that of the ``partner`` does.
+    """
     import torch
 
     from reference_trainer.allocator import keep_freed_memory
@@ -64,6 +73,7 @@ def train(
 
     class Timed(ERLTrainer):
         def run_generation(self, generation: int) -> None:
+            _wait_for(partner)
             marks[generation - 1] = marks[generation - 1] or time.process_time()
             super().run_generation(generation)
 
@@ -73,6 +83,7 @@ def train(
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, _tracer(variant, folder):
         trainer = Timed(config, log)
+        _wait_for(partner)
         before = resource.getrusage(resource.RUSAGE_SELF)
         marks[0] = time.process_time()
         trainer.train()
@@ -84,6 +95,13 @@ def train(
         after.ru_minflt - before.ru_minflt,
         _spent_by_guard(folder / "run.jsonl"),
     )
+
+
+def _wait_for(partner: socket.socket | None) -> None:
+    if partner is not None:
+        with contextlib.suppress(OSError):  # it has ended: whoever reads its result is told
+            partner.sendall(b".")
+            partner.recv(1)
 
 
 def _tracer(variant: str, folder: Path) -> contextlib.AbstractContextManager[object]:
@@ -119,9 +137,16 @@ def main() -> None:
     parser.add_argument("--generations", type=int, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--give-back", action="store_true")
+    parser.add_argument("--partner", type=int, help="descriptor of a socket to it")
     options = parser.parse_args()
+    partner = None if options.partner is None else socket.socket(fileno=options.partner)
     told = train(
-        options.variant, options.size, options.generations, options.folder, not options.give_back
+        options.variant,
+        options.size,
+        options.generations,
+        options.folder,
+        not options.give_back,
+        partner,
     )
     print(json.dumps(asdict(told)))
 

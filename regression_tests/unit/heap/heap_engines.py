@@ -10,7 +10,7 @@ import pytest
 
 from leakguard.capture.heap import Inspection, PathMemory, graph, walk
 from leakguard.capture.heap.census import take_census
-from leakguard.capture.heap.inspection import take_inspection
+from leakguard.capture.heap.inspection import take_inspection, take_memory
 from leakguard.capture.heap.result import HeapCensus
 
 try:
@@ -43,6 +43,9 @@ class Engine:
         return take_inspection(
             self.graph, self.name, memory, targets, large, limit, tell_cycles=tell_cycles
         )
+
+    def remember(self) -> PathMemory:
+        return take_memory(self.graph)
 
     def cycles(self, worth: Callable[[int, int], bool] = lambda *_: True) -> Any:
         """Return the cycles among what no root leads to, where it is ``worth`` telling them."""

@@ -62,6 +62,19 @@ def test_a_list_that_grows_every_round_is_found_with_its_numbers(engine: Engine)
 
 
 @each_engine
+def test_growth_is_counted_from_what_was_remembered(engine: Engine) -> None:
+    trainer = Trainer()
+    trainer.episodes.append(Episode())
+    memory = engine.remember()
+    trainer.episodes.extend(Episode() for _ in range(16))
+    trainer.replaced = [Episode() for _ in range(3)]
+    growing = _grown([engine.inspect(memory, limit=20)])
+    found = growing[_name("episodes[*]")]
+    assert (found.entries, found.before, found.streak) == (17, 1, 1)
+    assert _name("filled[*]") not in growing
+
+
+@each_engine
 def test_a_dict_that_grows_past_the_size_of_a_record_is_one_container(engine: Engine) -> None:
     trainer = Trainer()
 

@@ -18,6 +18,7 @@ class Thing:
 
 LOOKS = {
     "census": lambda engine, thing: engine.census({"things": Thing}, large=1),
+    "remember": lambda engine, thing: engine.remember(),
     "inspect": lambda engine, thing: engine.inspect(large=1000),
     "inspect a target": lambda engine, thing: engine.inspect(targets=[thing]),
 }
