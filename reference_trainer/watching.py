@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import io
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 BLANK_RECORD = {"generation": 0, "fitness_mean": 0.0, "fitness_std": 0.0, "fitness_max": 0.0}
 
 
-def make_guard(trainer: ERLTrainer) -> LeakGuard:
+def make_guard(trainer: ERLTrainer, clock: Callable[[], float] = time.perf_counter) -> LeakGuard:
     """A guard that knows how many environments, agents and buffers a healthy run has."""
     config, buffer = trainer.config, trainer.buffer
     size = config.population_size
@@ -30,6 +31,7 @@ def make_guard(trainer: ERLTrainer) -> LeakGuard:
         watch={TradingEnvironment: 2, DDPGAgent: (size, size + 1), ReplayBuffer: 1},
         out=config.out / "run.jsonl",
         log=trainer.log,
+        clock=clock,
     )
     guard.gauge("replay_buffer", lambda: len(buffer), capacity=config.buffer_capacity)
     if (uploader := trainer.uploader) is not None:

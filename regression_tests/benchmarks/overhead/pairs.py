@@ -87,19 +87,23 @@ def _train_pair(order: Sequence[str], core: int, plan: Plan) -> list[Training]:
         begun = []
         for variant, end in zip(order, ends, strict=True):
             own = Path(tempfile.mkdtemp(dir=folder))
-            begun.append(_begin(variant, core, plan, own, end.fileno()))
+            process = _begin(variant, core, plan, own, end.fileno(), behind_when_odd=not begun)
+            begun.append(process)
         for end in ends:  # so that the end of one is told to the other
             end.close()
         return [_told(process) for process in begun]
 
 
-def _begin(variant: str, core: int, plan: Plan, folder: Path, partner: int) -> Popen[bytes]:
+def _begin(
+    variant: str, core: int, plan: Plan, folder: Path, partner: int, behind_when_odd: bool
+) -> Popen[bytes]:
     command = [
         *("taskset", "--cpu-list", str(core)),
         *(sys.executable, "-m", "regression_tests.benchmarks.overhead.training", variant),
         *("--size", plan.size, "--generations", str(plan.generations)),
         *("--folder", str(folder), "--partner", str(partner)),
         *(["--give-back"] if plan.give_back else []),
+        *(["--behind-when-odd"] if behind_when_odd else []),
     ]
     # An installed package is compiled; where no bytecode is kept, each import would compile.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}

@@ -62,7 +62,7 @@ def _by_tier(pairs: Pairs) -> list[str]:
 def _by_generation(pairs: Pairs) -> list[str]:
     """Return what each generation of the first pair cost."""
     lines = [
-        "| generation | alone, CPU s | guarded, CPU s | spent by the guard, wall s | tier |",
+        "| generation | alone, CPU s | guarded, CPU s | of them the guard by its clock | tier |",
         "|---:|---:|---:|---:|---:|",
     ]
     watched, alone = pairs.watched[0], pairs.alone[0]

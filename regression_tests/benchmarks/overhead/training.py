@@ -33,12 +33,15 @@ VARIANTS = {
 }
 
 
+_BEHIND = 0.03  # seconds: some turns on the core
+
+
 @dataclass
 class Training:
     """CPU seconds of each generation, and what the whole took.
 
     The first generation has all that comes before it, such as the guard's baseline; the last one
-    the report. ``guard`` is (generation, seconds in its snapshots, deepest tier), as it says.
+    the report. ``guard`` is (generation, CPU seconds in its snapshots, deepest tier), as it says.
     """
 
     cpu_seconds: list[float]
@@ -47,23 +50,41 @@ class Training:
     guard: list[tuple[int, float, int]]
 
 
+@dataclass
+class Partner:
+    """The process on the same core: each generation of the two begins together.
+
+    Or nearly so. Of two that share a core the one behind pays some thousandths more, and the one
+    that arrives last would always be behind: so they take turns, by even and odd generations.
+    """
+
+    line: socket.socket
+    behind_when_odd: bool
+
+    def begin(self, generation: int) -> None:
+        """Return when the partner has come as far."""
+        with contextlib.suppress(OSError):  # it has ended: whoever reads its result is told
+            self.line.sendall(b".")
+            self.line.recv(1)
+        if bool(generation % 2) == self.behind_when_odd:
+            time.sleep(_BEHIND)
+
+
 def train(
     variant: str,
     size: str,
     generations: int,
     folder: Path,
     keep_freed: bool = True,
-    partner: socket.socket | None = None,
+    partner: Partner | None = None,
 ) -> Training:
-    """Train in this process, a fresh one; what is freed is kept, as the command does.
-
-    Each generation begins when that of the ``partner`` does.
-    """
+    """Train in this process, a fresh one; what is freed is kept, as the command does."""
     import torch
 
     from reference_trainer.allocator import keep_freed_memory
     from reference_trainer.config import Config
     from reference_trainer.trainer import ERLTrainer
+    from reference_trainer.watching import make_guard
 
     torch.set_num_threads(1)
     if keep_freed:
@@ -73,7 +94,8 @@ def train(
 
     class Timed(ERLTrainer):
         def run_generation(self, generation: int) -> None:
-            _wait_for(partner)
+            if partner is not None:
+                partner.begin(generation)
             marks[generation - 1] = marks[generation - 1] or time.process_time()
             super().run_generation(generation)
 
@@ -83,7 +105,10 @@ def train(
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, _tracer(variant, folder):
         trainer = Timed(config, log)
-        _wait_for(partner)
+        # On a core that two share, wall time depends on what the other does.
+        trainer.guard = make_guard(trainer, clock=time.process_time)
+        if partner is not None:
+            partner.begin(0)
         before = resource.getrusage(resource.RUSAGE_SELF)
         marks[0] = time.process_time()
         trainer.train()
@@ -95,13 +120,6 @@ def train(
         after.ru_minflt - before.ru_minflt,
         _spent_by_guard(folder / "run.jsonl"),
     )
-
-
-def _wait_for(partner: socket.socket | None) -> None:
-    if partner is not None:
-        with contextlib.suppress(OSError):  # it has ended: whoever reads its result is told
-            partner.sendall(b".")
-            partner.recv(1)
 
 
 def _tracer(variant: str, folder: Path) -> contextlib.AbstractContextManager[object]:
@@ -138,8 +156,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--give-back", action="store_true")
     parser.add_argument("--partner", type=int, help="descriptor of a socket to it")
+    parser.add_argument("--behind-when-odd", action="store_true")
     options = parser.parse_args()
-    partner = None if options.partner is None else socket.socket(fileno=options.partner)
+    partner = None
+    if options.partner is not None:
+        partner = Partner(socket.socket(fileno=options.partner), options.behind_when_odd)
     told = train(
         options.variant,
         options.size,
