@@ -54,8 +54,8 @@ class Training:
 class Partner:
     """The process on the same core: each generation of the two begins together.
 
-    Or nearly so. Of two that share a core the one behind pays some thousandths more, and the one
-    that arrives last would always be behind: so they take turns, by even and odd generations.
+    Or nearly so. The one that arrives last would always be a moment behind, and being behind may
+    cost or save something: so they take turns, by even and odd generations.
     """
 
     line: socket.socket
