@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import threading
@@ -248,12 +249,17 @@ class Watcher:
             if not (grew or survivors):
                 return None
             suspects = self.suspicion.suspects() if grew else ()
-            piled = self.cycles.note if self.cycles else None
-            found = self.recorder.inspect(survivors, suspects, piled)
+            watch, too_many = self.cycles, seen.too_many
+            note = functools.partial(watch.note, too_many=bool(too_many)) if watch else None
+            found = self.recorder.inspect(survivors, suspects, note)
         finally:
             survivors.clear()
-        if self.cycles is not None and found.cycles is not None:
-            self._collect_cycles(found.cycles, self.cycles)
+        if (
+            watch is not None
+            and found.cycles is not None
+            and (watch.piled or too_many & found.cycles.keys())
+        ):
+            self._collect_cycles(found.cycles, watch)
         return found
 
     def _note_growth(self, seen: Observation) -> None:
@@ -262,7 +268,7 @@ class Watcher:
         if seen.census is not None:
             objects = self.suspicion.note(seen.census.types)
             children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
-            self._grew = objects or children or seen.has_too_many
+            self._grew = objects or children or bool(seen.too_many)
 
     def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
         """Free the cycles; keep the ways back of the classes that were freed."""

@@ -8,12 +8,12 @@ import os
 # The parameters of mallopt(3), and the largest threshold that glibc takes.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _LARGEST_BLOCK = 32 << 20
-_KEPT = 256 << 20
+_KEPT = 128 << 20
 _OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
 def keep_freed_memory() -> bool:
-    """Let the C allocator of this process keep up to 256 MB that are free, for the next update.
+    """Let the C allocator of this process keep up to 128 MB that are free, for the next update.
 
     Every update takes and frees 100 MB at the full size. How much of that glibc hands back to the
     system each time depends on where the blocks happen to lie: none, or 500,000 page faults a

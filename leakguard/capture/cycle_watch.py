@@ -1,7 +1,8 @@
 """When it is worth a collection to tell garbage in cycles from objects that somebody holds.
 
 A collection changes what is measured, and one at every look would hide the very cycles it is to
-show. So it runs only after objects without a root have piled up for several looks.
+show. So it runs only after objects without a root have piled up for several looks, or after several
+looks while instances of a watched class, of which there are too many, are among them.
 """
 
 from __future__ import annotations
@@ -20,15 +21,25 @@ class CycleWatch:
     _looks: int = 0
     _objects: int = 0
     _bytes: int = 0
+    piled: bool = False
 
-    def note(self, objects: int, size: int) -> bool:
-        """Take what one look found adrift; return whether a collection would tell something."""
+    def note(self, objects: int, size: int, too_many: bool = False) -> bool:
+        """Take what one look found adrift; return whether its cycles are worth telling.
+
+        Where a watched class has ``too_many`` instances they are, if much is adrift at all: the
+        collector may come by itself before more has piled up.
+        """
         self._looks += 1
         if self._looks == 1:
             self._objects, self._bytes = objects, size
-        piled = objects - self._objects >= _NOTABLE_OBJECTS or size - self._bytes >= _NOTABLE_BYTES
-        return piled and self._looks >= _LOOKS
+        ripe = self._looks >= _LOOKS
+        self.piled = ripe and _is_notable(objects - self._objects, size - self._bytes)
+        return self.piled or (ripe and too_many and _is_notable(objects, size))
 
     def collected(self) -> None:
         """Begin again after a collection."""
         self._looks = 0
+
+
+def _is_notable(objects: int, size: int) -> bool:
+    return objects >= _NOTABLE_OBJECTS or size >= _NOTABLE_BYTES

@@ -53,9 +53,9 @@ class Observation:
     coverage: float | None = None
 
     @property
-    def has_too_many(self) -> bool:
-        """True when a watched class has more instances than the user expects."""
-        return any(seen.too_many for seen in self.watched.values())
+    def too_many(self) -> frozenset[str]:
+        """The watched classes that have more instances than the user expects."""
+        return frozenset(name for name, seen in self.watched.items() if seen.too_many)
 
     @property
     def live_memory(self) -> int | None:
@@ -77,6 +77,7 @@ class Recorder:
     deep: Sequence[tuple[str, Probe]] = DEEP_PROBES
     peaks: PeakMeter = field(default_factory=PeakMeter)
     _first: HeapCensus | None = None
+    _again: HeapCensus | None = None
     _kept: tuple[int, ...] | None = None
     _paths: PathMemory | None = None
 
@@ -152,12 +153,13 @@ class Recorder:
         self._kept = _allocation_counters()
 
     def check_kept(self) -> None:
-        """Let go of the first census unless nothing was made since; to be asked before a look."""
-        if self._kept is not None:
-            now = _allocation_counters()
-            pairs = zip(now, self._kept, _QUIET, strict=True)
-            if any(abs(count - then) > most for count, then, most in pairs):
-                self._kept = None
+        """Have the first census serve for the look that comes now, if nothing was made since."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return
+        pairs = zip(_allocation_counters(), kept, _QUIET, strict=True)
+        if all(abs(count - then) <= most for count, then, most in pairs):
+            self._again = self._first
 
     def _read_gauges(self, reading: Measurement) -> dict[str, Gauge]:
         gauges = {}
@@ -170,9 +172,9 @@ class Recorder:
 
     def _walk(self) -> HeapCensus | str:
         """Return the census, or the reason why there is none."""
-        kept, self._kept = self._kept, None
-        if kept is not None and self._first is not None:
-            return self._first
+        again, self._again, self._kept = self._again, None, None
+        if again is not None:
+            return again
         try:
             return self._census()
         except Exception as error:

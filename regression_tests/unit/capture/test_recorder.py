@@ -55,3 +55,11 @@ def test_what_is_made_after_the_start_is_in_the_baseline(censuses):
     baseline = guard.run.snapshots[1]
     assert baseline.watched[f"{__name__}.Widget"].count == 1
     assert type(widget) is Widget
+
+
+def test_a_look_that_names_no_moment_is_a_census_of_its_own(censuses):
+    with LeakGuard(max_overhead=None) as guard:
+        for _ in guard.generations([1]):
+            with guard.phase("idle"):
+                pass
+        assert censuses() == 4  # the start, before and after the phase, the end of the generation
