@@ -74,7 +74,7 @@ def metric_contribution(run: Run, metric: str, since: int | None = None) -> Cont
     # What traces a generation takes memory of its own until that generation ends.
     ends = [end for end in ends if end.cost.slowdown is None] or ends
     if not ends:
-        return _by_difference(run, lambda snapshot: snapshot.metrics.get(metric), since)
+        return _mean(_differences(run, lambda snapshot: snapshot.metrics.get(metric), since))
     rounds = []
     for end in ends:
         parts: dict[str | None, float] = {
@@ -89,6 +89,28 @@ def type_contribution(
     run: Run, type_name: str, read: Reader, since: int | None = None
 ) -> Contribution:
     """Split the growth of a type's live count over the phases, from generation ``since`` on."""
+    return _mean(_type_rounds(run, type_name, read, since))
+
+
+def made_in(run: Run, type_name: str, read: Reader) -> tuple[str | None, float | None]:
+    """Return the phase that makes most of a type the collector frees again, and how many a time.
+
+    Only rises count: what fell was collected. A collection while the phase runs hides what it
+    made, so it is the median of its rises.
+    """
+    rises: dict[str | None, list[float]] = {}
+    for parts in _type_rounds(run, type_name, read):
+        for phase, change in parts.items():
+            if change > 0:
+                rises.setdefault(phase, []).append(change)
+    phase = Contribution({phase: sum(made) for phase, made in rises.items()}).main_phase()
+    return phase, median(rises[phase]) if phase in rises else None
+
+
+def _type_rounds(
+    run: Run, type_name: str, read: Reader, since: int | None = None
+) -> list[dict[str | None, float]]:
+    """Return what each generation added to a type's live count, by phase."""
     measured: dict[int, dict[str | None, float]] = {}
     times = {end.generation: end.phases for end in _generation_ends(run, since)}
     previous: float | None = None
@@ -109,8 +131,8 @@ def type_contribution(
                 measured[number][None] = grown - _outermost_sum(measured[number])
             previous = end if end is None else end - _collected(snapshot, type_name)
     if not measured:
-        return _by_difference(run, read, since, lambda end: _collected(end, type_name))
-    return _mean(_without_events(list(measured.values())))
+        return _differences(run, read, since, lambda end: _collected(end, type_name))
+    return _without_events(list(measured.values()))
 
 
 def _collected(end: Snapshot, type_name: str) -> int:
@@ -128,9 +150,9 @@ def _generation_ends(run: Run, since: int | None) -> list[Snapshot]:
     ]
 
 
-def _by_difference(
+def _differences(
     run: Run, read: Reader, since: int | None, freed: Callable[[Snapshot], float] = lambda _: 0.0
-) -> Contribution:
+) -> list[dict[str | None, float]]:
     """Attribute each change to the phase at whose end it is first seen.
 
     ``freed`` is what the guard itself freed after a snapshot.
@@ -146,7 +168,7 @@ def _by_difference(
             parts = rounds.setdefault(number, {})
             parts[snapshot.phase] = parts.get(snapshot.phase, 0.0) + value - previous
         previous = value - freed(snapshot)
-    return _mean(list(rounds.values()))
+    return list(rounds.values())
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:

@@ -98,7 +98,8 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
     facts = [Fact(label, clean(value)) for label, value in lines if value]
     if finding.path:
         held = next((i for i, f in enumerate(facts) if f.label == "Held by"), None)
-        trace = Fact("Path", "from a root to one object", tuple(clean(hop) for hop in finding.path))
+        ends = "from one object back to it" if _is_cycle(finding) else "from a root to one object"
+        trace = Fact("Path", ends, tuple(clean(hop) for hop in finding.path))
         facts.insert(_after(facts, "Held by") if held is not None else 0, trace)
     if finding.created_stack:
         made = next(i for i, f in enumerate(facts) if f.label == "Created at")
@@ -149,7 +150,13 @@ def _after(facts: list[Fact], label: str) -> int:
 def _growth(finding: Finding) -> str:
     span = interval(finding)
     between = f", {span}" if span and finding.interval and _is_wide(finding) else ""
-    return f"{rate(finding)} ({_MANNERS[finding.pattern]}{between})"
+    manner = "until collected" if _is_cycle(finding) else _MANNERS[finding.pattern]
+    return f"{rate(finding)} ({manner}{between})"
+
+
+def _is_cycle(finding: Finding) -> bool:
+    """True for garbage in cycles that the collector frees."""
+    return finding.kind == "cycles" and finding.pattern == "sawtooth"
 
 
 def _is_wide(finding: Finding) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.contribution import type_contribution
+from leakguard.analysis.contribution import made_in, type_contribution
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_type import is_users
 from leakguard.analysis.limits import MATERIAL_BYTES
@@ -77,10 +77,11 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
     size = sum(collection.bytes or 0 for collection in collections)
     whole = case.timeline.best_series(name, count_reader(name))
     before = _until(whole, freeing[0])
-    rate = _rate(before)
+    phase, rate = type_contribution(case.run, name, count_reader(name)).main_phase(), _rate(before)
+    if _own_drops(case, name, freeing):
+        phase, rate = made_in(case.run, name, count_reader(name))
     piled_up = judge_series(before.values, integer=True).growing == "yes"
     confirmed = piled_up or len(freeing) > 1
-    phase = type_contribution(case.run, name, count_reader(name)).main_phase()
     shown = case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0])
     way = next((way for c in collections if (way := c.cycles.get(name))), ())
     return Finding(

@@ -8,6 +8,7 @@ import pytest
 
 from leakguard import diagnose
 from leakguard.model import Run, Snapshot
+from leakguard.model.snapshot import Collection
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -92,6 +93,41 @@ def test_objects_frozen_once_at_the_start_are_silent():
     run = story()
     frozen = tuple(replace(s, metrics={**s.metrics, "gc_frozen": 90_000}) for s in run.snapshots)
     assert kinds(replace(run, snapshots=frozen)) == []
+
+
+def _environments_in_cycles(watch: dict[str, tuple[int, int] | None]) -> Run:
+    """Tell a loop whose evaluations leave 16 environments in cycles.
+
+    The collector comes by itself after every other generation and, in the fourth, amid the
+    evaluation; the guard collects at the end of the sixth.
+    """
+
+    def state(environments: int) -> State:
+        return State(BASE, {"app.Env": environments}, {"app.Env": environments * 400_000})
+
+    told = RunStory(watch=watch)
+    told.baseline(state(2))
+    for evaluated, evolved in ((18, 18), (34, 2), (18, 18), (18, 2), (18, 2), (18, 18), (18, 2)):
+        told.generation(evaluate=state(evaluated), train=state(evaluated), evolve=state(evolved))
+    run = told.run()
+    (sixth,) = (s for s in run.snapshots if (s.generation, s.moment) == (6, "generation"))
+    collection = Collection(160, bytes=16 * 400_000, types={"app.Env": 16})
+    return replace(
+        run,
+        snapshots=tuple(
+            replace(s, collection=collection) if s is sixth else s for s in run.snapshots
+        ),
+    )
+
+
+def test_cycles_the_collector_frees_in_between_are_told_by_what_their_phase_makes():
+    (finding,) = diagnose(_environments_in_cycles({"app.Env": (2, 2)})).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("cycles", "suspect", "evaluate")
+    assert (finding.count_per_generation, finding.bytes_per_generation) == (16, 16 * 400_000)
+
+
+def test_cycles_the_collector_frees_are_silent_where_no_count_was_promised():
+    assert kinds(_environments_in_cycles({})) == []
 
 
 def _checkpoints(peak: int, kept: int = 0) -> Run:
