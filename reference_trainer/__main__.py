@@ -146,10 +146,10 @@ def _converted(value: str, default: Any) -> Any:
 def _train(config: Config, resume: bool) -> None:
     from reference_trainer.trainer import ERLTrainer
 
-    keep_freed_memory()
     if not resume:
         _set_aside(config.out)
     trainer = ERLTrainer(config)
+    keep_freed_memory(trainer.population.gradient_bytes)
     if resume:
         done = trainer.resume()
         if not done:

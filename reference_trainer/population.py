@@ -46,6 +46,11 @@ class Population:
         self.best.fitness = None
 
     @property
+    def gradient_bytes(self) -> int:
+        """What the gradients of all networks take."""
+        return sum(network.grad.nbytes for network in self.stack.networks)
+
+    @property
     def best_row(self) -> int:
         """The row of the best agent so far."""
         return self.size

@@ -1,4 +1,4 @@
-"""CPU time of the reference trainer, watched and traced, against the same loop left alone.
+"""CPU time of a loop, watched and traced, against the same loop left alone.
 
 ``python -m regression_tests.benchmarks.overhead -o reports/overhead`` trains under the default
 guard, memray, tracemalloc with one frame and with ten. Beside each, at the same time on the same
@@ -14,7 +14,8 @@ trainings apart by one or two percent.
 
 The default guard looks at the first eight generations in depth whatever that costs, so the ratio
 depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
-where one takes three times as long as the seconds of ``small``.
+where one takes three times as long as the seconds of ``small``. ``--size objects`` is another loop:
+over three million objects, which a look takes long to walk.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from regression_tests.benchmarks.overhead.loop import LOOPS
 from regression_tests.benchmarks.overhead.pairs import Pairs, Plan, measure
+from regression_tests.benchmarks.overhead.stopwatch import Measured
 from regression_tests.benchmarks.overhead.table import table
-from regression_tests.benchmarks.overhead.training import SIZES, VARIANTS, Training
+from regression_tests.benchmarks.overhead.variants import VARIANTS
 
 # Every generation of the guard counts; of a tracer a few are as good as forty.
 _TRACED_GENERATIONS = 4
@@ -40,7 +43,7 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=1, help="of two pairs each")
     parser.add_argument("-o", "--out", type=Path, help="folder; keeps what it has of the others")
-    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--size", choices=LOOPS, default="small")
     parser.add_argument("--variant", choices=VARIANTS, action="append", help="all unless given")
     parser.add_argument("--give-back", action="store_true", help="of the C allocator, as it likes")
     options = parser.parse_args()
@@ -63,7 +66,7 @@ def _kept(path: Path) -> dict[str, Pairs]:
         return {}
     return {
         variant: Pairs(
-            **{side: [Training(**one) for one in trainings] for side, trainings in pairs.items()}
+            **{side: [Measured(**one) for one in loops] for side, loops in pairs.items()}
         )
         for variant, pairs in json.loads(path.read_text("utf-8")).items()
     }

@@ -1,4 +1,4 @@
-"""Pairs of trainings that share a core: one watched, one alone."""
+"""Pairs of loops that share a core: one watched, one alone."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, CalledProcessError, Popen
 
-from regression_tests.benchmarks.overhead.training import ALONE, Training
+from regression_tests.benchmarks.overhead.stopwatch import Measured
+from regression_tests.benchmarks.overhead.variants import ALONE
 
 
 @dataclass
 class Pairs:
-    """Trainings, watched and alone, each beside the other of its pair."""
+    """Loops, watched and alone, each beside the other of its pair."""
 
-    watched: list[Training] = field(default_factory=list)
-    alone: list[Training] = field(default_factory=list)
+    watched: list[Measured] = field(default_factory=list)
+    alone: list[Measured] = field(default_factory=list)
 
     @property
     def ratios(self) -> list[float]:
@@ -56,7 +57,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the trainings of a pair are run, the same for both."""
+    """How the loops of a pair are run, the same for both."""
 
     size: str
     generations: int
@@ -80,7 +81,7 @@ def measure(variant: str, plan: Plan, rounds: int) -> Iterator[Pairs]:
         yield pairs
 
 
-def _train_pair(order: Sequence[str], core: int, plan: Plan) -> list[Training]:
+def _train_pair(order: Sequence[str], core: int, plan: Plan) -> list[Measured]:
     """Train two variants in fresh processes that share a core, generation by generation."""
     ends = socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +100,7 @@ def _begin(
 ) -> Popen[bytes]:
     command = [
         *("taskset", "--cpu-list", str(core)),
-        *(sys.executable, "-m", "regression_tests.benchmarks.overhead.training", variant),
+        *(sys.executable, "-m", "regression_tests.benchmarks.overhead.loop", variant),
         *("--size", plan.size, "--generations", str(plan.generations)),
         *("--folder", str(folder), "--partner", str(partner)),
         *(["--give-back"] if plan.give_back else []),
@@ -110,8 +111,8 @@ def _begin(
     return Popen(command, env=environment, stdout=PIPE, pass_fds=(partner,))
 
 
-def _told(process: Popen[bytes]) -> Training:
+def _told(process: Popen[bytes]) -> Measured:
     output, _ = process.communicate()
     if process.returncode:
         raise CalledProcessError(process.returncode, process.args)
-    return Training(**json.loads(output.splitlines()[-1]))
+    return Measured(**json.loads(output.splitlines()[-1]))

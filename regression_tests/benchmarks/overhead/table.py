@@ -7,13 +7,14 @@ import statistics
 from collections.abc import Mapping
 
 from regression_tests.benchmarks.overhead.pairs import Pairs
-from regression_tests.benchmarks.overhead.training import VARIANTS, Training
+from regression_tests.benchmarks.overhead.stopwatch import Measured
+from regression_tests.benchmarks.overhead.variants import VARIANTS
 
 
 def table(told: Mapping[str, Pairs]) -> str:
     """Return the ratio of each variant, then what the default guard did in which generation.
 
-    Under the middle dots stands the watched training before the one alone.
+    Under the middle dots stands the watched loop before the one alone.
     """
     lines = [
         "| beside the loop alone | generations | CPU s a generation (median) · alone "
@@ -73,5 +74,5 @@ def _by_generation(pairs: Pairs) -> list[str]:
     return lines
 
 
-def _at(training: Training, generation: int) -> str:
-    return f"{training.cpu_seconds[generation - 1]:.2f}"
+def _at(loop: Measured, generation: int) -> str:
+    return f"{loop.cpu_seconds[generation - 1]:.2f}"
