@@ -113,6 +113,7 @@ def _finding(report: Report, finding: Finding) -> dict[str, Any]:
         "fix": clean(finding.fix) if finding.fix else None,
         "facts": shown,
         "path": [clean(hop) for hop in finding.path],
+        "path_ends": facts.path_ends(finding),
         "block": clean_lines(leak_block(finding)),
         "label": clean(snapshot.label) if snapshot else None,
         "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,
