@@ -249,17 +249,14 @@ class Watcher:
             if not (grew or survivors):
                 return None
             suspects = self.suspicion.suspects() if grew else ()
-            watch, too_many = self.cycles, seen.too_many
-            note = functools.partial(watch.note, too_many=bool(too_many)) if watch else None
+            watch = self.cycles
+            note = functools.partial(watch.note, seen.too_many) if watch else None
             found = self.recorder.inspect(survivors, suspects, note)
         finally:
             survivors.clear()
-        if (
-            watch is not None
-            and found.cycles is not None
-            and (watch.piled or too_many & found.cycles.keys())
-        ):
-            self._collect_cycles(found.cycles, watch)
+        ways = found.cycles
+        if watch is not None and ways is not None and watch.calls_for_collection(ways.keys()):
+            self._collect_cycles(ways, watch)
         return found
 
     def _note_growth(self, seen: Observation) -> None:

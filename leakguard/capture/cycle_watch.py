@@ -7,6 +7,7 @@ looks while instances of a watched class, of which there are too many, are among
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 _LOOKS = 3
@@ -21,20 +22,26 @@ class CycleWatch:
     _looks: int = 0
     _objects: int = 0
     _bytes: int = 0
-    piled: bool = False
+    _piled: bool = False
+    _too_many: frozenset[str] = frozenset()
 
-    def note(self, objects: int, size: int, too_many: bool = False) -> bool:
+    def note(self, too_many: frozenset[str], objects: int, size: int) -> bool:
         """Take what one look found adrift; return whether its cycles are worth telling.
 
-        Where a watched class has ``too_many`` instances they are, if much is adrift at all: the
+        Where watched classes have ``too_many`` instances they are, if much is adrift at all: the
         collector may come by itself before more has piled up.
         """
         self._looks += 1
         if self._looks == 1:
             self._objects, self._bytes = objects, size
         ripe = self._looks >= _LOOKS
-        self.piled = ripe and _is_notable(objects - self._objects, size - self._bytes)
-        return self.piled or (ripe and too_many and _is_notable(objects, size))
+        self._piled = ripe and _is_notable(objects - self._objects, size - self._bytes)
+        self._too_many = too_many
+        return self._piled or (ripe and bool(too_many) and _is_notable(objects, size))
+
+    def calls_for_collection(self, in_cycles: Set[str]) -> bool:
+        """Return whether to collect, now that the classes in cycles are known."""
+        return self._piled or bool(self._too_many & in_cycles)
 
     def collected(self) -> None:
         """Begin again after a collection."""

@@ -98,7 +98,8 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
     facts = [Fact(label, clean(value)) for label, value in lines if value]
     if finding.path:
         held = next((i for i, f in enumerate(facts) if f.label == "Held by"), None)
-        trace = Fact("Path", path_ends(finding), tuple(clean(hop) for hop in finding.path))
+        ends = "from one object back to it" if _is_cycle(finding) else "from a root to one object"
+        trace = Fact("Path", ends, tuple(clean(hop) for hop in finding.path))
         facts.insert(_after(facts, "Held by") if held is not None else 0, trace)
     if finding.created_stack:
         made = next(i for i, f in enumerate(facts) if f.label == "Created at")
@@ -151,11 +152,6 @@ def _growth(finding: Finding) -> str:
     between = f", {span}" if span and finding.interval and _is_wide(finding) else ""
     manner = "until collected" if _is_cycle(finding) else _MANNERS[finding.pattern]
     return f"{rate(finding)} ({manner}{between})"
-
-
-def path_ends(finding: Finding) -> str:
-    """Return from where to where the path of a finding leads."""
-    return "from one object back to it" if _is_cycle(finding) else "from a root to one object"
 
 
 def _is_cycle(finding: Finding) -> bool:

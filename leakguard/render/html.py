@@ -105,15 +105,14 @@ def _ordered(report: Report, sections: dict[str, Section]) -> list[Section]:
 
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:
     snapshot = outline.evidence(report, finding)
-    shown = [fact for fact in facts.leak_facts(finding) if fact.label not in {"Path", "Fix"}]
+    told = facts.leak_facts(finding)
     return {
         "verdict": finding.verdict,
         "heading": facts.heading(finding),
         "title": facts.title(finding),
         "fix": clean(finding.fix) if finding.fix else None,
-        "facts": shown,
-        "path": [clean(hop) for hop in finding.path],
-        "path_ends": facts.path_ends(finding),
+        "facts": [fact for fact in told if fact.label not in {"Path", "Fix"}],
+        "path": next((fact for fact in told if fact.label == "Path"), None),
         "block": clean_lines(leak_block(finding)),
         "label": clean(snapshot.label) if snapshot else None,
         "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,

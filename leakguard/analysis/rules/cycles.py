@@ -34,11 +34,11 @@ def cycles(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cle
     if not leads:
         return []
     name = max(leads, key=leads.count)
-    if not is_users(name) and not any(name in s.watched for s in collected):
+    watched = any(name in s.watched for s in collected)
+    if not is_users(name) and not watched:
         # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
         return [_left_to_the_collector(collected)]
     freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
-    watched = any(name in s.watched for s in collected)
     if not watched and _own_drops(case, name, freeing) >= _TIMELY:
         return [_left_to_the_collector(collected)]
     return [_finding(case, name, freeing)]
@@ -77,9 +77,11 @@ def _finding(case: Case, name: str, freeing: list[Snapshot]) -> Finding:
     size = sum(collection.bytes or 0 for collection in collections)
     whole = case.timeline.best_series(name, count_reader(name))
     before = _until(whole, freeing[0])
-    phase, rate = type_contribution(case.run, name, count_reader(name)).main_phase(), _rate(before)
     if _own_drops(case, name, freeing):
         phase, rate = made_in(case.run, name, count_reader(name))
+    else:
+        contribution = type_contribution(case.run, name, count_reader(name))
+        phase, rate = contribution.main_phase(), _rate(before)
     piled_up = judge_series(before.values, integer=True).growing == "yes"
     confirmed = piled_up or len(freeing) > 1
     shown = case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0])

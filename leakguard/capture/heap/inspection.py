@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
 from weakref import ReferenceType
 
-from leakguard.capture.heap.adapters import GraphAdapters
 from leakguard.capture.heap.attributes import is_attribute_dict
 from leakguard.capture.heap.capacity import declared_capacity
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.cycle import cycles_among
-from leakguard.capture.heap.frameworks import Frameworks, loaded
+from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import Growth, PathMemory
 from leakguard.capture.heap.hops import ELEMENT
@@ -29,19 +27,12 @@ from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
-from leakguard.capture.heap.roots import (
-    Root,
-    context_roots,
-    is_ours,
-    local_roots,
-    module_roots,
-    own_module_roots,
-)
+from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import is_program_instance, stable_name, trace_to
+from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
 from leakguard.model.census import LargeObject
 from leakguard.model.holder import Holder, Hop
 
-ADRIFT = "(no root)"
 # A container must be the way to this much before it is worth naming without having grown.
 _WORTH_NAMING = 100_000
 # Of more containers than these at one path the bound is not asked: it would cost, and tell little.
@@ -64,15 +55,15 @@ def take_inspection(
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
-    with collector_held(), closing(_walked(make_graph, targets)) as walked:
+    with collector_held(), closing(walk_graph(make_graph, targets)) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
             look = _Look(graph, frameworks, limit)
             holders, after, growing = look.holders(memory, suspects)
             answers = look.held(targets)
             large_objects = look.large(large)
-            adrift = len(graph) - walked.rooted, graph.total_bytes() - walked.rooted_bytes
-            wanted = tell_cycles is not None and tell_cycles(*adrift)
+            adrift, adrift_bytes = walked.adrift
+            wanted = tell_cycles is not None and tell_cycles(adrift, adrift_bytes)
             cycles = cycles_among(graph, walked.rooted) if wanted else None
         return Inspection(
             holders=holders,
@@ -82,8 +73,8 @@ def take_inspection(
             memory=after,
             objects=len(graph),
             bytes=graph.total_bytes(),
-            adrift=adrift[0],
-            adrift_bytes=adrift[1],
+            adrift=adrift,
+            adrift_bytes=adrift_bytes,
             cycles=cycles,
             seconds=time.perf_counter() - start,
             engine=engine,
@@ -92,57 +83,10 @@ def take_inspection(
 
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for a first time and return what the next look compares with."""
-    with collector_held(), closing(_walked(make_graph, ())) as walked:
+    with collector_held(), closing(walk_graph(make_graph, ())) as walked:
         look = _Look(walked.graph, walked.frameworks, 0)
         after, _ = look.remember(PathMemory())
         return after
-
-
-@dataclass(frozen=True, slots=True)
-class _Walked:
-    """A graph that was walked; so many of its nodes and bytes have a root."""
-
-    graph: Graph
-    frameworks: Frameworks
-    rooted: int
-    rooted_bytes: int
-
-    def close(self) -> None:
-        """Let go of every object."""
-        self.graph.close()
-
-
-def _walked(make_graph: MakeGraph, targets: Sequence[Any]) -> _Walked:
-    local = [
-        root for root in local_roots() if root[0] is not targets
-    ]  # before the list is made, see walk.live_objects
-    tracked = gc.get_objects()
-    local += context_roots(tracked)
-    frameworks = loaded()
-    graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
-    try:
-        with frameworks.quiet():
-            rooted = _walk(graph, local, tracked, targets)
-    except BaseException:
-        graph.close()
-        raise
-    finally:
-        local.clear()
-        tracked.clear()
-    return _Walked(graph, frameworks, *rooted)
-
-
-def _walk(
-    graph: Graph, local: list[Root], tracked: list[object], targets: object
-) -> tuple[int, int]:
-    """Walk from all roots; return how many nodes and bytes have one."""
-    graph.walk(module_roots())
-    graph.walk(local)
-    graph.walk(own_module_roots())
-    graph.walk_deferred()
-    rooted = len(graph), graph.total_bytes()
-    graph.walk_rest(tracked, ADRIFT, targets)
-    return rooted
 
 
 class _Look:

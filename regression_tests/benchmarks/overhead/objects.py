@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from leakguard import LeakGuard, phase
@@ -28,19 +27,18 @@ class Order:
 
 def trade(variant: str, generations: int, folder: Path, stopwatch: Stopwatch) -> Measured:
     """Replace some orders and add all up, in each generation."""
-    orders = [Order(number) for number in range(_ORDERS)]
-    rounds: Iterable[int] = range(1, generations + 1)
-    stopwatch.start()
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(tracer(variant, folder))
-        if variant == GUARDED:
-            guard = LeakGuard(out=folder / "run.jsonl", clock=time.process_time)
-            rounds = stack.enter_context(guard).generations(rounds)
-        for generation in rounds:
-            stopwatch.begin(generation)
-            _replace(orders, generation)
-            _add_up(orders)
-    return stopwatch.stop(folder / "run.jsonl")
+    run = folder / "run.jsonl"
+    with tracer(variant, folder):
+        orders = [Order(number) for number in range(_ORDERS)]
+        stopwatch.start()
+        guard = LeakGuard(out=run, clock=time.process_time) if variant == GUARDED else None
+        with guard or contextlib.nullcontext():
+            rounds = range(1, generations + 1)
+            for generation in guard.generations(rounds) if guard else rounds:
+                stopwatch.begin(generation)
+                _replace(orders, generation)
+                _add_up(orders)
+        return stopwatch.stop(run)
 
 
 @phase("replace")

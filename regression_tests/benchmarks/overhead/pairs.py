@@ -65,7 +65,7 @@ class Plan:
 
 
 def measure(variant: str, plan: Plan, rounds: int) -> Iterator[Pairs]:
-    """Train the variant beside the trainer alone on two cores at a time; yield all pairs so far.
+    """Run the variant beside the loop alone on two cores at a time; yield all pairs so far.
 
     On one core the watched one is started first, on the other the one alone.
     """
@@ -73,16 +73,16 @@ def measure(variant: str, plan: Plan, rounds: int) -> Iterator[Pairs]:
     pairs = Pairs()
     for _ in range(rounds):
         with ThreadPoolExecutor(2) as pool:
-            one = pool.submit(_train_pair, (variant, ALONE), cores[0], plan)
-            other = pool.submit(_train_pair, (ALONE, variant), cores[-1], plan)
+            one = pool.submit(_run_pair, (variant, ALONE), cores[0], plan)
+            other = pool.submit(_run_pair, (ALONE, variant), cores[-1], plan)
         (watched, alone), (alone_too, watched_too) = one.result(), other.result()
         pairs.watched += watched, watched_too
         pairs.alone += alone, alone_too
         yield pairs
 
 
-def _train_pair(order: Sequence[str], core: int, plan: Plan) -> list[Measured]:
-    """Train two variants in fresh processes that share a core, generation by generation."""
+def _run_pair(order: Sequence[str], core: int, plan: Plan) -> list[Measured]:
+    """Run two variants in fresh processes that share a core, generation by generation."""
     ends = socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:
         begun = []

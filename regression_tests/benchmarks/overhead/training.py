@@ -46,4 +46,4 @@ def train(
         trainer.guard = make_guard(trainer, clock=time.process_time)
         stopwatch.start()
         trainer.train()
-    return stopwatch.stop(folder / "run.jsonl")
+        return stopwatch.stop(folder / "run.jsonl")

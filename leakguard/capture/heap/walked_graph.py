@@ -1,0 +1,74 @@
+"""The object graph, walked once from every root, and then from what no root leads to."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leakguard.capture.heap.adapters import GraphAdapters
+from leakguard.capture.heap.frameworks import Frameworks, loaded
+from leakguard.capture.heap.graph import Graph, MakeGraph
+from leakguard.capture.heap.roots import (
+    Root,
+    context_roots,
+    is_ours,
+    local_roots,
+    module_roots,
+    own_module_roots,
+)
+
+ADRIFT = "(no root)"
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedGraph:
+    """A graph that was walked; so many of its nodes and bytes have a root."""
+
+    graph: Graph
+    frameworks: Frameworks
+    rooted: int
+    rooted_bytes: int
+
+    @property
+    def adrift(self) -> tuple[int, int]:
+        """How many nodes and bytes have none."""
+        return len(self.graph) - self.rooted, self.graph.total_bytes() - self.rooted_bytes
+
+    def close(self) -> None:
+        """Let go of every object."""
+        self.graph.close()
+
+
+def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
+    """Walk the whole graph; ``targets`` itself, a sequence of the guard's, holds nothing."""
+    # Before the list is made, see walk.live_objects.
+    local = [root for root in local_roots() if root[0] is not targets]
+    tracked = gc.get_objects()
+    local += context_roots(tracked)
+    frameworks = loaded()
+    graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
+    try:
+        with frameworks.quiet():
+            rooted = _walk(graph, local, tracked, targets)
+    except BaseException:
+        graph.close()
+        raise
+    finally:
+        local.clear()
+        tracked.clear()
+    return WalkedGraph(graph, frameworks, *rooted)
+
+
+def _walk(
+    graph: Graph, local: list[Root], tracked: list[object], targets: object
+) -> tuple[int, int]:
+    """Walk from all roots; return how many nodes and bytes have one."""
+    graph.walk(module_roots())
+    graph.walk(local)
+    graph.walk(own_module_roots())
+    graph.walk_deferred()
+    rooted = len(graph), graph.total_bytes()
+    graph.walk_rest(tracked, ADRIFT, targets)
+    return rooted
