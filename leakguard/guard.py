@@ -9,26 +9,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar, get_args
 
-from leakguard import current
-from leakguard.beacon import Listener
 from leakguard.capture.allocation_sites.tracer import Trace
-from leakguard.capture.cycle_watch import CycleWatch
 from leakguard.capture.expectation import Promises
-from leakguard.capture.governor import Governor
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.recorder import Recorder
-from leakguard.capture.run_facts import run_facts
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import StillAlive, UsageError
-from leakguard.journal import Journal
-from leakguard.log_sink import Log, log_sink
+from leakguard.live import active
+from leakguard.live.beacon import Listener
+from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.governor import Governor
+from leakguard.live.journal import Journal
+from leakguard.live.log_sink import Log, log_sink
+from leakguard.live.project_settings import checked_patterns, project_ignores
+from leakguard.live.run_facts import run_facts
+from leakguard.live.tracing import Tracing
+from leakguard.live.watcher import Watcher
 from leakguard.model import Expectation, Report, Run
 from leakguard.model.snapshot import Moment
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
-from leakguard.project_settings import checked_patterns, project_ignores
-from leakguard.tracing import Tracing
-from leakguard.watcher import Watcher
 
 T = TypeVar("T")
 
@@ -140,7 +140,7 @@ class LeakGuard:
     def stop(self) -> None:
         """End the run: stop being active, close the file, and write the report to the log."""
         if self._watcher is not None:
-            current.deactivate(self)
+            active.deactivate(self)
             if self._listener is not None:
                 self._listener.close()
                 self._listener = None
@@ -256,7 +256,7 @@ class LeakGuard:
             )
             if self._on_signal is not None and self._out is not None:
                 self._listener = Listener(self._on_signal, self._out, self._watcher.request)
-            current.activate(self)
+            active.activate(self)
             self._watcher.start()
         return self._watcher
 
@@ -268,7 +268,7 @@ class LeakGuard:
 
 def expect_freed(target: object, why: str = "") -> None:
     """Tell the active guard that ``target`` should be gone when this generation ends."""
-    guard = current.active_guard()
+    guard = active.active_guard()
     if guard is not None:
         guard.expect_freed(target, why)
 

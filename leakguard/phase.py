@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from leakguard.current import active_guard
+from leakguard.live.active import active_guard
 
 if TYPE_CHECKING:
     from leakguard.guard import LeakGuard

@@ -16,10 +16,10 @@ import click
 
 from leakguard.cli.output import append_summary, columns, complain, wants_color, write
 from leakguard.errors import LeakguardError, UnreadableRun
+from leakguard.live.project_settings import project_ignores
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
 from leakguard.model.run import Run
-from leakguard.project_settings import project_ignores
 from leakguard.render import FORMATS, document, render_many
 from leakguard.render.chain_graph import draw_chain
 from leakguard.render.outline import worst

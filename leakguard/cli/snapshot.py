@@ -7,8 +7,8 @@ import time
 
 import click
 
-from leakguard.beacon import Beacon, find_beacon
 from leakguard.errors import UsageError
+from leakguard.live.beacon import Beacon, find_beacon
 from leakguard.model.snapshot import Snapshot
 
 _EVERY = 0.1
@@ -49,8 +49,8 @@ def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
 
 def _latest(beacon: Beacon) -> Snapshot | None:
     """Return the newest look that a signal asked for."""
+    from leakguard.live.watcher import REQUESTED
     from leakguard.store import load_runs
-    from leakguard.watcher import REQUESTED
 
     run = load_runs(beacon.out)[-1]
     return next((s for s in reversed(run.snapshots) if s.label == REQUESTED), None)

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from leakguard import LeakGuard, UsageError
-from leakguard.beacon import beacon_path
 from leakguard.cli import main
+from leakguard.live.beacon import beacon_path
 
 PROGRAM = """
 import signal, sys, time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leakguard.capture.suspicion import Suspicion
+from leakguard.live.suspicion import Suspicion
 from leakguard.model import TypeCount
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from leakguard import LeakGuard
 from leakguard.errors import UsageError
-from leakguard.project_settings import project_ignores
+from leakguard.live.project_settings import project_ignores
 
 
 def project(folder, text):

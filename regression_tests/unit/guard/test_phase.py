@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from leakguard import LeakGuard, phase
-from leakguard.current import open_phases
+from leakguard.live.active import open_phases
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from leakguard import expect_freed as freed
-from leakguard.current import active_guard
+from leakguard.live.active import active_guard
 
 
 class Env:

@@ -10,23 +10,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from leakguard import current
-from leakguard.capture.cycle_watch import CycleWatch
 from leakguard.capture.expectation import Promises
-from leakguard.capture.governor import Governor
 from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.recorder import Observation, Recorder
-from leakguard.capture.suspicion import Suspicion
-from leakguard.journal import Journal
+from leakguard.live import active
+from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.governor import Governor
+from leakguard.live.journal import Journal
+from leakguard.live.phase_visit import PhaseVisit
+from leakguard.live.round import Round
+from leakguard.live.suspicion import Suspicion
+from leakguard.live.tracing import Tracing, suspects_of
 from leakguard.model import Collection, Cost, Site, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.snapshot import Moment
-from leakguard.phase_visit import PhaseVisit
-from leakguard.round import Round
-from leakguard.tracing import Tracing, suspects_of
 
 T = TypeVar("T")
 Ask = Callable[[Observation], "Inspection | None"]
@@ -278,10 +278,10 @@ class Watcher:
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
         """Begin a phase and return what ends it; None when it is open around here already."""
-        outer = current.open_phases()
+        outer = active.open_phases()
         if name in outer or not self.watching:
             return None
-        current.set_open_phases((*outer, name))
+        active.set_open_phases((*outer, name))
         visit = PhaseVisit(self, "/".join((*outer, name)), outer)
         self.safely(visit.begin)
         return visit.end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leakguard.capture.cycle_watch import CycleWatch
+from leakguard.live.cycle_watch import CycleWatch
 
 NOBODY: frozenset[str] = frozenset()
 ENVIRONMENTS = frozenset({"app.Environment"})

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from leakguard.capture.history import History
+from leakguard.live.history import History
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import jsonl, schema
 

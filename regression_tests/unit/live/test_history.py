@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from leakguard.capture.history import History
+from leakguard.live.history import History
 
 
 def test_short_history_keeps_every_line():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leakguard.capture.governor import Governor
+from leakguard.live.governor import Governor
 from leakguard.testing import FakeClock
 
 

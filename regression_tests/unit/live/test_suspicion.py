@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leakguard.capture.suspicion import Suspicion
+from leakguard.live.suspicion import Suspicion
 from leakguard.model import TypeCount
 
 

@@ -12,8 +12,8 @@ import pytest
 from leakguard import LeakGuard
 from leakguard.capture.probe import Unavailable
 from leakguard.errors import UsageError
+from leakguard.live.tracing import Tracing
 from leakguard.model import Finding
-from leakguard.tracing import Tracing
 
 
 class FakeTracer:

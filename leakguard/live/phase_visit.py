@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from leakguard import current
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.live import active
 from leakguard.model import Snapshot
 
 if TYPE_CHECKING:
-    from leakguard.watcher import Watcher
+    from leakguard.live.watcher import Watcher
 
 
 class PhaseVisit:
@@ -41,7 +41,7 @@ class PhaseVisit:
 
     def end(self, error: BaseException | None) -> None:
         """Leave the phase and record it."""
-        current.set_open_phases(self._outer)
+        active.set_open_phases(self._outer)
         self._watcher.safely(self._record, error)
 
     def _record(self, error: BaseException | None) -> None:
