@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from leakguard.analysis.contribution import Contribution, metric_contribution
-from leakguard.analysis.series import judge_series
-from leakguard.analysis.series_verdict import SeriesVerdict
+from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import Timeline
 from leakguard.model import Finding, Run, Snapshot
 from leakguard.model.series import Series

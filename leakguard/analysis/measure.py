@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from leakguard.analysis.theil_sen import rate
+from leakguard.analysis.series import rate
 from leakguard.model.metric import METRICS
 from leakguard.model.run import Run
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.fingerprint import fingerprint
 from leakguard.analysis.growing_container import GrowingContainer
-from leakguard.analysis.series import judge_series
-from leakguard.analysis.series_verdict import SeriesVerdict
+from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.model import Cleared, Finding
 from leakguard.model.series import Series

@@ -12,7 +12,7 @@ from itertools import takewhile
 from leakguard.analysis import diagnose
 from leakguard.analysis.budget import check
 from leakguard.analysis.measure import metric_growth
-from leakguard.analysis.theil_sen import rate
+from leakguard.analysis.series import rate
 from leakguard.integrations.pytest_plugin.settings import Settings
 from leakguard.model import Report, Run
 from leakguard.model.budget import Budget, Check, Outcome

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from leakguard.analysis import change_point, noise, saturation, student, theil_sen
-from leakguard.analysis.changes import curvature
-from leakguard.analysis.local_level import Basis
-from leakguard.analysis.sawtooth import even_rises, find_teeth, level_cuts
+from leakguard.analysis.series import change_point, noise, saturation, student, theil_sen
+from leakguard.analysis.series.changes import curvature
+from leakguard.analysis.series.local_level import Basis
+from leakguard.analysis.series.sawtooth import even_rises, find_teeth, level_cuts
 
 
 @pytest.mark.parametrize(

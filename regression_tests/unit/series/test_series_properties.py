@@ -85,3 +85,17 @@ def test_noise_floor_that_is_no_size_is_refused(floor: float):
 def test_negative_warm_up_is_refused():
     with pytest.raises(ValueError, match="warmup"):
         judge_series([1.0, 2.0, 3.0], warmup=-1)
+
+
+def test_generations_may_be_any_distance_apart() -> None:
+    generations = [1, 2, 3, 4, 6, 9, 13, 20, 31, 47, 60]
+    leak = judge_series([10.0 * g for g in generations], at=generations)
+    assert leak.growing == "yes"
+    assert leak.rate == pytest.approx(10.0)
+    assert leak.started is not None
+    assert leak.started <= 6
+
+
+def test_two_values_of_one_generation_are_refused() -> None:
+    with pytest.raises(ValueError, match="generations"):
+        judge_series([1.0, 2.0, 3.0], at=[1, 1, 2])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from leakguard.analysis import change_point, noise, theil_sen
-from leakguard.analysis.changes import curvature
-from leakguard.analysis.explanation import Explanations, Fit, Kind
-from leakguard.analysis.rounds import Rounds
-from leakguard.analysis.saturation import partial_slope
-from leakguard.analysis.sawtooth import Teeth, find_teeth, level_cuts
+from leakguard.analysis.series import change_point, noise, theil_sen
+from leakguard.analysis.series.changes import curvature
+from leakguard.analysis.series.explanation import Explanations, Fit, Kind
+from leakguard.analysis.series.rounds import Rounds
+from leakguard.analysis.series.saturation import partial_slope
+from leakguard.analysis.series.sawtooth import Teeth, find_teeth, level_cuts
 
 _LONGEST = 128
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from operator import mul
 
-from leakguard.analysis import student
-from leakguard.analysis.rounds import Rounds
-from leakguard.analysis.theil_sen import median, pairwise_slopes
+from leakguard.analysis.series import student
+from leakguard.analysis.series.rounds import Rounds
+from leakguard.analysis.series.theil_sen import median, pairwise_slopes
 
 # The risk of calling a series that only wanders a leak.
 RISK = 0.004

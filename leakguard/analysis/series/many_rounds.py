@@ -11,13 +11,13 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 
-from leakguard.analysis import change_point, saturation, theil_sen
-from leakguard.analysis.explanation import Fit, Kind
-from leakguard.analysis.few_rounds import judge_few
-from leakguard.analysis.rounds import Rounds
-from leakguard.analysis.sawtooth import even_rises, find_teeth
-from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
-from leakguard.analysis.weighing import MARGIN, Weighing
+from leakguard.analysis.series import change_point, saturation, theil_sen
+from leakguard.analysis.series.explanation import Fit, Kind
+from leakguard.analysis.series.few_rounds import judge_few
+from leakguard.analysis.series.rounds import Rounds
+from leakguard.analysis.series.sawtooth import even_rises, find_teeth
+from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.weighing import MARGIN, Weighing
 
 FEWEST = 13
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from leakguard.analysis.noise import differences
+from leakguard.analysis.series.noise import differences
 
 
 def largest_shift(values: Sequence[float]) -> int:

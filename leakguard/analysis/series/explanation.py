@@ -13,7 +13,7 @@ from itertools import combinations
 from operator import mul
 from typing import Literal
 
-from leakguard.analysis.local_level import (
+from leakguard.analysis.series.local_level import (
     LAST_GROWTH,
     TAUS,
     WARM_UPS,

@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from leakguard.analysis import changes as change
-from leakguard.analysis.rounds import Rounds
-from leakguard.analysis.series_verdict import Plateau, SeriesVerdict, Shape
-from leakguard.analysis.theil_sen import median
+from leakguard.analysis.series import changes as change
+from leakguard.analysis.series.rounds import Rounds
+from leakguard.analysis.series.theil_sen import median
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 
 _DOMINATES = 0.8
 _FEWEST_RISES = 3

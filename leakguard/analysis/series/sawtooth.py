@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from leakguard.analysis.noise import differences, mad
-from leakguard.analysis.theil_sen import median
+from leakguard.analysis.series.noise import differences, mad
+from leakguard.analysis.series.theil_sen import median
 
 # A jump is a change beyond this many deviations of the changes.
 _JUMP = 4.0

@@ -17,8 +17,8 @@ class Plateau:
 
     Attributes:
         value: the predicted final value, in the series' unit.
-        round: index of the round that comes within 5 % of the remaining way (of the noise, where
-            that is larger); it may lie beyond the series. None when no round can be named.
+        round: index (generation) of the round that comes within 5 % of the remaining way (of the
+            noise, where that is larger), perhaps beyond the series. None when none can be named.
     """
 
     value: float
@@ -35,7 +35,10 @@ class SeriesVerdict:
             stands, ``cannot tell`` when these rounds do not decide.
         rate: change per round since ``started`` (of the whole series where nothing grows).
         interval: (low, high) of the rate, 95 %, distribution-free and widened for autocorrelation.
-        started: index of the first round whose value shows the growth; None where nothing grows.
+        started: index of the first round whose value shows the growth, or its generation where the
+            generations were given; None where nothing grows.
+        stopped: the round (generation) after which a series that had grown stayed flat; None where
+            it never grew, still does, or that is not known.
         plateau: predicted end of a series that fills; None otherwise.
         noise: standard deviation of what is left of a round's value beside the shape, robust.
         detectable: smallest rate that this length and noise would have shown; infinite when there
@@ -59,6 +62,7 @@ class SeriesVerdict:
     confidence: float
     reason: str
     ruled_out: tuple[str, ...] = ()
+    stopped: int | None = None
 
     def after(self, first: int, reason: str) -> SeriesVerdict:
         """Return this verdict on rounds from ``first`` on as one on the whole series."""

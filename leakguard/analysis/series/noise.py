@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from leakguard.analysis.theil_sen import median
+from leakguard.analysis.series.theil_sen import median
 
 # 1.4826 makes the median absolute deviation estimate a normal standard deviation.
 _NORMAL = 1.4826

@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from leakguard.analysis import changes as change
-from leakguard.analysis.count_pattern import count_pattern, one_dominates, stopped
-from leakguard.analysis.rounds import Rounds
-from leakguard.analysis.saturation import fit_saturation
-from leakguard.analysis.series_verdict import Plateau, SeriesVerdict, Shape
-from leakguard.analysis.theil_sen import kendall_score
+from leakguard.analysis.series import changes as change
+from leakguard.analysis.series.count_pattern import count_pattern, one_dominates, stopped
+from leakguard.analysis.series.rounds import Rounds
+from leakguard.analysis.series.saturation import fit_saturation
+from leakguard.analysis.series.theil_sen import kendall_score
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 
 # A size has stopped when it moves by less than this share of the pace before.
 _STOPPED = 0.05

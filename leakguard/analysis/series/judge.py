@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from leakguard.analysis.count_pattern import count_pattern
-from leakguard.analysis.few_rounds import judge_few
-from leakguard.analysis.many_rounds import judge_many
-from leakguard.analysis.rounds import Rounds
-from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.count_pattern import count_pattern
+from leakguard.analysis.series.few_rounds import judge_few
+from leakguard.analysis.series.many_rounds import judge_many
+from leakguard.analysis.series.rounds import Rounds
+from leakguard.analysis.series.spacing import Spacing
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict
 from leakguard.model.units import format_number
-
-__all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "judge_series"]
 
 _FEWEST = 3
 _SMALLEST, _LARGEST = 1e-60, 1e60
@@ -23,16 +22,19 @@ _FEW = 12
 def judge_series(
     values: Sequence[float],
     *,
+    at: Sequence[float] | None = None,
     integer: bool = False,
     noise_floor: float = 0.0,
     capacity: float | None = None,
     warmup: int = 2,
     describe: Callable[[float], str] = format_number,
 ) -> SeriesVerdict:
-    """Return what kind of series ``values`` is, one value a round, oldest first.
+    """Return what kind of series ``values`` is.
 
     Args:
-        values: finite numbers, in any unit.
+        values: finite numbers, in any unit; one a generation, oldest first, where ``at`` is None.
+        at: the generation of each value, any number of generations apart and in any order. Rates
+            are a generation, and ``started``, ``stopped`` and a plateau's round are generations.
         integer: the values are counts, exact to one.
         noise_floor: a move of a value by less than this means nothing (a page, a block).
         capacity: the value at which the series is known to stop, in its own unit.
@@ -40,8 +42,20 @@ def judge_series(
         describe: how a value is written in the reason, for example ``format_bytes``.
 
     Raises:
-        ValueError: for a value that is not finite, or a negative noise floor or warm-up.
+        ValueError: for a value that is not finite, a negative noise floor or warm-up, or
+            generations that are not one for each value, finite and different.
     """
+    if at is not None:
+        spacing = Spacing(at)
+        verdict = judge_series(
+            spacing.evenly(values),
+            integer=integer and spacing.is_even,
+            noise_floor=noise_floor,
+            capacity=capacity,
+            warmup=warmup,
+            describe=describe,
+        )
+        return spacing.in_generations(verdict)
     series = _checked(values, noise_floor, warmup)
     unit = _unit(series)
     if unit != 1.0:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from leakguard.analysis import noise, theil_sen
-from leakguard.analysis.series_verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series import noise, theil_sen
+from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
 
 
 @dataclass(slots=True)
