@@ -2,6 +2,7 @@
 # make test    run the whole suite
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make lint    ruff and mypy
+# make wheel   build dist/*.whl, install it into an empty environment and read a report there
 # Every target sets up .venv by itself, from nothing.
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ HEAP := regression_tests/unit/heap
 TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
 
-.PHONY: demo test reports lint format lock clean
+.PHONY: demo test reports lint format lock wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -50,8 +51,17 @@ $(READY): requirements.lock pyproject.toml
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet --upgrade -r requirements.in
-	@{ head -1 requirements.lock; $(BIN)/python -m pip list --format=freeze | grep -vi '^leakguard=\|^pip=' | sed 's/+cpu//'; } > .venv/lock
+	@{ head -1 requirements.lock; $(BIN)/python -m pip list --format=freeze | grep -vi '^leakguard[-_]training=\|^pip=' | sed 's/+cpu//'; } > .venv/lock
 	@mv .venv/lock requirements.lock
 
+# What an earlier build left behind would be packed too.
+wheel: $(READY)
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet dist/*.whl
+	build/empty/bin/leakguard report reports/env-per-episode/run.jsonl | head -20
+	@ls dist/*.whl
+
 clean:
-	rm -rf .venv build runs *.egg-info
+	rm -rf .venv build dist runs *.egg-info

@@ -12,6 +12,14 @@ Every message names the fact, the place and the next step in one line.
 
 from __future__ import annotations
 
+# What pip calls this package: the name `leakguard` belongs to another project on the index.
+DISTRIBUTION = "leakguard-training"
+
+
+def install(extra: str) -> str:
+    """Return the command that installs this package with one of its extras."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
 
 class LeakguardError(Exception):
     """Anything leakguard raises on purpose derives from this class."""

@@ -23,7 +23,7 @@ class Scalars:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as problem:
             raise ConfigError(
-                f"--tensorboard needs the extra leakguard[tensorboard]: {problem}"
+                f"--tensorboard needs the extra leakguard-training[tensorboard]: {problem}"
             ) from None
         self._open = SummaryWriter
         self.folder = folder

@@ -11,10 +11,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, install
 from leakguard.model import Finding, Holder, Hop, Report
-
-_INSTALL = "install the extra leakguard[graph] and graphviz (its `dot` command)"
 
 
 def draw_chain(report: Report, file: Path) -> None:
@@ -29,9 +27,9 @@ def draw_chain(report: Report, file: Path) -> None:
     try:
         import objgraph
     except ImportError:
-        raise UsageError(f"objgraph draws the trace and is missing: {_INSTALL}") from None
+        raise UsageError(f"objgraph draws the trace and is missing: {install('graph')}") from None
     if shutil.which("dot") is None:
-        raise UsageError(f"graphviz draws the trace and is missing: {_INSTALL}")
+        raise UsageError("graphviz draws the trace and is missing: install its `dot` command")
     chain = _stand_ins(holder.trace)
     suspects = {id(item) for item, hop in zip(chain, holder.trace, strict=True) if hop.suspect}
     drawn = io.StringIO()

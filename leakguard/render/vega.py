@@ -6,7 +6,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import cast
 
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, install
 from leakguard.render.chart import Spec
 
 
@@ -40,6 +40,6 @@ def _converter() -> ModuleType:
         import vl_convert
     except ImportError as error:
         raise UsageError(
-            "pictures need the package vl-convert-python; pip install 'leakguard[html]'"
+            f"pictures need the package vl-convert-python; {install('html')}"
         ) from error
     return vl_convert

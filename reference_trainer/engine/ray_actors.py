@@ -26,7 +26,9 @@ class RayEvaluator:
             import ray
             from ray.util import ActorPool
         except ImportError as problem:
-            raise ConfigError(f"--engine ray needs the extra leakguard[ray]: {problem}") from None
+            raise ConfigError(
+                f"--engine ray needs the extra leakguard-training[ray]: {problem}"
+            ) from None
         self.ray, self.buffer, self.budget = ray, buffer, budget
         self._own = not ray.is_initialized()
         if self._own:

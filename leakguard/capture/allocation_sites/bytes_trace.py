@@ -15,6 +15,7 @@ from leakguard.capture.allocation_sites.frames import Frame
 from leakguard.capture.allocation_sites.object_trace import site_at
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.probe import Unavailable
+from leakguard.errors import install
 from leakguard.model import Site
 
 _FRAMES = 24
@@ -103,5 +104,5 @@ def _memray() -> Any:
     try:
         import memray
     except ImportError:
-        raise Unavailable("memray is not installed; pip install 'leakguard[memray]'") from None
+        raise Unavailable(f"memray is not installed; {install('memray')}") from None
     return memray
