@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import leakguard
-from regression_tests.benchmarks.leakbench import programs, table
+from leakguard.model import Finding
+from regression_tests.benchmarks.leakbench import table
 from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import PEERS
-from regression_tests.benchmarks.leakbench.program import PROGRAMS, Program
+from regression_tests.benchmarks.leakbench.program import PROGRAMS, SETS, Program, open_set
 from regression_tests.benchmarks.leakbench.score import Case, Said
-
-assert programs
 
 CHILD = [sys.executable, "-m", "regression_tests.benchmarks.leakbench.child"]
 PATIENCE = 200
@@ -26,8 +25,9 @@ PATIENCE = 200
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One side of a program to be run under a tool, for the n-th time."""
+    """One side of a program of the set ``group``, to be run under a tool, for the n-th time."""
 
+    group: str
     tool: str
     program: Program
     leak: bool
@@ -47,20 +47,20 @@ def case_of(task: Task, runs: Path) -> Case:
         folder.mkdir(parents=True, exist_ok=True)
         done.write_text(json.dumps(_play(task, folder)), encoding="utf-8")
     failure = json.loads(done.read_text(encoding="utf-8"))
-    said: tuple[Said, ...] = ()
-    cpu = None
+    if failure:
+        return Case(task.tool, task.program, task.leak, (), None, failure)
     try:
-        if not failure:
-            said = _said(task.tool, folder)
-            cpu = float(json.loads((folder / "cpu.json").read_text(encoding="utf-8")))
+        verdict, said = _said(task.tool, folder)
+        cpu = float(json.loads((folder / "cpu.json").read_text(encoding="utf-8")))
     except Exception as error:  # a tool that falls over has given no answer
         failure = f"{type(error).__name__}: {error}"
-    return Case(task.tool, task.program, task.leak, said, cpu, failure)
+        return Case(task.tool, task.program, task.leak, (), None, failure)
+    return Case(task.tool, task.program, task.leak, said, cpu, None, verdict)
 
 
 def _play(task: Task, folder: Path) -> str | None:
     (folder / "run.jsonl").unlink(missing_ok=True)
-    command = [*CHILD, task.tool, task.program.name, task.side, str(folder)]
+    command = [*CHILD, task.tool, task.group, task.program.name, task.side, str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -70,21 +70,27 @@ def _play(task: Task, folder: Path) -> str | None:
     return None
 
 
-def _said(tool: str, folder: Path) -> tuple[Said, ...]:
+def _said(tool: str, folder: Path) -> tuple[str | None, tuple[Said, ...]]:
     if tool not in OURS:
         rows = json.loads((folder / "said.json").read_text(encoding="utf-8"))
-        return tuple(Said(**row) for row in rows)
-    findings = leakguard.diagnose(leakguard.load(folder / "run.jsonl")).findings
-    return tuple(
-        Said(f.verdict, f.kind, f.type, f.phase, f.held_by, f.started_at, f.created_at, f.reason)
-        for f in findings
-    )
+        return None, tuple(Said(**row) for row in rows)
+    report = leakguard.diagnose(leakguard.load(folder / "run.jsonl"))
+    return report.verdict, tuple(map(said_by, report.findings))
+
+
+def said_by(finding: Finding) -> Said:
+    """Return a finding of leakguard as an accusation."""
+    f = finding
+    return Said(
+        f.verdict, f.kind, f.type, f.phase, f.held_by, f.started_at, f.created_at, f.reason,
+        f.bytes_per_generation,
+    )  # fmt: skip
 
 
 def sides(names: list[str]) -> list[tuple[Program, bool]]:
     """Return every program with each of its sides, the leaks first."""
     wanted = [p for p in PROGRAMS.values() if not names or any(name in p.name for name in names)]
-    leaks = [(program, True) for program in wanted if program.truth is not None]
+    leaks = [(program, True) for program in wanted if program.truths]
     return leaks + [(program, False) for program in wanted]
 
 
@@ -92,6 +98,7 @@ def main() -> None:
     """Run the benchmark, print the table, and keep the file of ``--out`` current meanwhile."""
     parser = argparse.ArgumentParser(description=__doc__)
     tools = [*OURS, *PEERS]
+    parser.add_argument("--set", dest="group", choices=SETS, default="short")
     parser.add_argument("--tool", action="append", choices=tools, help="leakguard unless given")
     parser.add_argument("--repeat", type=int, default=1, metavar="K", help="leakguard's runs")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
@@ -100,8 +107,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE")
     options = parser.parse_args()
 
+    about = open_set(options.group)
     tasks = [
-        Task(tool, program, leak, repetition)
+        Task(options.group, tool, program, leak, repetition)
         for tool in options.tool or ["leakguard"]
         for repetition in range(1, 1 + (options.repeat if tool in OURS else 1))
         for program, leak in sides(options.only)
@@ -113,8 +121,8 @@ def main() -> None:
             cases.append(case)
             print("\n".join(table.misses([case])) or ".", file=sys.stderr, flush=True)
             if options.out:
-                options.out.write_text(table.page(cases), encoding="utf-8")
-    print(table.page(cases))
+                options.out.write_text(table.page(cases, about), encoding="utf-8")
+    print(table.page(cases, about))
 
 
 if __name__ == "__main__":

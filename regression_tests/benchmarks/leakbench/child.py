@@ -11,10 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regression_tests.benchmarks.leakbench import programs
-from regression_tests.benchmarks.leakbench.program import PROGRAMS
-
-assert programs
+from regression_tests.benchmarks.leakbench.program import PROGRAMS, open_set
 
 OURS: dict[str, dict[str, Any]] = {
     "leakguard": {},
@@ -22,10 +19,11 @@ OURS: dict[str, dict[str, Any]] = {
 }
 
 
-def main(tool: str, name: str, leak: str, out: str) -> None:
-    """Run the program and leave in the folder ``out`` what the tool has recorded or said."""
+def main(tool: str, group: str, name: str, leak: str, out: str) -> None:
+    """Run a program of the set ``group``, and leave in the folder ``out`` what the tool says."""
+    open_set(group)
     program = PROGRAMS[name]
-    arguments = () if program.truth is None else (leak == "leak",)
+    arguments = (leak == "leak",) if program.truths else ()
 
     def play(guard: Any) -> None:
         program.main(guard, *arguments)
@@ -54,6 +52,6 @@ def _with_peer(tool: str, play: Callable[[Any], None], out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    main(*sys.argv[1:6])
     sys.stdout.flush()
     os._exit(0)  # threads that a program left waiting do not hold it up

@@ -17,10 +17,11 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from regression_tests.benchmarks.leakbench.program import SETS
 from regression_tests.benchmarks.leakbench.score import Said
 
 JUDGED = 6
-PROGRAMS = str(Path(__file__).with_name("programs"))
+FOLDERS = tuple(str(Path(__file__).with_name(name)) for name in SETS)
 ALONE = "alone"
 """The row that is no tool: what the programs cost by themselves."""
 NOISE = 10_000
@@ -218,7 +219,7 @@ class MemrayLeaks(Peer):
 
 def _place(stack: Sequence[tuple[str, str, int]]) -> str | None:
     """Return the innermost line of a program, else the innermost line."""
-    own = [frame for frame in stack if PROGRAMS in frame[1]]
+    own = [frame for frame in stack if frame[1].startswith(FOLDERS)]
     return next((f"{file}:{line}" for _, file, line in (*own, *stack)), None)
 
 

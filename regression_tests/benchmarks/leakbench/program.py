@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from collections.abc import Callable
@@ -21,51 +22,77 @@ class Truth:
         type: last parts of the names of the types that pile up.
         holder: pieces of text, one of which names the place that keeps them.
         start: first generation whose end shows the growth.
-        kind: kinds of finding that are right.
+        within: how many generations a named start may be off.
+        kind: kinds of finding that are right; a kind without objects is wrong with a type.
+        size: bytes that a generation adds, on average over the generations since the start.
     """
 
     phase: tuple[str | None, ...]
     type: tuple[str, ...] = ()
     holder: tuple[str, ...] = ()
     start: int = 1
+    within: int = 1
     kind: tuple[str, ...] = ()
+    size: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One function that loops over generations, and the truth; None for a look-alike."""
+    """One function that loops over generations, and its leaks; none in a look-alike."""
 
     name: str
     main: Callable[..., None]
-    truth: Truth | None
+    truths: tuple[Truth, ...] = ()
 
 
 PROGRAMS: dict[str, Program] = {}
+"""The programs of the set that was opened."""
+
+SETS = ("short", "temporal")
 
 
-def leaking(
+def open_set(name: str) -> str:
+    """Register the programs of one set, and return what a reader of its table should know."""
+    return str(importlib.import_module(f"{__package__}.{name}").ABOUT)
+
+
+Register = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def truth(
     phase: str | None,
     *,
     type: str = "",  # noqa: A002 - the words of a finding
     holder: str = "",
     start: int = 1,
+    within: int = 1,
     kind: str = "",
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a program ``main(guard, leak)``; names that are equally right stand in one text."""
+    size: float | None = None,
+) -> Truth:
+    """Return the truth about one leak; names that are equally right stand in one text."""
+    phases = (None,) if phase is None else tuple(phase.split())
+    types, holders, kinds = (tuple(text.split()) for text in (type, holder, kind))
+    return Truth(phases, types, holders, start, within, kinds, size)
+
+
+def planted(*truths: Truth) -> Register:
+    """Register a program ``main(guard, leak)`` with all of its leaks."""
 
     def register(main: Callable[..., None]) -> Callable[..., None]:
-        phases = (None,) if phase is None else tuple(phase.split())
-        types, holders, kinds = (tuple(text.split()) for text in (type, holder, kind))
-        truth = Truth(phases, types, holders, start, kinds)
-        PROGRAMS[main.__name__] = Program(main.__name__, main, truth)
+        PROGRAMS[main.__name__] = Program(main.__name__, main, truths)
         return main
 
     return register
 
 
+def leaking(phase: str | None, **words: Any) -> Register:
+    """Register a program ``main(guard, leak)`` with one leak, in the words of :func:`truth`."""
+    return planted(truth(phase, **words))
+
+
 def healthy(main: Callable[..., None]) -> Callable[..., None]:
     """Register a look-alike ``main(guard)``."""
-    PROGRAMS[main.__name__] = Program(main.__name__, main, None)
+    PROGRAMS[main.__name__] = Program(main.__name__, main)
     return main
 
 
@@ -79,3 +106,11 @@ def work(milliseconds: float = 8) -> int:
         ]
         total += len(json.loads(json.dumps(rows)))
     return total
+
+
+def pace(milliseconds: float) -> None:
+    """Pass the time of one phase: half of it computes, by the clock of the thread, half waits."""
+    end = time.thread_time() + milliseconds / 2000
+    while time.thread_time() < end:
+        work(0.2)
+    time.sleep(milliseconds / 2000)

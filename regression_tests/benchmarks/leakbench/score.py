@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 from regression_tests.benchmarks.leakbench.program import Program, Truth
 
+OFF = 1.5
+"""A size is right within this factor: the planter knows the payload, the object headers and what a
+list or a hash table keeps in reserve are estimates (a list up to 1.125, a dict up to 2 of its
+entries)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -20,6 +25,7 @@ class Said:
     start: int | None = None
     site: str | None = None
     reason: str = ""
+    size: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class Case:
     Attributes:
         failure: why the run gave no answer; None when it did.
         cpu: CPU seconds that the program and the tool took; None when the run gave no answer.
+        verdict: of the whole run; None where the tool has no such word.
     """
 
     tool: str
@@ -37,6 +44,7 @@ class Case:
     said: tuple[Said, ...]
     cpu: float | None
     failure: str | None = None
+    verdict: str | None = None
 
     @property
     def alarms(self) -> list[Said]:
@@ -51,11 +59,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What is right about the best of a case's accusations; None is not asked.
+    """What is right about the accusation that fits one leak best; None is not asked.
 
     Attributes:
         named: whether the type, the holder or a line of the program is right.
-        strangers: accusations that name neither the right type nor the right holder nor a line.
     """
 
     detected: bool
@@ -65,46 +72,77 @@ class Marks:
     holder: bool | None
     phase: bool
     start: bool
-    strangers: int
+    size: bool | None
 
     @property
-    def perfect(self) -> bool:
-        """Whether nothing that was asked is wrong."""
-        asked = (self.detected, self.type, self.holder, self.phase, self.start)
-        return all(mark is not False for mark in asked) and not self.strangers
+    def wrong(self) -> list[str]:
+        """The names of what was asked and is not right."""
+        asked = ("type", "holder", "phase", "start", "size")
+        return [name for name in asked if getattr(self, name) is False]
 
 
-def marks_of(case: Case) -> Marks:
-    """Mark a leaking run by the accusation that fits the truth best."""
-    truth = case.program.truth
-    assert truth is not None
-    best = max(case.leaks or case.alarms, key=lambda said: sum(_fits(said, truth)), default=None)
-    right = (False,) * 4 if best is None else _fits(best, truth)
-    named = [any(_fits(said, truth)[:2]) or _in_program(said, case) for said in case.alarms]
+def marks_of(case: Case) -> list[Marks]:
+    """Mark each leak of a run by the accusation that fits it best; none serves for two."""
+    said = [*case.leaks, *(one for one in case.alarms if one.verdict != "leak")]
+    truths = case.program.truths
+    pairs = [(t, s) for t in range(len(truths)) for s in range(len(said))]
+    pairs.sort(key=lambda pair: (said[pair[1]].verdict != "leak", -_merit(said, truths, *pair)))
+    chosen: dict[int, int] = {}
+    for t, s in pairs:
+        if t not in chosen and s not in chosen.values():
+            chosen[t] = s
+    best = [said[chosen[t]] if t in chosen else None for t in range(len(truths))]
+    return [_marks(case, truth, one) for truth, one in zip(truths, best, strict=True)]
+
+
+def strangers(case: Case) -> list[Said]:
+    """Return the accusations of a leaking run that name none of its leaks."""
+    truths = case.program.truths
+    return [s for s in case.alarms if not any(_names_it(s, truth, case) for truth in truths)]
+
+
+def _merit(said: Sequence[Said], truths: Sequence[Truth], t: int, s: int) -> int:
+    return sum(_fits(said[s], truths[t]))
+
+
+def _marks(case: Case, truth: Truth, said: Said | None) -> Marks:
+    right = (False,) * 5 if said is None else _fits(said, truth)
     return Marks(
-        bool(case.leaks),
-        bool(case.alarms) and not case.leaks,
-        any(named),
+        said is not None and said.verdict == "leak",
+        said is not None and said.verdict != "leak",
+        any(_names_it(one, truth, case) for one in case.alarms),
         right[0] if truth.type or truth.kind else None,
         right[1] if truth.holder else None,
         right[2],
         right[3],
-        named.count(False),
+        right[4] if truth.size else None,
     )
 
 
-def _in_program(said: Said, case: Case) -> bool:
-    return said.site is not None and case.program.main.__code__.co_filename in said.site
+def _names_it(said: Said, truth: Truth, case: Case) -> bool:
+    in_program = said.site is not None and case.program.main.__code__.co_filename in said.site
+    return in_program or any(_fits(said, truth)[:2])
 
 
-def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool]:
-    of_type = (said.type or "").rpartition(".")[2] in truth.type or said.kind in truth.kind
+def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool, bool]:
     return (
-        of_type,
+        _is_it(said, truth),
         _names(said.holder, truth.holder),
         said.phase in truth.phase,
-        said.start is not None and abs(said.start - truth.start) <= 1,
+        said.start is not None and abs(said.start - truth.start) <= truth.within,
+        _near(said.size, truth.size),
     )
+
+
+def _is_it(said: Said, truth: Truth) -> bool:
+    if (said.type or "").rpartition(".")[2] in truth.type:
+        return True
+    no_object = said.kind in ("native", "memory")
+    return said.kind in truth.kind and not (no_object and said.type)
+
+
+def _near(said: float | None, truth: float | None) -> bool:
+    return bool(said and truth) and truth / OFF <= said <= truth * OFF
 
 
 def _names(text: str | None, pieces: Sequence[str]) -> bool:

@@ -5,26 +5,30 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from leakguard.model.units import format_bytes
 from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import ALONE
-from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of
+from regression_tests.benchmarks.leakbench.program import Truth
+from regression_tests.benchmarks.leakbench.score import Case, Marks, Said, marks_of, strangers
 
 HEAD = (
     "| tool | leaks | detected | only suspected | named right | right type or kind | right holder "
-    "| right phase | start within 1 | strangers | calm runs | false alarms | CPU s added |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    "| right phase | right start | right size | strangers | calm runs | false alarms "
+    "| called stable | CPU s added | CPU ratio |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
 LEGEND = """
-Every program runs in a fresh process for ten generations of a few phases; a leaking one also runs
-as its clean twin, with the fix applied. **Named right**: the type, the holder or a line of the
-program is right in one accusation. **Strangers**: accusations in leaking programs that name none of
-the three. **False alarms**: calm runs (clean twins and look-alikes) with a leak or a suspect.
-leakguard is the guard as it comes, which looks in depth at eight of the ten generations (with
-`leakguard-unlimited` at all of them and all their phases), and its verdict counts as it stands. The
-others look once after each generation and know no phases; a number that never falls in the last six
-generations and rises in half of them or more is called a leak, the five largest at most:
+Every program runs in a fresh process; a leaking one also runs as its clean twin, with the fix
+applied. **Named right**: the type, the holder or a line of the program is right in one accusation.
+**Right start**: within a generation, or within what the program says where it leaks now and then.
+**Right size**: the bytes a generation are within a factor of 1.5. **Strangers**: accusations in
+leaking programs that name none of their leaks. **False alarms**: calm runs (clean twins and
+look-alikes) with a leak or a suspect. leakguard is the guard as it comes, and its verdict counts as
+it stands. The others look once after each generation and know no phases; a number that never falls
+in the last six generations and rises in half of them or more is called a leak, the five largest at
+most:
 
 - objgraph: tracked objects of each type, after a collection.
 - pympler: bytes of each type, rising by more than 500 in a generation.
@@ -34,46 +38,55 @@ generations and rises in half of them or more is called a leak, the five largest
 - memray: as pytest-memray's ``limit_leaks``, traces from the start to the end; a stack leaks that
   keeps more than 500 bytes for each generation.
 
-psleak is not among them: it calls a function hundreds of times until growth fades, which programs
-of ten generations cannot serve.
-
 **CPU s added**: what a run takes more than the same program alone, median over all runs, from the
-first line of the program to the tool's answer (for leakguard: to the end of its recording).
+first line of the program to the tool's answer (for leakguard: to the end of its recording). **CPU
+ratio**: the same as a ratio, median and largest.
 """
 
 
-def page(cases: Sequence[Case]) -> str:
-    """Return the table, a row for each tool, then what leakguard has missed."""
+def page(cases: Sequence[Case], about: str) -> str:
+    """Return the table, a row for each tool, what it means, and then what leakguard has missed."""
     by_tool: dict[str, list[Case]] = {}
     for case in cases:
         by_tool.setdefault(case.tool, []).append(case)
     alone = _cpu_by_side(by_tool.pop(ALONE, []))
     rows = [row(tool, its, alone) for tool, its in by_tool.items()]
     missed = misses(case for case in cases if case.tool == "leakguard")
-    return "\n".join([HEAD, *rows, LEGEND, "What leakguard got wrong:\n", *missed, ""])
+    return "\n".join([HEAD, *rows, about, LEGEND, "What leakguard got wrong:\n", *missed, ""])
 
 
 def row(tool: str, cases: Sequence[Case], alone: Mapping[tuple[str, bool], float]) -> str:
     """Return one tool's row; ``alone`` has the CPU seconds of each side of a program by itself."""
-    marks = [marks_of(case) for case in cases if case.leak]
+    leaking = [case for case in cases if case.leak]
+    marks = [mark for case in leaking for mark in marks_of(case)]
     calm = [case for case in cases if not case.leak]
     own = _cpu_by_side(cases)
-    added = [own[side] - alone[side] for side in own.keys() & alone.keys()]
+    both = own.keys() & alone.keys()
     cells = [
         tool,
         str(len(marks)),
         _share(marks, lambda m: m.detected),
         str(sum(m.suspected for m in marks)),
         _share(marks, lambda m: m.named),
-        *(_share(marks, of) for of in _ASKED[:2]),
-        _share(marks, _ASKED[2]) if tool in OURS else "-",
-        _share(marks, _ASKED[3]),
-        str(sum(m.strangers for m in marks)),
+        _share(marks, lambda m: m.type),
+        _share(marks, lambda m: m.holder),
+        _share(marks, lambda m: m.phase) if tool in OURS else "-",
+        _share(marks, lambda m: m.start),
+        _share(marks, lambda m: m.size) if tool in OURS else "-",
+        str(sum(len(strangers(case)) for case in leaking)),
         str(len(calm)),
         str(sum(bool(case.alarms) for case in calm)),
-        f"{statistics.median(added):.2f}" if added else "-",
+        str(sum(case.verdict == "stable" for case in calm)) if tool in OURS else "-",
+        _median([own[side] - alone[side] for side in both]),
+        _median([own[side] / alone[side] for side in both], worst=True),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _median(values: Sequence[float], *, worst: bool = False) -> str:
+    if not values:
+        return "-"
+    return f"{statistics.median(values):.2f}" + (f", {max(values):.2f}" if worst else "")
 
 
 def _cpu_by_side(cases: Iterable[Case]) -> dict[tuple[str, bool], float]:
@@ -83,14 +96,6 @@ def _cpu_by_side(cases: Iterable[Case]) -> dict[tuple[str, bool], float]:
         if case.cpu is not None:
             seconds.setdefault((case.program.name, case.leak), []).append(case.cpu)
     return {side: statistics.median(several) for side, several in seconds.items()}
-
-
-_ASKED: tuple[Callable[[Marks], bool | None], ...] = (
-    lambda m: m.type,
-    lambda m: m.holder,
-    lambda m: m.phase,
-    lambda m: m.start,
-)
 
 
 def _share(marks: Iterable[Marks], of: Callable[[Marks], bool | None]) -> str:
@@ -103,15 +108,15 @@ def misses(cases: Iterable[Case]) -> list[str]:
     lines: list[str] = []
     for case in cases:
         problem = _problem(case)
-        if problem:
+        if problem and case.tool != ALONE:
             lines += [f"- **{case.program.name}** ({_side(case)}): {problem}"]
-            lines += [f"  - truth: {_truth(case)}"] if case.leak else []
+            lines += [f"  - truth: {_truth(truth)}" for truth in case.program.truths if case.leak]
             lines += [f"  - said: {_line(said)}" for said in case.said]
     return lines
 
 
 def _side(case: Case) -> str:
-    if case.program.truth is None:
+    if not case.program.truths:
         return "look-alike"
     return "leak" if case.leak else "clean twin"
 
@@ -121,26 +126,30 @@ def _problem(case: Case) -> str:
         return f"no answer: {case.failure}"
     if not case.leak:
         return "false alarm" if case.alarms else ""
-    marks = marks_of(case)
-    wrong = [name for name in ("type", "holder", "phase", "start") if getattr(marks, name) is False]
-    if not marks.detected:
-        return "only suspected" if marks.suspected else "not detected"
-    wrong += [f"{marks.strangers} strangers"] if marks.strangers else []
-    return f"wrong {', '.join(wrong)}" if wrong else ""
+    wrong = [_shortcoming(mark) for mark in marks_of(case)]
+    other = strangers(case)
+    wrong += [f"{len(other)} strangers"] if other else []
+    return "; ".join(filter(None, wrong))
 
 
-def _truth(case: Case) -> str:
-    truth = case.program.truth
-    assert truth is not None
+def _shortcoming(mark: Marks) -> str:
+    if not mark.detected:
+        return "only suspected" if mark.suspected else "not detected"
+    return f"wrong {', '.join(mark.wrong)}" if mark.wrong else ""
+
+
+def _truth(truth: Truth) -> str:
+    size = f", {format_bytes(truth.size)} a generation" if truth.size else ""
     return (
         f"type {'/'.join(truth.type) or '-'}, kind {'/'.join(truth.kind) or 'any'}, "
         f"holder {'/'.join(truth.holder) or '-'}, phase {'/'.join(map(str, truth.phase))}, "
-        f"start {truth.start}"
+        f"start {truth.start} ± {truth.within}{size}"
     )
 
 
 def _line(said: Said) -> str:
+    size = f", {format_bytes(said.size)} a generation" if said.size else ""
     return (
         f"{said.verdict} {said.kind} {said.type}, phase {said.phase}, held by {said.holder}, "
-        f"start {said.start}: {said.reason}"
+        f"start {said.start}{size}: {said.reason}"
     )
