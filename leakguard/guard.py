@@ -16,6 +16,7 @@ from leakguard.capture.recorder import Recorder
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import StillAlive, UsageError
 from leakguard.live import active
+from leakguard.live.alarm import Alarm, OnLeak
 from leakguard.live.beacon import Listener
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.governor import Governor
@@ -65,6 +66,8 @@ class LeakGuard:
         trace: Trace = "auto",
         name: str | None = None,
         ignore: Iterable[str] = (),
+        report: Literal["stderr"] | None = "stderr",
+        on_leak: OnLeak | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Set up a guard; nothing is measured or opened before it starts.
@@ -92,6 +95,10 @@ class LeakGuard:
             ignore: patterns (``fnmatch``) of types, holders or fingerprints that are no news: such
                 findings are listed apart and leave the verdict alone. ``ignore`` of the table
                 ``[tool.leakguard]`` in the project's pyproject.toml is added.
+            report: where the short report goes when the run is over: ``stderr``, or None for
+                nowhere. With ``log`` the whole report is there, and nothing goes to ``stderr``.
+            on_leak: called with the report of the run so far once for each leak, at the end of the
+                generation that proves it, to alert, save or stop: what it raises ends the loop.
             clock: monotonic seconds.
 
         Raises:
@@ -106,6 +113,12 @@ class LeakGuard:
         if trace not in get_args(Trace):
             choices = ", ".join(get_args(Trace))
             raise UsageError(f"trace={trace!r} is unknown; use one of {choices}")
+        if report not in ("stderr", None):
+            raise UsageError(f"report={report!r} is unknown; use 'stderr' or None")
+        if on_leak is not None and not callable(on_leak):
+            raise UsageError(f"on_leak= takes a function, not {type(on_leak).__name__}")
+        self._on_screen = report is not None
+        self._alarm = None if on_leak is None else Alarm(on_leak)
         self._trace: Trace = trace
         self._out = None if out is None else Path(out)
         self._sink = log_sink(log)
@@ -138,14 +151,16 @@ class LeakGuard:
         return self
 
     def stop(self) -> None:
-        """End the run: stop being active, close the file, and write the report to the log."""
+        """End the run: stop being active, close the file, and write the report."""
         if self._watcher is not None:
             active.deactivate(self)
             if self._listener is not None:
                 self._listener.close()
                 self._listener = None
             self._watcher.safely(self._watcher.tracing.stop)
+            self._listen(self._watcher)
             self._watcher.safely(self._watcher.journal.finish)
+            self._ring()
 
     def __enter__(self) -> LeakGuard:
         return self.start()
@@ -177,6 +192,8 @@ class LeakGuard:
                 yield item
             finally:
                 watcher.safely(watcher.end_round)
+            self._listen(watcher)
+            self._ring()
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""
@@ -246,7 +263,7 @@ class LeakGuard:
                 tuple(dict.fromkeys((*self._ignore, *project_ignores()))),
             )
             self._watcher = Watcher(
-                Journal(info, self._out, self._sink, self._log_every),
+                Journal(info, self._out, self._sink, self._log_every, self._on_screen),
                 self._recorder,
                 Governor(self._max_overhead, self._clock),
                 self._promises,
@@ -259,6 +276,14 @@ class LeakGuard:
             active.activate(self)
             self._watcher.start()
         return self._watcher
+
+    def _listen(self, watcher: Watcher) -> None:
+        if self._alarm is not None:
+            watcher.safely(self._alarm.listen, watcher.journal)
+
+    def _ring(self) -> None:
+        if self._alarm is not None:
+            self._alarm.ring()
 
     def _promise(self, target: object, why: str) -> None:
         problem = self._promises.add(target, why)

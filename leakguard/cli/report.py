@@ -42,22 +42,28 @@ _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "juni
               show_default=True)  # fmt: skip
 @click.option("--graph", metavar="FILE", type=click.Path(path_type=Path),
               help="Also draw the leak trace: chain.svg or chain.png.")  # fmt: skip
+@click.option("--brief", "detail", flag_value="brief", help="Verdict, fix, holder and line only.")
+@click.option("--full", "detail", flag_value="full", help="Every table, in a terminal.")
+@click.option("--all", "all_runs", is_flag=True,
+              help="Every run of a file; without it the last one.")  # fmt: skip
 @click.option("--redact", is_flag=True,
               help="Hide home folders, user names and secrets of command lines.")  # fmt: skip
 def report(
     paths: tuple[Path, ...], format_: str | None, output: Path | None, fail_on: Verdict | None,
-    color: str, graph: Path | None, redact: bool,
+    color: str, graph: Path | None, detail: str | None, all_runs: bool, redact: bool,
 ) -> int:  # fmt: skip
     """Say what the runs at PATH show: a recorded run (.jsonl), a run folder, a text log, or - for
     a log on standard input.
+
+    A file in which one run follows the other is reported by its last run.
     """
-    reports, unusable = read_reports(paths)
+    reports, unusable = read_reports(paths, all_runs)
     if not reports:
         return 2
     chosen = format_ or format_of(output)
     drawn = document(
         reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
-        fail_on=fail_on or "leak",
+        fail_on=fail_on or "leak", detail=detail or "usual",
     )  # fmt: skip
     write(drawn, output)
     if graph is not None:
@@ -67,19 +73,29 @@ def report(
     return 2 if unusable else int(fails(reports, fail_on))
 
 
-def read_reports(paths: tuple[Path, ...]) -> tuple[list[Report], int]:
-    """Return the reports of all readable paths, and how many paths could not be read."""
+def read_reports(paths: tuple[Path, ...], all_runs: bool) -> tuple[list[Report], int]:
+    """Return the reports of all readable paths, and how many paths could not be read.
+
+    Of the runs of one process, one after a restart of the other, only the last is reported unless
+    ``all_runs`` asks for every one.
+    """
     from leakguard.analysis import diagnose
 
     reports: list[Report] = []
     unusable = 0
     for path in paths:
         try:
-            reports += [diagnose(run) for run in read_runs(path)]
+            reports += [diagnose(run) for run in read_runs(path) if all_runs or is_last(run)]
         except LeakguardError as error:
             complain(str(error))
             unusable += 1
     return reports, unusable
+
+
+def is_last(run: Run) -> bool:
+    """Return whether no other run of the same process follows in the file."""
+    part, parts = run.part
+    return part == parts
 
 
 def read_report(path: Path) -> Report:

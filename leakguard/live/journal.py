@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from leakguard.live.end_report import show_end_report
 from leakguard.live.history import History
-from leakguard.model import Run, RunInfo, Snapshot
+from leakguard.model import Report, Run, RunInfo, Snapshot
 from leakguard.store import jsonl, schema
 
 _TREND_GENERATIONS = 3
@@ -22,18 +23,22 @@ class Journal:
         out: Path | None,
         sink: Callable[[str], object] | None,
         log_every: int,
+        on_screen: bool = False,
     ) -> None:
-        """Open the run file.
+        """Open the run file; ``on_screen`` asks for a short report at the end without a log.
 
         Raises:
             UsageError: ``out`` cannot be written.
         """
         self._info = info
+        self._out = out
+        self._on_screen = on_screen
         self._writer = None if out is None else jsonl.RunWriter(out, info)
         self._sink = sink
         self._log_every = log_every
         self._history = History()
         self.next_serial = 0
+        self.looks = 0
         self.finished = False
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
@@ -42,6 +47,7 @@ class Journal:
         self._history.append(line, round_)
         self._write(line)
         self.next_serial += 1
+        self.looks += snapshot.census is not None
         if self._sink and snapshot.serial and (round_ or 0) % self._log_every == 0:
             self._log(snapshot, self._sink)
 
@@ -51,14 +57,21 @@ class Journal:
         return Run(self._info, snapshots, finished=self.finished)
 
     def finish(self) -> None:
-        """Close the file and write the report to the log."""
+        """Close the file and write the report to the log, or a short one to standard error."""
         if self.finished:
             return
         self.finished = True
         if self._writer is not None:
             self._writer.close()
         if self._sink is not None:
-            self._sink(_report_text(self.run()))
+            self._sink(_report_text(self._report()))
+        elif self._on_screen:
+            show_end_report(self._report(), self._out)
+
+    def _report(self) -> Report:
+        from leakguard.analysis import diagnose
+
+        return diagnose(self.run())
 
     def _write(self, line: bytes) -> None:
         if self._writer is None:
@@ -84,8 +97,7 @@ class Journal:
             sink(growth_block(change))
 
 
-def _report_text(run: Run) -> str:
-    from leakguard.analysis import diagnose
+def _report_text(report: Report) -> str:
     from leakguard.render import render
 
-    return render(diagnose(run), "terminal", color=False)
+    return render(report, "terminal", color=False, detail="full")

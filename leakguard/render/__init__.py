@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from leakguard.errors import UsageError
 
@@ -24,12 +24,15 @@ class Layout:
         color: colours in a terminal.
         redact: hide home folders, user names and secrets of command lines.
         fail_on: the verdict from which a test report counts a finding as failed.
+        detail: how much a terminal shows: ``brief`` (verdict, fix, holder, line), ``usual``
+            (with the findings and what was cleared) or ``full`` (with every table).
     """
 
     width: int = 80
     color: bool = False
     redact: bool = False
     fail_on: str = "leak"
+    detail: Literal["brief", "usual", "full"] = "usual"
 
 
 Renderer = Callable[[Sequence["Report"], Layout], "str | bytes"]

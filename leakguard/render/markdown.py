@@ -21,8 +21,12 @@ _TREND_ROWS = 60
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return one document; of several reports each has its own top heading."""
-    return "\n".join(document(report) for report in reports)
+    """Return one document; several reports begin with a table, each has its own top heading."""
+    documents = [document(report) for report in reports]
+    if len(reports) > 1:
+        table = environment().get_template("section.md.j2")
+        documents.insert(0, table.render(section=outline.overview(reports)))
+    return "\n".join(documents)
 
 
 def document(report: Report) -> str:
@@ -42,6 +46,7 @@ def _finding(report: Report, finding: Finding) -> dict[str, str | None]:
     snapshot = outline.evidence(report, finding)
     return {
         "title": facts.title(finding),
+        "fix": finding.fix,
         "block": clean_lines(leak_block(finding, None)),
         "label": snapshot.label if snapshot else None,
         "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,

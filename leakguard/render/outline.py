@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leakguard.model.finding import SEVERITY, Cleared, Finding
 from leakguard.model.metric import METRICS
@@ -92,6 +92,20 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
     ):
         if section.rows or section.sentences:
             yield section
+
+
+def overview(reports: Sequence[Report]) -> Section:
+    """Return the table that stands before several reports: what each run says in one line."""
+    rows = tuple(
+        (
+            title(report),
+            VERDICTS[report.verdict],
+            facts.title(report.findings[0]) if report.findings else "",
+        )
+        for report in reports
+    )
+    columns = ("Run", "Verdict", "What grows")
+    return Section("runs", f"{len(reports):,} runs", columns, rows, texts=frozenset({1, 2}))
 
 
 def subject(item: Cleared) -> str:

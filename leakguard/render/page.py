@@ -62,10 +62,13 @@ class Page:
             self.prose(sentence if section.rows else f"- {sentence}", indent=2, hang=4)
 
     def table(self, section: Section) -> None:
-        """Write a table: a name that may wrap, numbers to its right, and a bar for a share."""
-        first, *numbers = section.columns
-        columns = [Column(first, overflow="fold")]
-        columns += [Column(name, justify="right", no_wrap=True) for name in numbers]
+        """Write a table: names and texts that may wrap, numbers, and a bar for a share."""
+        columns = [
+            Column(name, overflow="fold")
+            if place == 0 or place in section.texts
+            else Column(name, justify="right", no_wrap=True)
+            for place, name in enumerate(section.columns)
+        ]
         columns += [Column("", no_wrap=True)] if section.shares else []
         table = Table(*columns, box=None, padding=(0, 1, 0, 2), header_style="dim")
         bars: list[tuple[str, ...]] = [(_bar(share),) for share in section.shares]

@@ -16,7 +16,9 @@ def name(run: Run) -> str:
     named = clean(run.info.name or run.info.command or "this run")
     rank = f", rank {run.info.rank}" if run.info.rank is not None else ""
     part, parts = run.part
-    return f"{named}{rank}" + (f" (run {part} of {parts})" if parts > 1 else "")
+    if parts == 1:
+        return f"{named}{rank}"
+    return f"{named}{rank} (run {part} of {parts}{', the last one' if part == parts else ''})"
 
 
 def run_facts(run: Run) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""The report for a terminal: the verdict first, plain lines that ``grep`` finds."""
+"""The report for a terminal: the verdict, the fix, then the evidence in lines that grep finds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from leakguard.model.finding import Finding
 from leakguard.model.report import Report
 from leakguard.render import facts, outline
+from leakguard.render.brief import paragraphs
 from leakguard.render.log_block import snapshot_block
 from leakguard.render.page import Page
+from leakguard.render.text import clean
 
 if TYPE_CHECKING:
     from leakguard.render import Layout
@@ -18,32 +20,59 @@ _COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold c
            "stable": "bold green"}  # fmt: skip
 _TREND_ROWS = 24
 _WHOLE_FINDINGS = 4
+# What a reader asks next after the findings; the other tables come with the full report.
+_USUAL_SECTIONS = ("cleared", "ignored", "phases", "limits")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return the reports one after the other, wrapped at ``layout.width`` columns."""
+    """Return the reports one after the other, wrapped at ``layout.width`` columns.
+
+    Several begin with a table; of those that found nothing the verdict is enough then.
+    """
     page = Page(layout.width, layout.color)
-    for index, report in enumerate(reports):
-        if index:
+    if len(reports) > 1:
+        runs = outline.overview(reports)
+        page.line(runs.title, "bold")
+        page.table(runs)
+    for report in reports:
+        if len(reports) > 1:
             page.rule()
-        _write(report, page)
+        short = layout.detail == "brief" or (len(reports) > 1 and not report.findings)
+        if short and layout.detail != "full":
+            _write_brief(report, page)
+        else:
+            _write(report, page, layout.detail == "full")
     return page.text()
 
 
-def _write(report: Report, page: Page) -> None:
+def _write_brief(report: Report, page: Page) -> None:
+    verdict, *details = paragraphs(report)
+    page.line(f"leakguard: {outline.title(report)}", "dim")
+    page.prose(verdict, _COLORS[report.verdict])
+    for detail in details:
+        page.prose(detail, "bold" if detail.startswith("Fix: ") else "", indent=2, hang=4)
+
+
+def _write(report: Report, page: Page, full: bool) -> None:
     page.line(f"leakguard: {outline.title(report)}", "dim")
     page.prose(outline.verdict_line(report), _COLORS[report.verdict])
     if report.findings:
-        _write_culprit(report, report.findings[0], page)
+        _write_culprit(report, report.findings[0], page, full)
     _write_others(report.findings[1:], page)
     for section in outline.sections(report, _TREND_ROWS):
-        page.section(section)
+        if full or section.key in _USUAL_SECTIONS:
+            page.section(section)
+    if not full:
+        page.line()
+        page.line("--full adds the snapshot, the trend, the ledger and the objects", "dim")
 
 
-def _write_culprit(report: Report, finding: Finding, page: Page) -> None:
+def _write_culprit(report: Report, finding: Finding, page: Page, full: bool) -> None:
+    if finding.fix:
+        page.prose(f"Fix: {clean(finding.fix)}", "bold", hang=2)
     page.line()
-    _write_facts(finding, page)
-    snapshot = outline.evidence(report, finding)
+    _write_facts(finding, page, without_fix=True)
+    snapshot = outline.evidence(report, finding) if full else None
     if snapshot is not None:
         page.line()
         page.block(snapshot_block(snapshot))
@@ -60,11 +89,13 @@ def _write_others(findings: Sequence[Finding], page: Page) -> None:
         page.prose(f"- {finding.verdict}: {facts.title(finding)}", indent=2, hang=4)
 
 
-def _write_facts(finding: Finding, page: Page) -> None:
+def _write_facts(finding: Finding, page: Page, without_fix: bool = False) -> None:
     page.line(f"{facts.heading(finding)}:", _COLORS[finding.verdict])
     for fact in facts.core_facts(finding):
         page.line(f"- {fact.label}: {fact.value}")
     for fact in facts.deep_facts(finding):
+        if fact.label == "Fix" and without_fix:
+            continue
         style = "bold" if fact.label == "Fix" else ""
         page.prose(f"- {fact.label}: {fact.value}".rstrip(), style, hang=2)
         for more in fact.more:

@@ -122,7 +122,7 @@ def leakguard(request: pytest.FixtureRequest) -> Iterator[LeakGuard]:
     """A guard that is active during the test; its cost is not limited."""
     from leakguard.guard import LeakGuard
 
-    with LeakGuard(max_overhead=None, name=request.node.nodeid) as guard:
+    with LeakGuard(max_overhead=None, name=request.node.nodeid, report=None) as guard:
         request.node.stash[_guard] = guard
         yield guard
 

@@ -118,6 +118,7 @@ class MemoryBudget:
             trace="off" if self.traced else "tracemalloc",
             name=self.name,
             ignore=self.settings.ignore,
+            report=None,
         )
         for name, (value, capacity) in self._gauges.items():
             guard.gauge(name, value, capacity)

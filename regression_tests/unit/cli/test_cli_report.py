@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import training_logs
 
+from leakguard import LeakGuard
 from leakguard.cli import main
 
 
@@ -65,6 +66,54 @@ def test_several_paths_exit_with_the_gravest(leaking, healthy, capsys):
     assert main(["report", healthy, leaking, "--fail-on", "leak"]) == 1
     out = capsys.readouterr().out
     assert out.index("STABLE") < out.index("LEAK:")
+
+
+@pytest.fixture
+def restarted(tmp_path):
+    """A run file to which a leaking run wrote first, and its repaired program after it."""
+    path = tmp_path / "run.jsonl"
+    for leaks in (True, False):
+        kept = []
+        guard = LeakGuard(out=path, report=None)
+        with guard:
+            for generation in guard.generations(range(1, 8)):
+                with guard.phase("train"):
+                    made = [bytearray(100_000) for _ in range(20)]
+                    if leaks:
+                        kept.append((generation, made))
+    return str(path)
+
+
+def test_run_again_after_the_fix_reports_the_last_run_of_the_file(restarted, capsys):
+    assert main(["report", restarted, "--fail-on", "suspect"]) == 0
+    out = capsys.readouterr().out
+    assert "(run 2 of 2, the last one)" in out
+    assert "STABLE" in out and "LEAK" not in out
+
+
+def test_every_run_of_a_file_is_told_when_asked(restarted, capsys):
+    assert main(["report", restarted, "--all", "--fail-on", "leak"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("2 runs\n")
+    assert out.index("LEAK: ") < out.index("STABLE: ")
+
+
+def test_folder_begins_with_a_table(tmp_path, restarted, capsys):
+    Path(tmp_path / "again.jsonl").write_bytes(Path(restarted).read_bytes())
+    assert main(["report", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("2 runs\n  Run ")
+
+
+def test_brief_and_full_are_what_they_say(leaking, capsys):
+    main(["report", leaking, "--brief"])
+    brief = capsys.readouterr().out
+    main(["report", leaking])
+    usual = capsys.readouterr().out
+    main(["report", leaking, "--full"])
+    full = capsys.readouterr().out
+    assert len(brief.splitlines()) < len(usual.splitlines()) < len(full.splitlines())
+    assert "LEAK DETECTED" in usual and "LEAK DETECTED" not in brief
+    assert "MEMORY SNAPSHOT" in full and "MEMORY SNAPSHOT" not in usual
 
 
 def test_output_file_chooses_the_format(leaking, tmp_path, capsys):

@@ -35,6 +35,44 @@ def test_document_is_word_for_word_the_kept_one(name, story):
     assert_same(render(story(), name), f"{story.__name__}.{name}.{_SUFFIX[name]}")
 
 
+def test_full_terminal_report_is_word_for_word_the_kept_one():
+    text = render(stories.leaking(), "terminal", detail="full")
+    assert_same(text, "leaking.terminal-full.txt")
+
+
+def test_brief_report_is_the_verdict_the_fix_the_holder_and_the_line():
+    text = render(stories.leaking(), "terminal", detail="brief")
+    assert_same(text, "leaking.terminal-brief.txt")
+    assert render(stories.healthy(), "terminal", detail="brief").splitlines()[1:] == [
+        "STABLE: nothing grows without bound in 7 generations"
+    ]
+
+
+def test_terminal_says_the_fix_before_the_evidence():
+    lines = render(stories.leaking(), "terminal").splitlines()
+    places = [
+        next(n for n, line in enumerate(lines) if line.startswith(start))
+        for start in ("LEAK: ", "Fix: Reuse the two", "LEAK DETECTED:", "- Held by: ")
+    ]
+    assert places == sorted(places)
+    assert sum("Reuse the two environments" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_several_reports_begin_with_a_table_of_their_verdicts(name):
+    text = render_many([stories.healthy(), stories.leaking()], name, width=120)
+    table, rest = text.split("leakguard", 1)
+    assert "2 runs" in table and "STABLE" in table and "LEAK" in table
+    assert "TradingEnvironment: +7.2 GB per generation in evaluate" in table.replace("\\", "")
+    assert "LEAK DETECTED:" in rest
+
+
+def test_healthy_run_among_several_is_its_verdict_unless_all_is_asked():
+    pair = [stories.healthy(), stories.leaking()]
+    assert "fills until generation 25" not in render_many(pair, "terminal").split("LEAK: ")[0]
+    assert "fills until generation 25" in render_many(pair, "terminal", detail="full")
+
+
 def test_terminal_leak_block_is_the_published_interface():
     text = render(stories.leaking(), "terminal")
     assert (
@@ -62,7 +100,7 @@ def test_colour_changes_no_word():
 
 
 def test_long_trend_keeps_both_ends_and_says_what_it_skipped():
-    text = render(stories.long(200), "terminal")
+    text = render(stories.long(200), "terminal", detail="full")
     assert "Trainer initialized (baseline)" in text
     assert "… 577 more rows" in text
     assert "Gen 200: After evolve_population" in text
@@ -135,5 +173,5 @@ def test_traced_generation_says_how_much_longer_it_took():
     run = stories.leaking().run
     shots = (*run.snapshots[:-1], replace(run.snapshots[-1], cost=Cost(0.1, 3, 2.13)))
     report = replace(stories.leaking(), run=replace(run, snapshots=shots))
-    text = render(report, "terminal", width=200)
+    text = render(report, "terminal", width=200, detail="full")
     assert "Traced: generation 3, 2.1 times as long as those before it" in text

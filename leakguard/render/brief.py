@@ -1,0 +1,45 @@
+"""The shortest report: the verdict, the fix, who holds it, which line makes it.
+
+It imports nothing but the wording, so that the end of a watched program may afford it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from leakguard.model.report import Report
+from leakguard.render import facts, outline
+
+_TOLD = ("Fix", "Held by", "Created at")
+_OTHERS = 3
+
+
+def paragraphs(report: Report) -> Iterator[str]:
+    """Yield the verdict, what to do about the gravest finding, and the names of the others."""
+    yield outline.verdict_line(report)
+    if report.findings:
+        told = {fact.label: fact.value for fact in facts.leak_facts(report.findings[0])}
+        yield from (f"{label}: {told[label]}" for label in _TOLD if label in told)
+    others = report.findings[1:]
+    for finding in others[:_OTHERS]:
+        yield f"Also {finding.verdict}: {facts.title(finding)}"
+    if len(others) > _OTHERS:
+        yield f"And {len(others) - _OTHERS} more"
+
+
+def brief(report: Report, width: int = 80) -> str:
+    """Return the paragraphs, wrapped at ``width`` columns, what follows the verdict indented."""
+    verdict, *details = paragraphs(report)
+    lines = wrapped(f"leakguard: {verdict}", width)
+    for detail in details:
+        lines += wrapped(detail, width, "  ", "    ")
+    return "\n".join(lines)
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str = "  ") -> list[str]:
+    """Return a text in lines broken between words; a path or a name stays whole."""
+    return wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""What a guard says when its run is over, and while a leak is being proved."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import pytest
+
+from leakguard import LeakGuard, UsageError
+
+
+def train(guard, *, leaks, generations=8):
+    kept = []
+    with guard:
+        for generation in guard.generations(range(1, generations + 1)):
+            with guard.phase("train"):
+                made = [bytearray(100_000) for _ in range(20)]
+                if leaks:
+                    kept.append((generation, made))
+            yield generation
+
+
+def said(capsys):
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err.splitlines()
+
+
+def test_leaking_run_says_verdict_fix_holder_and_next_step(capsys, tmp_path):
+    list(train(LeakGuard(out=tmp_path / "run.jsonl"), leaks=True))
+    lines = said(capsys)
+    assert lines[0].startswith("leakguard: LEAK: In train, since generation 1, ")
+    starts = [line.split(":")[0].strip() for line in lines if line.startswith("  ")]
+    assert [s for s in starts if s in {"Fix", "Held by"}] == ["Fix", "Held by"]
+    assert lines[-1] == f"  Evidence: leakguard report {tmp_path}/run.jsonl"
+
+
+def test_healthy_run_says_one_line(capsys):
+    list(train(LeakGuard(), leaks=False))
+    assert said(capsys) == ["leakguard: STABLE: nothing grows without bound over 8 generations."]
+
+
+def test_nothing_is_said_where_nobody_wants_it_or_the_log_has_it(capsys):
+    list(train(LeakGuard(report=None), leaks=True))
+    log = io.StringIO()
+    list(train(LeakGuard(log=log), leaks=True))
+    assert said(capsys) == []
+    assert "LEAK DETECTED:" in log.getvalue()
+
+
+def test_other_processes_of_a_healthy_training_keep_silent(capsys, monkeypatch):
+    monkeypatch.setenv("RANK", "3")
+    list(train(LeakGuard(), leaks=False))
+    assert said(capsys) == []
+    list(train(LeakGuard(), leaks=True))
+    assert said(capsys)[0].startswith("leakguard: LEAK")
+
+
+_QUIETLY = """
+import random, sys
+from leakguard import LeakGuard
+guard, kept = LeakGuard(), []
+random.seed(1); before = random.getstate()
+with guard:
+    for generation in guard.generations(range(8)):
+        with guard.phase("train"):
+            kept.append([bytearray(100_000) for _ in range(20)])
+assert random.getstate() == before
+print([name for name in ("rich", "jinja2", "click", "numpy") if name in sys.modules])
+"""
+
+
+def test_end_report_loads_no_library_and_draws_no_random_number():
+    done = subprocess.run(
+        [sys.executable, "-c", _QUIETLY], capture_output=True, text=True, check=False
+    )
+    assert "leakguard: LEAK" in done.stderr
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_alarm_rings_once_for_a_leak_before_the_run_is_over():
+    reports = []
+    guard = LeakGuard(report=None, max_overhead=None, on_leak=reports.append)
+    heard = [(generation, len(reports)) for generation in train(guard, leaks=True)]
+    assert len(reports) == 1
+    assert reports[0].verdict == "leak"
+    assert heard[-1] == (8, 1)
+
+
+def test_alarm_is_silent_while_a_healthy_run_goes_on():
+    reports = []
+    list(train(LeakGuard(report=None, max_overhead=None, on_leak=reports.append), leaks=False))
+    assert reports == []
+
+
+def test_what_an_alarm_raises_ends_the_loop():
+    class EnoughError(Exception):
+        pass
+
+    def stop(report):
+        raise EnoughError
+
+    loop = train(LeakGuard(report=None, max_overhead=None, on_leak=stop), leaks=True)
+    with pytest.raises(EnoughError):
+        list(loop)
+
+
+@pytest.mark.parametrize("wrong", [{"report": "stdout"}, {"report": 3}, {"on_leak": "stop"}])
+def test_wrong_arguments_are_refused_in_one_line(wrong):
+    with pytest.raises(UsageError, match=rf"^{next(iter(wrong))}=.*"):
+        LeakGuard(**wrong)
