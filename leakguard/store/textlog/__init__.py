@@ -1,4 +1,17 @@
-"""Runs out of the text logs that trainers print."""
+"""Runs out of the text logs that trainers print.
+
+The road of a line, with the file that each station lies in:
+
+``file``      bytes of the log, unpacked; only the lines around a few words that matter go on
+``line``      text without colours, bars and JSON; the prefix tells process and time
+``block``     framed lines are gathered, whatever stands between them
+``snapshot``  the rows of a ``MEMORY SNAPSHOT``; ``table`` those of the trend and of the growth
+``one_line``  ``RAM: 35.2 GB``, ``Generation 3 / 25`` and their kin, which need no block
+``moment``    all of them become drafts of snapshots, each at its place in the run
+``runs``      drafts by process, thinned when there are too many; ``part`` puts one run in order
+
+``number`` reads sizes and counts. ``reading`` is one walk along the whole road.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +22,7 @@ from leakguard.store.textlog.reading import Reading
 
 __all__ = ["read_runs"]
 
+# Bytes; from here on a second look for single lines costs more than the few runs it helps.
 _LARGE = 50_000_000
 
 
@@ -23,4 +37,6 @@ def read_runs(path: Path) -> list[Run]:
     reading = Reading(path, single_lines=not large)
     if large and not reading.complete:
         reading = Reading(path, single_lines=True)
+    if not reading.names_rounds:
+        reading = Reading(path, single_lines=True, brackets=True)
     return reading.runs()

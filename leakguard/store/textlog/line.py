@@ -1,9 +1,12 @@
-"""Lines of a log, freed from what terminals and containers add to them."""
+"""What a logger, a launcher or a container runtime puts before every line."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+from datetime import datetime
+from typing import NamedTuple
 
 _ESCAPES = re.compile(
     rb"(?:\x1b|\^\[)\[[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
@@ -60,3 +63,133 @@ def _unpacked(line: str) -> list[str]:
     rank = next((record[key] for key in _JSON_RANK if type(record.get(key)) is int), None)
     prefix = "" if rank is None else f"[rank{rank}]: "
     return [prefix + line for line in _LINE_END.split(text)]
+
+
+_DAY = r"\d{4}[-/]\d\d[-/]\d\d[T _]"
+_CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d+)?(?:\s?[AP]M\b)?(?:Z|\s?[+-]\d\d:?\d\d\b)?"
+_TIME = rf"(?:{_DAY}|[A-Z][a-z]{{2}}\s+\d{{1,2}}\s)?{_CLOCK}|\b[IWEFD]\d{{4}}\s{_CLOCK}|\d+\.\d+"
+_LEVELS = r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b"
+_WHO = (
+    r"\b(?i:rank|worker|node|proc|process|actor|gpu|replica|pod|host|learner|trainer|job|task|pid)"
+    r"[\s_=:#-]*\d{1,9}\b(?!:\d\d|[-.,]\d)"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\bpod/[^\s\]]+|\[default\d{1,6}\]:|\[\d+,\d{1,6}\]<std|\b[\w.-]+\[\d{1,9}\]:"
+)
+_PARTS = re.compile(
+    rf"(?P<who>{_WHO})"
+    rf"|(?P<time>\[?(?:{_TIME})\]?)"
+    rf"|(?P<place>[\w./\\<>-]+\.py:\d+(?::\w+)?|\b[\w.]+:[\w<>]+:\d+\b)"
+    rf"|(?P<level>{_LEVELS}(?: +(?=[|:\]-]))?)"
+)
+_GENERAL = {"time": rf"(?:\[?(?:{_TIME})\]?| +)", "place": r"\S+", "level": r"(?:[A-Z]+ *)"}
+
+_RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]*|\[default|\[\d+,)(\d{1,6})")
+_PID = re.compile(r"(?i:pid)[\s_=:#-]*(\d{1,9})|[\w.-]+\[(\d{1,9})\]:")
+_SERVICE = re.compile(r"([A-Za-z][\w.-]*)\s*\|")
+_NUMBERED = re.compile(r"(\d{1,5}):|\[(\d{1,5})\].*")
+
+
+class Speaker(NamedTuple):
+    """Which of several processes wrote a line.
+
+    ``sure`` is false for a prefix that merely has a number in it, which may count something.
+    """
+
+    name: str | None = None
+    rank: int | None = None
+    pid: int | None = None
+    sure: bool = True
+
+
+class Prefix:
+    """The text before the payload of a block's lines, and how to find it on other lines.
+
+    ``fixed`` says that the prefix came back unchanged on a second line; a number in a prefix that
+    did not may be a line number or a counter.
+    """
+
+    __slots__ = ("_pattern", "constant", "fixed", "text")
+
+    @staticmethod
+    @functools.lru_cache(maxsize=512)
+    def of(text: str, fixed: bool) -> Prefix:
+        """Return the prefix of this text, the same one for the same text."""
+        return Prefix(text, fixed)
+
+    def __init__(self, text: str, fixed: bool) -> None:
+        self.text = text
+        self.fixed = fixed
+        self.constant = constant(text)
+        self._pattern = _pattern(text, fixed)
+
+    def end(self, line: str) -> int | None:
+        """Return where the payload of ``line`` begins, None when the prefix is not this one."""
+        match = self._pattern.match(line)
+        return None if match is None else match.end()
+
+
+def constant(text: str) -> str:
+    """Return a prefix without its clock times, levels and source lines."""
+    rest = _PARTS.sub(lambda part: part[0] if part["who"] else " ", text)
+    return " ".join(rest.split())
+
+
+def _pattern(text: str, fixed: bool) -> re.Pattern[str]:
+    parts, position = [], 0
+    for match in _PARTS.finditer(text):
+        general = _GENERAL.get(str(match.lastgroup)) or re.escape(match[0])
+        parts += [_literal(text[position : match.start()], fixed), general]
+        position = match.end()
+    parts.append(_literal(text[position:], fixed))
+    return re.compile("".join(parts))
+
+
+def _literal(text: str, fixed: bool) -> str:
+    escaped = re.escape(text)
+    if fixed:
+        return escaped
+    # grep numbers a match as `12:` and its context as `13-`.
+    return re.sub(r"(?:\\ )*\d+", r" *\\d+", escaped).replace(":", "[:-]")
+
+
+@functools.lru_cache(maxsize=512)
+def speaker(prefix: Prefix) -> Speaker:
+    """Return the process that a prefix names."""
+    for part in _PARTS.finditer(prefix.text):
+        if part["who"]:
+            return _named(part["who"])
+    bare = _PARTS.sub("", prefix.text).strip()
+    if (service := _SERVICE.fullmatch(bare)) is not None:
+        return Speaker(service[1])
+    if not prefix.fixed or re.search(r"\d", bare) is None:
+        return Speaker()
+    if (number := _NUMBERED.fullmatch(bare)) is not None:
+        rank = int(number[1] or number[2])
+        return Speaker(f"rank {rank}", rank, sure=False)
+    return Speaker(bare.strip(" :|>-"), sure=False)
+
+
+def _named(who: str) -> Speaker:
+    if (match := _RANK.match(who)) is not None:
+        return Speaker(f"rank {int(match[1])}", int(match[1]))
+    if (match := _PID.match(who)) is not None:
+        pid = int(match[1] or match[2])
+        return Speaker(f"pid {pid}", pid=pid)
+    return Speaker(who)
+
+
+_WHEN = re.compile(rf"({_DAY})(\d\d:\d\d:\d\d)(?:[.,](\d{{1,6}}))?\d*(Z|[+-]\d\d:?\d\d)?")
+
+
+def when(text: str) -> datetime | None:
+    """Return the date and time in a prefix; without a zone it is the log's own."""
+    match = _WHEN.search(text)
+    if match is None:
+        return None
+    day = match[1][:-1].replace("/", "-")
+    zone = (match[4] or "").replace("Z", "+00:00")
+    if zone and ":" not in zone:
+        zone = f"{zone[:3]}:{zone[3:]}"
+    try:
+        return datetime.fromisoformat(f"{day}T{match[2]}.{(match[3] or '0'):0<6}{zone}")
+    except ValueError:
+        return None

@@ -1,83 +1,129 @@
-"""The one-line forms: a trend for logs that have no memory blocks, and the round that runs."""
+"""Single lines that tell of memory, and those that announce the round and the phase that runs."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from leakguard.model import Gauge, Watched
-from leakguard.model.snapshot import Moment
-from leakguard.store.textlog.draft import Draft
-from leakguard.store.textlog.events import Events
-from leakguard.store.textlog.label import Place
+from leakguard.store.textlog.line import Prefix, Speaker, speaker, when
+from leakguard.store.textlog.moment import NO_ROUNDS, Draft, Rounds
 from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, resolution
-from leakguard.store.textlog.prefix import Prefix, Speaker, speaker, when
 
-ANCHORS = (b"RAM", b"Live ", b" in memory: ", b"Generation ", b"Epoch ", b"Upload status: ")
+# The words of lines that matter. A line that only counts rounds, `[3/25]`, is looked for in a
+# pass of its own, and only when no other line names a round: such brackets are everywhere.
+ANCHORS = (b"RAM", b"RSS", b"emory us", b"Live ", b" in memory: ",
+           b"eneration", b"Gen", b"poch", b"Upload status: ")  # fmt: skip
+BRACKET = b"\n["
 _WORDS = tuple(anchor.decode() for anchor in ANCHORS)
 
-_SIZE = rf"{NUMBER}\s*[KMGTkmgt]?(?:i?B)?\b"
-_RAM = re.compile(rf"\bRAM(?: usage| used)?:\s*(?P<used>{_SIZE})(?:\s*/\s*(?P<limit>{_SIZE}))?")
-_LIVE = re.compile(rf"\b(?:Live (\w+)|(\w+) in memory): ({NUMBER})(?![\d.,]*\d)")
-_ROUND = re.compile(r"\b(?:Generation|Epoch) (\d{1,15})\s*/\s*\d+")
-_PHASE = re.compile(r"--- *Generation (\d{1,15}): (\S.*?) *---")
+_SIZE = rf"{NUMBER}\s?[KMGTkmgt]?(?:i?B)?\b"
+_RAM = re.compile(
+    r"\b(?:RAM|RSS|[Mm]emory)(?<!GPU RAM)(?<!GPU memory)(?<!GPU Memory)(?<!free RAM)(?<!Free RAM)"
+    r"(?P<use> usage| used| in use)?\s{0,8}[:=]\s{0,8}"
+    rf"(?P<used>{_SIZE})(?:\s?/\s?(?P<limit>{_SIZE}))?"
+)
+_LIVE = re.compile(rf"\b(?:Live (\w{{1,80}})|(\w{{1,80}}) in memory): ({NUMBER})(?![\d.,]*\d)")
+# A round is announced by its number and what may follow one: "Generation 5 was the best" is prose.
+# Without a sign behind it, it is prose, too, unless the line or the sentence begins with it.
+_ROUND = re.compile(
+    r"\b(?P<word>[Gg]eneration|GENERATION|[Gg]en|GEN|[Ee]poch|EPOCH)\b['\".]?\s{0,2}[:=#]?\s{0,2}"
+    r"\[?(?P<number>\d{1,15})"
+    r"(?:\s?(?:[:/|\],)}]|- |\.\d)|(?P<bare>\s{0,2}(?:[=*.]|--|of \d|$)))"
+)
+_OPENERS = ("DEBUG", "INFO", "WARNING", "Start", "Starting", "Begin", "Beginning", "Running",
+            "starting", "running")  # fmt: skip
+_BRACKET = re.compile(r"\[(\d{1,9})\s?/\s?(\d{1,9})\]")
+_PHASE = re.compile(r"--- ?Generation (?P<number>\d{1,15}): (?P<phase>\S[^-]{0,120}?) ?---")
 _PENDING = re.compile(rf"\bUpload status: ({NUMBER})\+? pending")
 PENDING = "uploads pending"
+# With more lines than this in each of several rounds only the last one of the rest counts.
+_MOST_LINES, _SEVERAL_ROUNDS = 8, 3
 
 
 @dataclass(slots=True)
 class Spoken:
     """What one process has said last: its round and phase, its queue, the moment that is open."""
 
-    generation: int | None = None
+    rounds: Rounds = NO_ROUNDS
     phase: str | None = None
     pending: Gauge | None = None
     open: Draft | None = None
+    lines: int = 0
+    changes: int = 0
 
-    def enter(self, generation: int, phase: str | None) -> None:
+    def enter(self, rounds: Rounds, phase: str | None) -> None:
         """Go on to another round or phase."""
-        if (generation, phase) != (self.generation, self.phase):
-            self.generation, self.phase, self.open = generation, phase, None
+        if rounds == self.rounds and phase in (None, self.phase):
+            return
+        self.rounds, self.phase, self.open = rounds, phase, None
+        self.lines = 0
+        self.changes += 1
 
 
+@dataclass(slots=True)
 class OneLiners:
-    """Feed it lines; it knows the round that runs, and the moments that single lines tell of."""
+    """Feed it lines; it knows the round that runs, and the moments that single lines tell of.
 
-    def __init__(self) -> None:
-        self._spoken: dict[Speaker, Spoken] = {}
-        self.points = Events()
-        self.memory_limit: int | None = None
-        self.folded = 0
+    ``deliver`` gets each moment when its first value has come; later values are added to it.
+    ``brackets`` takes ``[n/N]`` for a round on lines without a value, too.
+    """
+
+    deliver: Callable[[Speaker, Draft], None]
+    brackets: bool = False
+    memory_limit: int | None = None
+    folded: int = 0
+    lines: int = 0
+    _spoken: dict[Speaker, Spoken] = field(default_factory=dict)
 
     def feed(self, line: str, whole: bool) -> None:
         """Take one line without its line end."""
-        if not any(word in line for word in _WORDS):
+        self.lines += 1
+        known = any(word in line for word in _WORDS)
+        if not (known or (self.brackets and "[" in line)):
             return
-        if (match := _PHASE.search(line)) is not None:
-            self._by(line, match).enter(int(match[1]), match[2])
-        elif (match := _ROUND.search(line)) is not None:
-            self._by(line, match).enter(int(match[1]), None)
-        if (match := _RAM.search(line)) is not None:
-            self._take_ram(line, match, whole)
-        for match in _LIVE.finditer(line):
-            if whole or match.end() < len(line):
-                self._take_count(line, match)
-        if (match := _PENDING.search(line)) is not None:
-            gauge = Gauge(parse_count(match[1]) or 0)
-            self._point(line, match, "pending").gauges[PENDING] = gauge
-            self._by(line, match).pending = gauge
+        ram = _RAM.search(line)
+        self._take_round(line, self.brackets or ram is not None)
+        if ram is not None:
+            self._take_ram(line, ram, whole)
+        for live in _LIVE.finditer(line):
+            if whole or live.end() < len(line):
+                self._take_count(line, live)
+        if (queue := _PENDING.search(line)) is not None:
+            gauge = Gauge(parse_count(queue[1]) or 0)
+            self._point(line, queue, "pending").gauges[PENDING] = gauge
+            self._by(line, queue).pending = gauge
 
     def add_to(self, draft: Draft, who: Speaker) -> None:
         """Tell a snapshot the round it was printed in, and a queue announced before it."""
+        draft.order = self.lines
         spoken = self._spoken.get(who) or self._spoken.get(Speaker())
         if spoken is None:
             return
-        draft.round = spoken.generation
+        draft.rounds = spoken.rounds
         if spoken.pending is not None:
             draft.gauges.setdefault(PENDING, spoken.pending)
             spoken.pending = None
 
+    def _take_round(self, line: str, brackets: bool) -> None:
+        if (match := _PHASE.search(line)) is not None:
+            self._by(line, match).enter(Rounds(int(match["number"])), match["phase"])
+        elif (match := _ROUND.search(line)) is not None and _is_announcement(line, match):
+            spoken, number = self._by(line, match), int(match["number"])
+            if match["word"][0] in "Gg":
+                same = spoken.rounds.generation == number
+                spoken.enter(spoken.rounds if same else Rounds(number), None)
+            else:
+                spoken.enter(spoken.rounds._replace(epoch=number, counted=None), None)
+        elif brackets and (match := _BRACKET.search(line)) is not None:
+            spoken = self._by(line, match)
+            if int(match[1]) <= int(match[2]):
+                spoken.enter(spoken.rounds._replace(counted=int(match[1])), None)
+
     def _take_ram(self, line: str, match: re.Match[str], whole: bool) -> None:
+        if line[match.start()] in "Mm" and match["use"] is None:
+            return
         size = parse_bytes(match["used"], whole or match.end("used") < len(line))
         if size is None:
             return
@@ -94,22 +140,29 @@ class OneLiners:
             self._point(line, match, name).watched[name] = Watched(count)
 
     def _by(self, line: str, match: re.Match[str]) -> Spoken:
-        return self._spoken.setdefault(_who(line, match), Spoken())
+        who = _who(line, match)
+        spoken = self._spoken.get(who)
+        if spoken is None:
+            # A process that announces no rounds takes part in those of the one that does.
+            main = self._spoken.get(Speaker())
+            spoken = self._spoken[who] = Spoken() if main is None else Spoken(main.rounds)
+        return spoken
 
     def _point(self, line: str, match: re.Match[str], key: str) -> Draft:
         """The moment a value belongs to; a value that comes again begins the next moment."""
         spoken = self._by(line, match)
         draft = spoken.open
         if draft is not None and _has(draft, key):
-            if spoken.generation is not None:
+            if spoken.lines >= _MOST_LINES and spoken.changes > _SEVERAL_ROUNDS:
                 self.folded += 1
                 draft.time = when(line) or draft.time
                 return draft
             draft = None
         if draft is None:
-            draft = spoken.open = _begin(spoken)
+            draft = spoken.open = Draft.single(spoken.rounds, spoken.phase, self.lines)
             draft.time = when(line)
-            self.points.add(_who(line, match), draft)
+            spoken.lines += 1
+            self.deliver(_who(line, match), draft)
         return draft
 
 
@@ -117,15 +170,14 @@ def _who(line: str, match: re.Match[str]) -> Speaker:
     return speaker(Prefix.of(line[max(0, match.start() - 200) : match.start()], False))
 
 
+def _is_announcement(line: str, match: re.Match[str]) -> bool:
+    if match["bare"] is None:
+        return True
+    before = line[max(0, match.start() - 40) : match.start()].rstrip()
+    return not before[-1:].isalnum() or before.rsplit(None, 1)[-1] in _OPENERS
+
+
 def _has(draft: Draft, key: str) -> bool:
     if key == "pending":
         return bool(draft.gauges)
     return key in draft.metrics or key in draft.watched
-
-
-def _begin(spoken: Spoken) -> Draft:
-    if spoken.generation is None:
-        return Draft("RAM", Place("mark", "RAM", None))
-    label = f"Gen {spoken.generation}" + (f": {spoken.phase}" if spoken.phase else "")
-    moment: Moment = "phase" if spoken.phase else "mark"
-    return Draft(label, Place(moment, spoken.phase, spoken.generation))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from leakguard.store.textlog.draft import Draft
-from leakguard.store.textlog.label import parse_label
-from leakguard.store.textlog.tables import Change, Point, Trend
+from leakguard.store.textlog.moment import Draft, parse_label
+from leakguard.store.textlog.table import Change, Point, Trend
 
 
 class Part:

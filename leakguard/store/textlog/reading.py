@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.textlog import one_line
-from leakguard.store.textlog.anchor import Anchor
 from leakguard.store.textlog.block import Block, Blocks
-from leakguard.store.textlog.draft import Draft
-from leakguard.store.textlog.line import texts
+from leakguard.store.textlog.file import Anchor, Source, looks_binary, open_log
+from leakguard.store.textlog.line import speaker, texts
 from leakguard.store.textlog.one_line import OneLiners
-from leakguard.store.textlog.opened import looks_binary, open_log
-from leakguard.store.textlog.prefix import speaker
 from leakguard.store.textlog.runs import Runs
-from leakguard.store.textlog.source import Source
 
 _ANCHOR = b"MEMORY"
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
@@ -27,8 +22,8 @@ _BEGINNINGS = (_ANCHOR, *_LEADS)
 class Reading:
     """What one pass found."""
 
-    def __init__(self, path: Path, single_lines: bool) -> None:
-        """Read the log.
+    def __init__(self, path: Path, single_lines: bool, brackets: bool = False) -> None:
+        """Read the log; ``brackets`` looks for rounds told as ``[n/N]`` at the start of a line.
 
         Raises:
             UnreadableRun: it is missing, empty or damaged.
@@ -37,9 +32,10 @@ class Reading:
         self._single_lines = single_lines
         self._found = Runs()
         self._blocks = Blocks(self._take)
-        self._said = OneLiners()
+        self._said = OneLiners(self._found.singles.add, brackets)
+        anchors = [_ANCHOR, *(one_line.ANCHORS if single_lines else ())]
+        anchors += [one_line.BRACKET] if brackets else []
         with open_log(path) as file:
-            anchors = (_ANCHOR, *one_line.ANCHORS) if single_lines else (_ANCHOR,)
             source = Source(file, [Anchor(text) for text in anchors], _LEADS)
             for piece, whole in source.pieces(lambda: self._blocks.busy):
                 self._feed(piece, whole)
@@ -49,7 +45,12 @@ class Reading:
     @property
     def complete(self) -> bool:
         """True when single lines could add nothing: the blocks name their generations."""
-        return self._found.has_generations
+        return self._found.complete
+
+    @property
+    def names_rounds(self) -> bool:
+        """True when a block or a line of this pass names a round, or nothing was found at all."""
+        return self._found.names_rounds or not self._said.lines
 
     def runs(self) -> list[Run]:
         """Return the runs of this pass.
@@ -57,11 +58,7 @@ class Reading:
         Raises:
             UnreadableRun: there is no snapshot in the log.
         """
-        notes: tuple[str, ...] = ()
-        if not self._found.found:
-            self._found.events = self._said.points
-            notes = tuple(self._missing())
-        runs = self._found.finish(self._said.memory_limit, notes)
+        runs = self._found.finish(self._said.memory_limit, self._said.folded)
         if not runs:
             raise UnreadableRun(self._nothing())
         return runs
@@ -82,25 +79,7 @@ class Reading:
         self._blocks.feed(line, whole)
 
     def _take(self, block: Block) -> None:
-        self._found.take(block, speaker(block.prefix), self._said)
-
-    def _missing(self) -> Iterator[str]:
-        """What a log of single lines cannot tell."""
-        yield (
-            "the log has single lines only, no MEMORY SNAPSHOT blocks: virtual and GPU memory, "
-            "peaks and the counts of lists, dicts, arrays and tensors are not known"
-        )
-        points = [draft for _, draft in self._said.points if isinstance(draft, Draft)]
-        if all(draft.rss is None for draft in points):
-            yield "no line gives the RAM in use; growth in bytes is not known"
-        if not any(draft.watched for draft in points):
-            yield "no line counts objects; which objects grow is not known"
-        if all(draft.place.generation is None for draft in points):
-            yield "no line names a generation; growth per generation is not known"
-        elif all(draft.place.phase is None for draft in points):
-            yield "no line names a phase; which phase grows is not known"
-        if self._said.folded:
-            yield f"{self._said.folded} lines were followed by a later one in the same phase"
+        self._found.take(block, speaker(block.prefix), self._said.add_to)
 
     def _nothing(self) -> str:
         if self._path.is_file() and looks_binary(self._path):

@@ -2,91 +2,240 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 
 from leakguard.model import Run, RunInfo
 from leakguard.model.units import format_bytes
 from leakguard.store.textlog.block import Block
-from leakguard.store.textlog.draft import Draft
-from leakguard.store.textlog.events import Event, Events
-from leakguard.store.textlog.label import in_generation
-from leakguard.store.textlog.one_line import OneLiners
+from leakguard.store.textlog.line import Speaker
+from leakguard.store.textlog.moment import NO_ROUNDS, Draft, parse_label, settle
 from leakguard.store.textlog.part import Part
-from leakguard.store.textlog.prefix import Speaker
-from leakguard.store.textlog.snapshot_rows import read_snapshot
-from leakguard.store.textlog.tables import Change, Trend, read_growth, read_trend
+from leakguard.store.textlog.snapshot import read_snapshot
+from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
+
+Event = Draft | Trend | Change
+# With more events than this a log is thinned: to evenly spaced rounds when it has so many rounds,
+# else to every second event of a kind.
+_MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_KINDS = 10_000, 100, 4_000
+
+
+@dataclass(slots=True)
+class Events:
+    """The events of all processes.
+
+    Of a long log only each ``stride``-th round is kept; of one with few rounds or none only each
+    ``spacing``-th event of a kind, which is a process and a label without its numbers.
+    """
+
+    stride: int = 1
+    spacing: int = 1
+    _events: list[tuple[Speaker, Event]] = field(default_factory=list)
+    _trends: dict[Speaker, int] = field(default_factory=dict)
+    _arrived: Counter[tuple[Speaker, str]] = field(default_factory=Counter)
+
+    def __iter__(self) -> Iterator[tuple[Speaker, Event]]:
+        return iter(self._events)
+
+    def add(self, who: Speaker, event: Event) -> None:
+        """Add what a process said next."""
+        if not (_in_stride(event, self.stride) and self._in_spacing(who, event)):
+            return
+        if isinstance(event, Trend):
+            self._replace_trend(who, event)
+        self._events.append((who, event))
+        if len(self._events) >= _MOST_EVENTS:
+            self._thin()
+
+    def _in_spacing(self, who: Speaker, event: Event) -> bool:
+        if len(self._arrived) > _MOST_KINDS:
+            self._arrived.clear()
+        kind = (who, _kind(event))
+        self._arrived[kind] += 1
+        return (self._arrived[kind] - 1) % self.spacing == 0
+
+    def _replace_trend(self, who: Speaker, trend: Trend) -> None:
+        """Forget a table that this one repeats and continues."""
+        index = self._trends.get(who)
+        if index is not None:
+            earlier = self._events[index][1]
+            if isinstance(earlier, Trend) and trend.rows[: len(earlier.rows)] == earlier.rows:
+                self._events[index] = (who, Trend((), False))
+        self._trends[who] = len(self._events)
+
+    def _thin(self) -> None:
+        kept = [(w, e) for w, e in self._events if not (isinstance(e, Trend) and not e.rows)]
+        if len({_generation(event) for _, event in kept}) > _ROUNDS_ENOUGH:
+            self.stride *= 2
+            kept = [(who, event) for who, event in kept if _in_stride(event, self.stride)]
+        if len(kept) > 0.75 * _MOST_EVENTS:
+            self.spacing *= 2
+            kept = list(_every_second(kept))
+        if len(kept) > 0.75 * _MOST_EVENTS:
+            del kept[1::2]
+        self._events = kept
+        self._trends.clear()
+
+
+def _every_second(events: Iterable[tuple[Speaker, Event]]) -> Iterator[tuple[Speaker, Event]]:
+    """Yield every second event of each kind, so that no kind gets lost."""
+    seen: Counter[tuple[Speaker, str]] = Counter()
+    for who, event in events:
+        kind = (who, _kind(event))
+        seen[kind] += 1
+        if seen[kind] % 2:
+            yield who, event
+
+
+def _kind(event: Event) -> str:
+    if not isinstance(event, Draft):
+        return type(event).__name__
+    moment, phase, generation = event.place
+    return phase or moment if generation is not None else re.sub(r"\d+", "", event.label)
+
+
+def _in_stride(event: Event, stride: int) -> bool:
+    generation = _generation(event)
+    return generation is None or generation % stride == 1 % stride
+
+
+def _generation(event: Event) -> int | None:
+    if isinstance(event, Draft):
+        return event.place.generation
+    rounds = [parse_label(label).generation for label in event.last_labels]
+    return next((n for n in reversed(rounds) if n is not None), None)
 
 
 @dataclass(slots=True)
 class Runs:
-    """Takes the blocks of a log in order; ``finish`` returns the runs they make."""
+    """Takes what a log says in order; ``finish`` returns the runs it makes.
+
+    Single lines count only where the blocks do not name their generations, nor stand in rounds
+    that other lines announce.
+    """
 
     cut: int = 0
     headings: int = 0
-    events: Events = field(default_factory=Events)
+    blocks: Events = field(default_factory=Events)
+    singles: Events = field(default_factory=Events)
 
-    def take(self, block: Block, who: Speaker, said: OneLiners) -> None:
-        """Add what one block says, and what single lines said before it."""
+    def take(self, block: Block, who: Speaker, tell: Callable[[Draft, Speaker], None]) -> None:
+        """Add what one block says; ``tell`` adds to it what single lines said before it."""
         self.cut += block.cut
         if block.kind == "SNAPSHOT":
             draft = read_snapshot(block)
             if draft is None:
                 self.headings += 1
             else:
-                said.add_to(draft, who)
-                self.events.add(who, draft)
+                tell(draft, who)
+                self.blocks.add(who, draft)
         elif block.kind == "TREND":
-            self.events.add(who, read_trend(block))
+            self.blocks.add(who, read_trend(block))
         else:
-            self.events.add(who, read_growth(block))
+            self.blocks.add(who, read_growth(block))
 
     @property
-    def has_generations(self) -> bool:
-        """True when the blocks themselves say in which round they were printed."""
-        return any(
-            bool(event.rows) if isinstance(event, Trend)
-            else isinstance(event, Draft) and event.place.generation is not None
-            for _, event in self.events
-        )  # fmt: skip
+    def complete(self) -> bool:
+        """True when the blocks name their generations, so that single lines could add nothing."""
+        return _names_rounds(self.blocks)
 
     @property
-    def found(self) -> bool:
-        """True when there is at least one moment."""
-        return any(
-            bool(event.rows) if isinstance(event, Trend)
-            else isinstance(event, Draft) or event.before is not None or event.after is not None
-            for _, event in self.events
-        )  # fmt: skip
+    def names_rounds(self) -> bool:
+        """True when any line names a round."""
+        drafts = (event for _, event in self.singles if isinstance(event, Draft))
+        return self.complete or any(draft.rounds != NO_ROUNDS for draft in drafts)
 
-    def finish(self, memory_limit: int | None = None, notes: Iterable[str] = ()) -> list[Run]:
+    def finish(self, memory_limit: int | None = None, folded: int = 0) -> list[Run]:
         """Return the runs, those of one process after the other."""
-        notes = (*notes, *self._notes())
-        if not self.has_generations:
-            self._use_announced_rounds()
+        groups, notes = self._settled(folded)
+        notes = [*notes, *self._notes()]
         runs: list[Run] = []
-        for who, events in sorted(_by_speaker(self.events).items(), key=_by_rank):
+        for who, events in sorted(groups.items(), key=_by_rank):
             parts = [part for part in _parts(events) if part.points]
             for k, part in enumerate(parts, 1):
                 info = _info(who, part, memory_limit)
-                runs.append(_run(info, part, (k, len(parts)), notes))
+                runs.append(_run(info, part, (k, len(parts)), tuple(notes)))
         return runs
 
-    def _use_announced_rounds(self) -> None:
-        for _, event in self.events:
-            if isinstance(event, Draft):
-                event.place = in_generation(event.place, event.round)
+    def _settled(self, folded: int) -> tuple[dict[Speaker, list[Event]], list[str]]:
+        """Return the events of each process with their generations, and notes on what lacks."""
+        groups = _by_speaker(self.blocks)
+        if not self.complete:
+            for events in groups.values():
+                settle(_drafts(events))
+        if _names_rounds(self.blocks) or (_found(self.blocks) and not self.names_rounds):
+            return groups, []
+        groups = _by_speaker(_merged(self.blocks, self.singles))
+        kinds = {settle(_drafts(events)) for events in groups.values()}
+        singles = _drafts(event for _, event in self.singles)
+        return groups, [*_missing(singles, kinds, folded)]
 
     def _notes(self) -> Iterable[str]:
-        if self.events.stride > 1:
-            yield f"long log: of {self.events.stride} generations one is kept"
-        if self.events.spacing > 1:
-            yield f"long log: of {self.events.spacing} snapshots of a label one is kept"
+        for events in (self.blocks, self.singles):
+            if events.stride > 1:
+                yield f"long log: of {events.stride} generations one is kept"
+            if events.spacing > 1:
+                yield f"long log: of {events.spacing} snapshots of a label one is kept"
         if self.headings:
             yield f"{self.headings} snapshot blocks were cut before their RSS and left out"
         if self.cut > self.headings:
             yield f"{self.cut - self.headings} blocks have no closing frame; what they hold is kept"
+
+
+def _names_rounds(events: Iterable[tuple[Speaker, Event]]) -> bool:
+    return any(
+        bool(event.rows) if isinstance(event, Trend)
+        else isinstance(event, Draft) and event.place.generation is not None
+        for _, event in events
+    )  # fmt: skip
+
+
+def _found(events: Iterable[tuple[Speaker, Event]]) -> bool:
+    """True when there is at least one moment."""
+    return any(
+        bool(event.rows) if isinstance(event, Trend)
+        else isinstance(event, Draft) or event.before is not None or event.after is not None
+        for _, event in events
+    )  # fmt: skip
+
+
+def _drafts(events: Iterable[Event]) -> list[Draft]:
+    return [event for event in events if isinstance(event, Draft)]
+
+
+def _merged(blocks: Events, singles: Events) -> list[tuple[Speaker, Event]]:
+    """Return both in the order of their lines; a table stands behind the block before it."""
+    keyed: list[tuple[int, Speaker, Event]] = []
+    line = 0
+    for who, event in chain(blocks, singles):
+        line = event.order if isinstance(event, Draft) else line
+        keyed.append((line, who, event))
+    return [(who, event) for _, who, event in sorted(keyed, key=itemgetter(0))]
+
+
+def _missing(singles: Sequence[Draft], kinds: Collection[str | None], folded: int) -> Iterator[str]:
+    """Say what a log of single lines cannot tell."""
+    yield (
+        "the log has single lines only, no MEMORY SNAPSHOT blocks: virtual and GPU memory, "
+        "peaks and the counts of lists, dicts, arrays and tensors are not known"
+    )
+    if all(draft.rss is None for draft in singles):
+        yield "no line gives the RAM in use; growth in bytes is not known"
+    if not any(draft.watched for draft in singles):
+        yield "no line counts objects; which objects grow is not known"
+    if None in kinds:
+        yield (
+            "no line names a generation that goes on: each line with a value counts as one, in "
+            "the order of the log"
+        )
+    if all(draft.place.phase is None for draft in singles):
+        yield "no line names a phase; which phase grows is not known"
+    if folded:
+        yield f"{folded} lines were followed by a later one in the same round and left out"
 
 
 def _by_rank(item: tuple[Speaker, object]) -> tuple[bool, int]:

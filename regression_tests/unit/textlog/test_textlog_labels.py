@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.store.textlog.label import parse_label
+from leakguard.store.textlog.moment import parse_label
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ MOST = 60
 
 @pytest.fixture(autouse=True)
 def short_limits(monkeypatch):
-    monkeypatch.setattr("leakguard.store.textlog.events._MOST_EVENTS", MOST)
-    monkeypatch.setattr("leakguard.store.textlog.events._ROUNDS_ENOUGH", 10)
+    monkeypatch.setattr("leakguard.store.textlog.runs._MOST_EVENTS", MOST)
+    monkeypatch.setattr("leakguard.store.textlog.runs._ROUNDS_ENOUGH", 10)
 
 
 def blocks(snapshots: list[Snapshot]) -> str:
@@ -71,7 +71,7 @@ def test_short_log_is_kept_whole(read):
 
 @pytest.mark.parametrize("shift", range(-40, 40, 3))
 def test_blocks_across_the_border_of_a_chunk_are_read_whole(read, monkeypatch, shift):
-    monkeypatch.setattr("leakguard.store.textlog.source._CHUNK", 2048)
+    monkeypatch.setattr("leakguard.store.textlog.file._CHUNK", 2048)
     block = snapshot_block(moment(1, 8 * GB, 2)) + "\n"
     noise = ("progress " * 20 + "\r") * 60
     log = "x" * (2048 - 300 + shift) + "\n" + block + noise + block.replace("Gen 1", "Gen 2")

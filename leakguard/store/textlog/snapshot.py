@@ -7,7 +7,8 @@ import re
 
 from leakguard.model import Gauge, LargeObject, Watched
 from leakguard.store.textlog.block import PICTOGRAPH, Block
-from leakguard.store.textlog.draft import CENSUS_TYPES, Draft
+from leakguard.store.textlog.line import when
+from leakguard.store.textlog.moment import CENSUS_TYPES, Draft
 from leakguard.store.textlog.number import (
     NUMBER,
     parse_bytes,
@@ -15,7 +16,6 @@ from leakguard.store.textlog.number import (
     parse_number,
     resolution,
 )
-from leakguard.store.textlog.prefix import when
 
 _TITLE = re.compile(rf"{PICTOGRAPH}(\S.*?)\s*:")
 _NAME = re.compile(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?")

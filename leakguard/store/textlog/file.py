@@ -1,0 +1,263 @@
+"""The lines of a log that matter, found without looking at each line of a large file."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from leakguard.errors import UnreadableRun
+
+_GZIP = b"\x1f\x8b"
+_SAMPLE = 4096
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[Readable]:
+    """Open a log for reading bytes in UTF-8 or a code page that agrees with it on ASCII.
+
+    Raises:
+        UnreadableRun: it is missing, a folder, forbidden, empty or damaged.
+    """
+    try:
+        with path.open("rb") as file:
+            sample = file.peek(_SAMPLE)[:_SAMPLE]
+            if not sample:
+                raise UnreadableRun(f"{path} is empty; was the trainer's output written to it?")
+            if sample.startswith(_GZIP):
+                with gzip.open(file) as unpacked:
+                    yield _Unpacked(unpacked)
+            elif (encoding := _wide_encoding(sample)) is not None:
+                yield _Transcoded(file, encoding)
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
+        reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+        raise UnreadableRun(f"cannot read {path}: {reason}") from None
+
+
+def looks_binary(path: Path) -> bool:
+    """Return whether the start of a file is no text in any encoding."""
+    with path.open("rb") as file:
+        sample = file.read(_SAMPLE)
+    if sample.startswith(_GZIP) or _wide_encoding(sample) is not None:
+        return False
+    odd = sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b\x08" for byte in sample)
+    return odd > 0.05 * len(sample)
+
+
+def _wide_encoding(sample: bytes) -> str | None:
+    """UTF-16 by its mark, or by a zero in nearly every second byte."""
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    half = len(sample) // 2
+    if half >= 16 and sample[1::2].count(0) > 0.8 * half and sample[::2].count(0) < 0.2 * half:
+        return "utf-16-le"
+    return None
+
+
+class _Unpacked:
+    """A gzip file that was cut is read up to the cut."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+        self._got_some = False
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        try:
+            count = self._file.readinto(buffer) or 0
+        except (EOFError, OSError, zlib.error):
+            if not self._got_some:
+                raise
+            return 0
+        self._got_some = True
+        return count
+
+
+class _Transcoded:
+    def __init__(self, file: Readable, encoding: str) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        self._rest = b""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        wide = bytearray(len(buffer) // 2)
+        while not self._rest:
+            count = self._file.readinto(memoryview(wide)) or 0
+            text = self._decoder.decode(bytes(wide[:count]), final=not count)
+            self._rest = text.encode("utf-8", "replace")
+            if not count:
+                break
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+# Letters that prose, numbers and progress bars rarely hold, the rarest first.
+_RARE = b"ZQXJYKVWUGPBHLMDCFONRISATEzqxjkvywbgpfhmucdlnrisoate: "
+# With so many lookalikes of one letter in a row, a search for the whole string is faster.
+_PATIENCE = 64
+
+
+class Anchor:
+    """One string to look for; it remembers what it has searched and what it found."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        rarest_first = sorted(range(len(text)), key=lambda n: _RARE.find(text[n]) % 256)
+        self._letters = deque((text[n : n + 1], n) for n in rarest_first)
+        self._pattern = re.compile(re.escape(text))
+        self._searched = 0
+        self._found: int | None = None
+
+    def find(self, buffer: bytearray, position: int, end: int) -> int | None:
+        """Return the first place in ``buffer[position:end]``."""
+        if self._found is None or self._found < position:
+            begin = max(position, self._searched)
+            self._found = self._search(buffer, begin, end)
+            overlap = len(self._text) - 1
+            self._searched = max(begin, end - overlap) if self._found is None else begin
+        return self._found
+
+    def shift(self, count: int) -> None:
+        """Follow the buffer when it drops its first ``count`` bytes."""
+        self._searched = max(0, self._searched - count)
+        if self._found is not None:
+            self._found = self._found - count if self._found >= count else None
+
+    def _search(self, buffer: bytearray, begin: int, end: int) -> int | None:
+        letter, offset = self._letters[0]
+        for _ in range(_PATIENCE):
+            at = buffer.find(letter, begin + offset, end)
+            if at < 0:
+                return None
+            begin = at - offset
+            if buffer.startswith(self._text, begin, end):
+                return begin
+            begin += 1
+        self._letters.rotate(-1)
+        match = self._pattern.search(buffer, begin, end)
+        return None if match is None else match.start()
+
+
+_CHUNK = 1 << 18
+_LONGEST_LINE = 1 << 14
+_CONTEXT = 4096
+# About a block: what is read beyond a block is looked at line by line.
+_PIECE = 1024
+
+Piece = tuple[bytearray, bool]
+
+
+class Readable(Protocol):
+    """Anything bytes can be read from, a pipe or a compressed file included."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill ``buffer`` from its start; return how many bytes, 0 at the end."""
+        ...
+
+
+class Source:
+    """A log read in chunks into one buffer: memory stays the same however long it is.
+
+    Reading costs as much as a memory map, and unlike one it survives a log that is truncated
+    meanwhile, takes pipes, and keeps the file's pages out of the reader's RSS.
+    Positions are offsets in the buffer, which holds what comes after the last piece yielded.
+    """
+
+    def __init__(
+        self, file: Readable, anchors: Sequence[Anchor], leads: Sequence[bytes] = ()
+    ) -> None:
+        """Read ``file``; each line that holds one of ``anchors`` will be among the lines.
+
+        So will be the lines from the first of ``leads`` on, within 4 kB before the anchor.
+        """
+        self._file = file
+        self._anchors = anchors
+        self._leads = leads
+        self._buffer = bytearray(_CHUNK + _CONTEXT + 2 * _LONGEST_LINE)
+        # The log's first line has a line end before it, too: anchors may begin with one.
+        self._buffer[:1] = b"\n"
+        self._position = 0
+        self._anchor = 0
+        self._end = 1
+        self.size = 0
+
+    def pieces(self, busy: Callable[[], bool]) -> Iterator[Piece]:
+        """Yield (lines, whether the last one is whole) around anchors and while ``busy()``.
+
+        A piece has no line end behind its last line.
+        """
+        while self._seek():
+            piece = self._piece(self._anchor)
+            while piece is not None:
+                yield piece
+                piece = self._piece(self._position) if busy() else None
+
+    def _seek(self) -> bool:
+        """Go to the lines just before the next anchor; False when there is none."""
+        while True:
+            found = [a.find(self._buffer, self._position, self._end) for a in self._anchors]
+            nearest = min((at for at in found if at is not None), default=None)
+            if nearest is not None:
+                self._anchor = nearest + self._buffer.startswith(b"\n", nearest)
+                self._position = self._line_start(self._lead_of(self._anchor))
+                return True
+            self._position = max(self._position, self._end - _CONTEXT - _LONGEST_LINE)
+            if not self._fill():
+                return False
+
+    def _lead_of(self, anchor: int) -> int:
+        low = max(self._position, anchor - _CONTEXT)
+        found = (self._buffer.find(lead, low, anchor) for lead in self._leads)
+        return min((at for at in found if at >= 0), default=anchor)
+
+    def _line_start(self, place: int) -> int:
+        """Return where the line of ``place`` begins; a long line is taken from its middle on."""
+        low = max(self._position, place - _LONGEST_LINE + 1)
+        last = self._last_line_end(low, place)
+        return low if last < 0 else last + 1
+
+    def _piece(self, least: int) -> Piece | None:
+        """Take whole lines, at least the one that ``least`` is in, as far as it is not too long."""
+        length = least - self._position + _LONGEST_LINE
+        while self._end - self._position < length and self._fill():
+            pass
+        start, limit = self._position, min(self._end, self._position + length)
+        least = start + length - _LONGEST_LINE
+        end = self._last_line_end(least, min(limit, least + _PIECE))
+        if end < 0:
+            end = self._next_line_end(least, limit)
+        if end >= 0:
+            self._position = end + 1
+            return self._buffer[start:end], True
+        self._position = limit
+        return (self._buffer[start:limit], False) if limit > start else None
+
+    def _last_line_end(self, low: int, high: int) -> int:
+        return max(self._buffer.rfind(b"\n", low, high), self._buffer.rfind(b"\r", low, high))
+
+    def _next_line_end(self, low: int, high: int) -> int:
+        newline = self._buffer.find(b"\n", low, high)
+        end = self._buffer.find(b"\r", low, high if newline < 0 else newline)
+        return newline if end < 0 else end
+
+    def _fill(self) -> bool:
+        """Forget what lies before the position and read on; False at the end of the file."""
+        kept = self._end - self._position
+        self._buffer[:kept] = self._buffer[self._position : self._end]
+        self._anchor -= self._position
+        for anchor in self._anchors:
+            anchor.shift(self._position)
+        self._position = 0
+        with memoryview(self._buffer) as view:
+            count = self._file.readinto(view[kept:]) or 0
+        self._end = kept + count
+        self.size += count
+        return count > 0

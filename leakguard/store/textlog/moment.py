@@ -1,0 +1,228 @@
+"""A snapshot in the making: what the blocks of a log say about one moment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from leakguard.model import Census, Gauge, LargeObject, Snapshot, TypeCount, Watched
+from leakguard.model.snapshot import Moment
+
+
+class Place(NamedTuple):
+    """When a snapshot was taken, as far as a label or the lines before it say."""
+
+    moment: Moment
+    phase: str | None
+    generation: int | None
+
+
+class Rounds(NamedTuple):
+    """The rounds that ran when a line was printed, by the word that announced them.
+
+    ``counted`` is the n of a bare ``[n/N]``.
+    """
+
+    generation: int | None = None
+    epoch: int | None = None
+    counted: int | None = None
+
+
+NO_ROUNDS = Rounds()
+_WORDS = {"generation": "Gen", "epoch": "Epoch", "counted": "Round"}
+# So many lines in the only round that is named are a series themselves, one line a round.
+_SERIES = 4
+
+_GENERATION = re.compile(
+    r"(?:Gen|Generation)\.?\s*#?(\d{1,15})(?:\s*/\s*\d+)?\s*[:\-–]\s*(\S.*)", re.IGNORECASE
+)
+_GENERATION_END = re.compile(
+    r"(?:after |the )*"
+    r"(?:end(?: of(?: the)? gen(?:eration)?)?|gen(?:eration)? (?:end|complete|done))(?: \d+)?\s*",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(r"^after\s+(?=\S)", re.IGNORECASE)
+_RUN_END = re.compile(r"(?:end of (?:the )?run|run (?:ended|finished|end))", re.IGNORECASE)
+
+
+def parse_label(label: str) -> Place:
+    """Read ``Gen N: After PHASE`` and its kin; any other label is a phase of no generation."""
+    match = _GENERATION.fullmatch(label)
+    generation, rest = (int(match[1]), match[2].strip()) if match else (None, label)
+    if "(baseline)" in rest.lower():
+        return Place("baseline", rest, generation)
+    if generation is None:
+        return Place("end" if _RUN_END.fullmatch(rest) else "mark", rest, None)
+    if _GENERATION_END.fullmatch(rest):
+        return Place("generation", None, generation)
+    return Place("phase", _AFTER.sub("", rest), generation)
+
+
+def in_generation(place: Place, generation: int | None) -> Place:
+    """Return the place of a label without a generation, printed while ``generation`` ran."""
+    if generation is None or place.moment != "mark" or place.phase is None:
+        return place
+    if _GENERATION_END.fullmatch(place.phase):
+        return Place("generation", None, generation)
+    return Place("phase", _AFTER.sub("", place.phase), generation)
+
+
+# The names that memory logs use for types every Python program has.
+CENSUS_TYPES = {
+    "Lists": "list",
+    "Dicts": "dict",
+    "NumPy arrays": "numpy.ndarray",
+    "PyTorch Tensors": "torch.Tensor",
+}
+_BARE_TYPES = {"ndarray": "numpy.ndarray", "Tensor": "torch.Tensor", "list": "list", "dict": "dict"}
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """One moment.
+
+    ``step`` is the bytes that the last printed digit of its RSS stands for, ``rounds`` what other
+    lines had announced, ``order`` the line it stands on, ``is_single`` true when it has no block
+    of its own, ``threshold`` the size of a large object.
+    """
+
+    label: str
+    place: Place
+    step: int = 0
+    metrics: dict[str, int | float] = field(default_factory=dict)
+    watched: dict[str, Watched] = field(default_factory=dict)
+    types: dict[str, int] = field(default_factory=dict)
+    large: list[LargeObject] = field(default_factory=list)
+    gauges: dict[str, Gauge] = field(default_factory=dict)
+    extra: dict[str, list[str]] = field(default_factory=dict)
+    time: datetime | None = None
+    quoted: bool = False
+    rounds: Rounds = NO_ROUNDS
+    order: int = 0
+    is_single: bool = False
+    threshold: int | None = None
+
+    @classmethod
+    def labelled(cls, label: str) -> Draft:
+        """Return an empty draft at the place that its label names."""
+        return cls(label, parse_label(label))
+
+    @classmethod
+    def single(cls, rounds: Rounds, phase: str | None, order: int) -> Draft:
+        """Return an empty draft for the single lines from line ``order`` on."""
+        number = next((n for n in rounds if n is not None), None)
+        place = Place("mark", phase, number)
+        return cls("Before the first round", place, rounds=rounds, order=order, is_single=True)
+
+    @property
+    def rss(self) -> int | None:
+        """RSS in bytes where the log told."""
+        value = self.metrics.get("rss")
+        return None if value is None else int(value)
+
+    def has_rss(self, rss: int, step: int) -> bool:
+        """True when this moment's RSS is ``rss``, as far as both were printed."""
+        own = self.rss
+        return own is None or abs(own - rss) <= (self.step + step) / 2 + 1
+
+    def tells_the_same(self, other: Draft) -> bool:
+        """True when another block has the same label and the same values."""
+        return (self.label, self.metrics, self.watched, self.types, self.gauges) == (
+            (other.label, other.metrics, other.watched, other.types, other.gauges)
+        )
+
+    def add_count(self, name: str, count: int) -> None:
+        """Add the live count of a type, unless a snapshot block already told it."""
+        if name in self.watched:
+            return
+        known = CENSUS_TYPES.get(name) or _BARE_TYPES.get(name)
+        if known is None:
+            self.watched[name] = Watched(count)
+        else:
+            self.types.setdefault(known, count)
+
+    def snapshot(self, serial: int, start: datetime | None) -> Snapshot:
+        """Return the finished value; ``start`` is the time of the run's first snapshot."""
+        types = {name: TypeCount(count) for name, count in self.types.items()}
+        census = Census(types, complete=False, large=tuple(self.large))
+        return Snapshot(
+            serial,
+            self.label,
+            *self.place,
+            seconds=_seconds(start, self.time),
+            metrics=self.metrics,
+            gauges=self.gauges,
+            watched=self.watched,
+            census=census if types or self.large else None,
+            extra={title: tuple(lines) for title, lines in self.extra.items()},
+        )
+
+
+def _seconds(start: datetime | None, time: datetime | None) -> float | None:
+    if start is None or time is None or (start.tzinfo is None) != (time.tzinfo is None):
+        return None
+    seconds = (time - start).total_seconds()
+    return seconds if seconds >= 0 else None
+
+
+def settle(drafts: Sequence[Draft]) -> str | None:
+    """Give the moments of one process their generations; return the kind of round they are.
+
+    Generations go before epochs, which may begin anew in each, and both before a bare ``[n/N]``.
+    None means that no line names a round: then each moment of single lines counts as one.
+    """
+    singles = [draft for draft in drafts if draft.is_single]
+    kind = _kind_of_round(drafts)
+    if kind is None:
+        for number, draft in enumerate(singles, 1):
+            draft.label, draft.place = f"Line {number}", Place("generation", None, number)
+        return None
+    for draft in drafts:
+        if not draft.is_single:
+            draft.place = in_generation(draft.place, getattr(draft.rounds, kind))
+    places = [(getattr(draft.rounds, kind), draft.place.phase) for draft in singles]
+    phased = {number for number, phase in places if phase is not None}
+    pairs = zip(places, singles, strict=True)
+    for (number, phase), group in groupby(pairs, key=itemgetter(0)):
+        if number is not None:
+            ends = phase is not None or number not in phased
+            _settle_round([draft for _, draft in group], _WORDS[kind], number, phase, ends)
+    return kind
+
+
+def _kind_of_round(drafts: Sequence[Draft]) -> str | None:
+    """The first kind that most moments have and that goes on, else the one that tells most."""
+    known = {
+        kind: [n for n in (getattr(draft.rounds, kind) for draft in drafts) if n is not None]
+        for kind in _WORDS
+    }
+    for kind in _WORDS:
+        if 2 * len(known[kind]) > len(drafts) and len(set(known[kind])) > 1:
+            return kind
+    best = max(_WORDS, key=lambda kind: len(set(known[kind])))
+    several = len(set(known[best])) > 1 or 0 < len(known[best]) < _SERIES
+    return best if several else None
+
+
+def _settle_round(
+    group: list[Draft], word: str, number: int, phase: str | None, ends: bool
+) -> None:
+    """Let the last of a round's lines stand for its end; what was printed in it before holds.
+
+    ``ends`` is false for the lines of a round before its first phase.
+    """
+    last, name = group[-1], f"{word} {number}" + (f": {phase}" if phase else "")
+    for position, draft in enumerate(group, 1):
+        draft.label = name if draft is last else f"{name}, line {position} of {len(group)}"
+        draft.place = Place("mark", None, number)
+    if ends:
+        last.place = Place("phase" if phase else "generation", phase, number)
+    for draft in reversed(group[:-1]):
+        last.watched = {**draft.watched, **last.watched}
+        last.metrics = {**draft.metrics, **last.metrics}
+        last.step = last.step or draft.step
