@@ -1,20 +1,21 @@
-"""Everything the rules may ask about one run, worked out once."""
+"""The run under diagnosis, each number of it judged once."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from leakguard.analysis.contribution import Contribution, metric_contribution
+from leakguard.analysis.contribution import (
+    Contribution,
+    metric_contribution,
+    type_contribution,
+)
 from leakguard.analysis.series import SeriesVerdict, judge_series
-from leakguard.analysis.timeline import Timeline
+from leakguard.analysis.timeline import LIVE_MEMORY, Timeline, count_reader
+from leakguard.analysis.tolerance import BYTES_FLOOR
 from leakguard.model import Finding, Run, Snapshot
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
-
-# Bookkeeping of interpreter and guard moves a few kilobytes a generation in any program.
-BYTES_FLOOR = 16_384.0
-
-_MEMORY = ("heap_in_use", "rss_anonymous", "rss")
 
 
 @dataclass(slots=True)
@@ -34,18 +35,22 @@ class Judged:
         return self.verdict.growing == "yes"
 
     @property
+    def may_grow(self) -> bool:
+        """True when it rises and no healthy explanation is established."""
+        return self.verdict.growing != "no" and self.verdict.rate > 0
+
+    @property
     def started_at(self) -> int | None:
         """The first generation whose end shows the growth."""
-        generations, index = self.series.generations, self.verdict.started
-        if index is None or not generations:
+        generations, started = self.series.generations, self.verdict.started
+        if started is None or not generations:
             return None
-        if self.with_baseline:
-            return generations[max(index - 1, 0)]
-        if index <= 1 and self._grew_in_first():
+        if started <= generations[min(1, len(generations) - 1)] and self._grew_in_first():
             return generations[0]
-        return generations[min(index, len(generations) - 1)]
+        return max(started, generations[0])
 
     def _grew_in_first(self) -> bool:
+        """True when the first value lies above the baseline by half of what a generation adds."""
         baseline, rate = self.series.baseline, self.verdict.rate
         if baseline is None or not self.series.values:
             return False
@@ -74,6 +79,12 @@ class Case:
         """True when the heap was walked, so that live objects are known by type."""
         return any(s.census is not None and s.census.complete for s in self.run.snapshots)
 
+    @property
+    def counts_allocators(self) -> bool:
+        """True when live memory is what allocators tell, and not what is in RAM."""
+        memory = self.memory()
+        return memory is not None and memory.series.name in LIVE_MEMORY[:2]
+
     def metric(self, name: str) -> Judged | None:
         """Return a metric's series with its verdict; None when the run never read it."""
         if name not in self._metrics:
@@ -82,16 +93,42 @@ class Case:
 
     def memory(self) -> Judged | None:
         """Return the best measure of live memory that the run has."""
-        return next(filter(None, map(self.metric, _MEMORY)), None)
+        return next(filter(None, map(self.metric, LIVE_MEMORY)), None)
+
+    def judge(
+        self,
+        series: Series,
+        *,
+        integer: bool = False,
+        noise_floor: float = 0.0,
+        capacity: float | None = None,
+        from_baseline: bool = False,
+    ) -> Judged:
+        """Judge a series at the generations that it was read in.
+
+        ``from_baseline`` takes the baseline for a round of its own: what the user vouches for is
+        no warm-up.
+        """
+        values, at = series.values, series.generations
+        with_baseline = from_baseline and series.baseline is not None
+        if with_baseline and series.baseline is not None and at:
+            values, at = (series.baseline, *values), (at[0] - 1, *at)
+        describe = format_bytes if series.unit == "bytes" else format_number
+        verdict = judge_series(
+            values,
+            at=at,
+            integer=integer,
+            noise_floor=noise_floor,
+            capacity=capacity,
+            describe=describe,
+        )
+        return Judged(series, verdict, with_baseline)
 
     def _judge(self, name: str) -> Judged | None:
         series = self.timeline.metric(name)
         if not series.values:
             return None
-        floor = BYTES_FLOOR if series.unit == "bytes" else 0.0
-        describe = format_bytes if series.unit == "bytes" else format_number
-        verdict = judge_series(series.values, noise_floor=floor, describe=describe)
-        return Judged(series, verdict)
+        return self.judge(series, noise_floor=BYTES_FLOOR if series.unit == "bytes" else 0.0)
 
     def shown(self, phase: str | None) -> Snapshot | None:
         """Return the snapshot that shows a phase best: its latest; None when there is none."""
@@ -111,3 +148,18 @@ class Case:
         if key not in self._shares:
             self._shares[key] = metric_contribution(self.run, metric, since)
         return self._shares[key]
+
+    def type_share(self, type_name: str, since: int | None = None) -> Contribution:
+        """Split the growth of a type's live count over the phases."""
+        return type_contribution(self.run, type_name, count_reader(type_name), since)
+
+    def memory_share(self, since: int | None = None) -> Contribution:
+        """Split the growth of live memory over the phases."""
+        memory = self.memory()
+        return Contribution() if memory is None else self.contribution(memory.series.name, since)
+
+
+def slope(at: tuple[int, ...], values: tuple[float, ...] | Mapping[int, float]) -> float:
+    """Return the change a generation from the first value to the last."""
+    numbers = tuple(values.values()) if isinstance(values, Mapping) else values
+    return (numbers[-1] - numbers[0]) / max(at[-1] - at[0], 1) if len(at) > 1 else 0.0

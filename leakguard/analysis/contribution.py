@@ -14,12 +14,17 @@ from statistics import fmean, median
 
 from leakguard.analysis.timeline import Reader
 from leakguard.model import Run, Snapshot
+from leakguard.model.metric import METRICS
 
-_MAJORITY = 0.5  # of the growth, for a phase to be named
-_NEAR = 0.25
-_EVENT = 3.0  # times what a usual round adds
-_MOST_ROUNDS = 0.7
+# Shares of a growth, by convention: most of it is half, nearly all of it four fifths, the same
+# within a quarter.
+_MAJORITY = 0.5  # for a phase to be named
 _INNER = 0.8  # of the outer phase's growth, for an inner phase to be named instead
+_NEAR = 0.25
+# A generation that adds three times what a usual one does is an event (something was imported), as
+# long as such generations are fewer than three in ten.
+_EVENT = 3.0
+_MOST_ROUNDS = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +75,19 @@ class Contribution:
 
 def metric_contribution(run: Run, metric: str, since: int | None = None) -> Contribution:
     """Split the growth of a metric over the phases, from generation ``since`` on."""
-    ends = [s for s in _generation_ends(run, since) if s.phases and metric in s.entry]
+    read = METRICS[metric].read
+    ends = [s for s in _generation_ends(run, since) if s.phases and read(s.entry) is not None]
     # What traces a generation takes memory of its own until that generation ends.
     ends = [end for end in ends if end.cost.slowdown is None] or ends
     if not ends:
-        return _mean(_differences(run, lambda snapshot: snapshot.metrics.get(metric), since))
+        return _mean(_differences(run, lambda snapshot: read(snapshot.metrics), since))
     rounds = []
     for end in ends:
         parts: dict[str | None, float] = {
-            phase: total.change.get(metric, 0) for phase, total in end.phases.items()
+            phase: read(total.change) or 0 for phase, total in end.phases.items()
         }
-        parts[None] = end.metrics.get(metric, 0) - end.entry[metric] - _outermost_sum(parts)
+        grown = (read(end.metrics) or 0) - (read(end.entry) or 0)
+        parts[None] = grown - _outermost_sum(parts)
         rounds.append(parts)
     return _mean(rounds)
 
@@ -113,11 +120,12 @@ def _type_rounds(
     """Return what each generation added to a type's live count, by phase."""
     measured: dict[int, dict[str | None, float]] = {}
     times = {end.generation: end.phases for end in _generation_ends(run, since)}
-    previous: float | None = None
+    previous, counted = None, 0
     for snapshot in run.snapshots:
         number = snapshot.generation
         if number is None or (since is not None and number < since):
-            previous = read(snapshot) if snapshot.moment != "phase" else previous
+            if snapshot.moment != "phase" and (value := read(snapshot)) is not None:
+                previous, counted = value, number or 0
             continue
         if snapshot.change is not None and snapshot.phase is not None:
             entry = snapshot.change.get(type_name)
@@ -126,10 +134,12 @@ def _type_rounds(
             parts[snapshot.phase] = (entry.count if entry else 0) * (runs.times if runs else 1)
         elif snapshot.moment == "generation":
             end = read(snapshot)
-            if end is not None and previous is not None and number in measured:
-                grown = end - previous
-                measured[number][None] = grown - _outermost_sum(measured[number])
-            previous = end if end is None else end - _collected(snapshot, type_name)
+            if end is not None:
+                if previous is not None and number in measured:
+                    # Where the look before lies several generations back, one of them counts.
+                    grown = (end - previous) / max(number - counted, 1)
+                    measured[number][None] = grown - _outermost_sum(measured[number])
+                previous, counted = end - _collected(snapshot, type_name), number
     if not measured:
         return _differences(run, read, since, lambda end: _collected(end, type_name))
     return _without_events(list(measured.values()))
@@ -155,20 +165,25 @@ def _differences(
 ) -> list[dict[str | None, float]]:
     """Attribute each change to the phase at whose end it is first seen.
 
-    ``freed`` is what the guard itself freed after a snapshot.
+    Changes over several generations at once, where what is read is not known of each, tell no
+    phase; they count only where nothing else is known. ``freed`` is what the guard itself freed
+    after a snapshot.
     """
-    rounds: dict[int, dict[str | None, float]] = {}
-    previous: float | None = None
+    near: dict[int, dict[str | None, float]] = {}
+    far: dict[int, dict[str | None, float]] = {}
+    previous, known = None, 0
     for snapshot in run.snapshots:
         value = read(snapshot)
         if value is None:
             continue
         number = snapshot.generation
         if number is not None and previous is not None and (since is None or number >= since):
-            parts = rounds.setdefault(number, {})
-            parts[snapshot.phase] = parts.get(snapshot.phase, 0.0) + value - previous
-        previous = value - freed(snapshot)
-    return list(rounds.values())
+            apart = max(number - known, 1)
+            parts = (near if apart == 1 else far).setdefault(number, {})
+            change = (value - previous) / apart
+            parts[snapshot.phase] = parts.get(snapshot.phase, 0.0) + change
+        previous, known = value - freed(snapshot), number or 0
+    return list((near or far).values())
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:

@@ -1,20 +1,21 @@
-"""From a run to a report: every rule looks at it, the worst finding is the verdict."""
+"""From a run to a report: collect what grows, settle what explains what, name what is left."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from leakguard.analysis.account import settle
 from leakguard.analysis.case import Case
-from leakguard.analysis.created_at import with_origin
-from leakguard.analysis.forecast import run_forecast, with_forecast
-from leakguard.analysis.ignore import split_ignored
-from leakguard.analysis.known_leaks import with_library
+from leakguard.analysis.forecast import run_forecast
 from leakguard.analysis.ledger import ledger, ledger_history
 from leakguard.analysis.limits import limits, undecided
-from leakguard.analysis.negligible import without_negligible
-from leakguard.analysis.rules import RULES, Found
+from leakguard.analysis.naming import headline, named
+from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.trend import growth, trend
-from leakguard.model import Cleared, Finding, Report, Run, Verdict
+from leakguard.model import Finding, Report, Run, Verdict
 from leakguard.model.finding import SEVERITY
-from leakguard.model.units import format_change, format_number
+from leakguard.model.known_leak import Ignored
 
 
 def diagnose(run: Run) -> Report:
@@ -23,21 +24,17 @@ def diagnose(run: Run) -> Report:
     Pure: the same run gives the same report, wherever it was read from.
     """
     case = Case(run)
-    found: list[Found] = []
-    for rule in RULES:
-        found.extend(rule(case, found))
-    found = without_negligible(case, found)
-    named = (with_library(item) for item in found if isinstance(item, Finding))
-    wanted, ignored = split_ignored(named, run.info.ignore)
-    findings = [with_origin(run, finding) for finding in sorted(wanted, key=_rank)]
+    account = settle(case, [found for source in SOURCES for found in source(case)])
+    found = sorted((named(case, defect) for defect in account.defects), key=_rank)
+    findings, ignored = split_ignored(found, run.info.ignore)
     doubt = undecided(case)
     verdict = _verdict(findings, doubt)
     return Report(
         run=run,
         verdict=verdict,
         headline=_headline(verdict, findings, doubt, case),
-        findings=tuple(with_forecast(case, finding) for finding in findings),
-        cleared=tuple(item for item in found if isinstance(item, Cleared)),
+        findings=tuple(findings),
+        cleared=account.cleared,
         ignored=tuple(ignored),
         ledger=ledger(run),
         ledger_history=ledger_history(run),
@@ -45,16 +42,19 @@ def diagnose(run: Run) -> Report:
         coverage=next((s.coverage for s in reversed(run.snapshots) if s.coverage), None),
         trend=trend(run),
         growth=growth(run),
-        phase_growth=_phase_growth(case),
+        phase_growth=_phase_growth(case, verdict),
         limits=limits(case, doubt),
     )
 
 
-def _phase_growth(case: Case) -> dict[str, float]:
-    memory = case.memory()
-    if memory is None:
-        return {}
-    parts = case.contribution(memory.series.name).by_phase
+def _phase_growth(case: Case, verdict: Verdict) -> dict[str, float]:
+    """Return what each phase adds a generation; of a stable run in its second half.
+
+    What a healthy run took at its start, warming up or filling, it does not add any more.
+    """
+    generations = case.run.generations
+    settled = generations[len(generations) // 2] if verdict == "stable" else None
+    parts = case.memory_share(settled).by_phase
     return {phase or "(between phases)": value for phase, value in parts.items()}
 
 
@@ -68,35 +68,39 @@ def _rank(finding: Finding) -> tuple[int, bool, float, float]:
     )
 
 
-def _verdict(findings: list[Finding], doubt: str | None) -> Verdict:
+def _verdict(findings: Sequence[Finding], doubt: str | None) -> Verdict:
     if findings and findings[0].verdict in ("leak", "suspect"):
         return findings[0].verdict
     return "stable" if doubt is None else "inconclusive"
 
 
-def _headline(verdict: Verdict, findings: list[Finding], doubt: str | None, case: Case) -> str:
+def _headline(verdict: Verdict, findings: Sequence[Finding], doubt: str | None, case: Case) -> str:
     if findings and verdict in ("leak", "suspect"):
-        return _sentence(findings[0])
+        return headline(findings[0])
     if doubt is not None:
         return f"Cannot tell: {doubt}."
     return f"No leak: nothing grows without bound over {case.generations} generations."
 
 
-def _sentence(finding: Finding) -> str:
-    what = (finding.type or "memory").rsplit(".", 1)[-1]
-    parts = [f"In {finding.phase}" if finding.phase else "Every generation"]
-    if finding.started_at is not None:
-        parts.append(f"since generation {finding.started_at}")
-    if finding.count_per_generation is not None:
-        parts.append(f"{format_number(finding.count_per_generation)} {what} more each generation")
-    else:
-        parts.append("memory grows")
-    if finding.held_by:
-        parts.append(f"held by {finding.held_by}")
-    if finding.library:
-        parts.append(f"a known leak of {finding.library}")
-    if finding.created_at:
-        parts.append(f"made at {finding.created_at}")
-    if finding.bytes_per_generation:
-        parts.append(f"{format_change(finding.bytes_per_generation)} a generation")
-    return ", ".join(parts) + "."
+def split_ignored(
+    findings: Iterable[Finding], patterns: Sequence[str]
+) -> tuple[list[Finding], list[Ignored]]:
+    """Return the findings to report, and those that a pattern of the user's matches."""
+    wanted, ignored = [], []
+    for finding in findings:
+        pattern = next((p for p in patterns if matches(finding, p)), None)
+        if pattern is None:
+            wanted.append(finding)
+        else:
+            ignored.append(Ignored(finding, pattern))
+    return wanted, ignored
+
+
+def matches(finding: Finding, pattern: str) -> bool:
+    """Return whether a pattern is of the finding's fingerprint, type or holder (``fnmatch``).
+
+    The ``[*]`` of a holder is written as it is printed; it stands for itself.
+    """
+    literal = pattern.replace("[*]", "[[][*]]")
+    names = (finding.fingerprint, finding.type, finding.held_by)
+    return any(name is not None and fnmatchcase(name, literal) for name in names)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.tolerance import MATERIAL_BYTES, MATERIAL_SHARE
 from leakguard.model.units import format_bytes, format_change
 
 MINIMUM_GENERATIONS = 3
-
-# Growth below both is what interpreters do; above either, a verdict is owed or doubt is said.
-MATERIAL_BYTES = 1_000_000
-_MATERIAL_SHARE = 0.005
 
 
 def undecided(case: Case) -> str | None:
@@ -22,7 +19,7 @@ def undecided(case: Case) -> str | None:
         seen = f"{rounds} generation{'' if rounds == 1 else 's'}"
         return f"{seen} recorded, at least {MINIMUM_GENERATIONS} are needed"
     verdict = memory.verdict
-    material = max(MATERIAL_BYTES, _MATERIAL_SHARE * memory.series.values[-1])
+    material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
         return (

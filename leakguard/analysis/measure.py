@@ -19,14 +19,16 @@ class Rate(NamedTuple):
 
 def live_growth(run: Run, warmup: int = 1) -> Rate:
     """Return the bytes a generation adds: of live memory, of RSS where live memory is unknown."""
-    in_use = metric_growth(run, "heap_in_use", warmup)
-    return in_use if in_use.value is not None else metric_growth(run, "rss", warmup)
+    growths = (metric_growth(run, name, warmup) for name in ("live_memory", "heap_in_use"))
+    known = (growth for growth in growths if growth.value is not None)
+    return next(known, None) or metric_growth(run, "rss", warmup)
 
 
 def metric_growth(run: Run, metric: str, warmup: int = 1) -> Rate:
     """Return the Theil-Sen slope of a metric over the generations after the warm-up."""
     ends = run.generation_ends()[warmup:]
-    values = [float(s.metrics[metric]) for s in ends if metric in s.metrics]
+    read = METRICS[metric].read
+    values = [float(value) for s in ends if (value := read(s.metrics)) is not None]
     if len(ends) < 2:
         left = f"{len(ends)} generation{'' if len(ends) == 1 else 's'}"
         return Rate(metric, None, f"{left} after {warmup} of warm-up; 2 are needed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.metric import METRICS, Unit
@@ -10,10 +11,18 @@ from leakguard.model.series import Series
 
 Reader = Callable[[Snapshot], "float | None"]
 
+# What is live memory, best first: what all allocators have in use together, the C allocator's part
+# of it, and, where no allocator tells, what is in RAM.
+LIVE_MEMORY = ("live_memory", "heap_in_use", "rss_anonymous", "rss")
+
+# Of what live memory grew over a run, the share that must still be there at an end that is looked
+# at after the loop: with less, the program has let go of its objects already.
+_STILL_THERE = 0.5
+
 
 def metric_reader(name: str) -> Reader:
     """Return what reads a metric from a snapshot."""
-    return lambda snapshot: snapshot.metrics.get(name)
+    return lambda snapshot: METRICS[name].read(snapshot.metrics)
 
 
 def count_reader(type_name: str) -> Reader:
@@ -56,11 +65,17 @@ class Timeline:
             if snapshot.generation is not None and snapshot.moment in ("phase", "generation"):
                 station = self._stations.setdefault(snapshot.phase, {})
                 station[snapshot.generation] = snapshot
+        self._use_last_look()
 
     @property
     def stations(self) -> tuple[str | None, ...]:
         """The stations in the order of first appearance."""
         return tuple(self._stations)
+
+    @property
+    def ends(self) -> dict[int, Snapshot]:
+        """The end of each generation, by generation."""
+        return self.at(None)
 
     def at(self, station: str | None) -> dict[int, Snapshot]:
         """Return the snapshot of each generation at one station."""
@@ -111,6 +126,36 @@ class Timeline:
             if counted:
                 names.update(dict.fromkeys(_changed(counted[0], counted[-1])))
         return tuple(names)
+
+    def _use_last_look(self) -> None:
+        """Let a look at the end of the run stand for the last generation's, where that had none.
+
+        Only where the program still has what it had then.
+        """
+        ends = self.ends
+        looks = [s for s in self.run.snapshots if s.moment == "end" and s.census is not None]
+        if not ends or not looks:
+            return
+        last = max(ends)
+        end, look = ends[last], looks[-1]
+        if end.census is None and self._still_there(end, look):
+            ends[last] = replace(
+                end,
+                census=look.census,
+                watched=look.watched or end.watched,
+                holders=look.holders or end.holders,
+                coverage=look.coverage,
+            )
+
+    def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
+        name = next((n for n in LIVE_MEMORY if metric_reader(n)(end) is not None), None)
+        if name is None or self.baseline is None:
+            return True
+        read = metric_reader(name)
+        start, grown, now = (read(s) for s in (self.baseline, end, look))
+        if start is None or grown is None or now is None or grown <= start:
+            return True
+        return now - start >= _STILL_THERE * (grown - start)
 
 
 def _changed(first: Census, last: Census) -> list[str]:

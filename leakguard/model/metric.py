@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Unit = Literal["bytes", "count"]
@@ -10,12 +11,25 @@ Unit = Literal["bytes", "count"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of the process, known by ``name`` in every snapshot, log and report."""
+    """One number of the process, known by ``name`` in every snapshot, log and report.
+
+    ``parts`` are the numbers, with their signs, that a derived one is the sum of: it stands in no
+    snapshot itself.
+    """
 
     name: str
     unit: Unit
     title: str
     meaning: str
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+    def read(self, values: Mapping[str, int | float]) -> int | float | None:
+        """Return this number out of ``values``, or of changes of them; None where it is unknown."""
+        if not self.parts:
+            return values.get(self.name)
+        if not self.parts.keys() <= values.keys():
+            return None
+        return sum(sign * values[name] for name, sign in self.parts.items())
 
 
 _ALL = (
@@ -62,6 +76,14 @@ _ALL = (
     Metric("gpu_allocated", "bytes", "GPU allocated", "Live tensors on all CUDA devices."),
     Metric("gpu_reserved", "bytes", "GPU reserved",
            "What torch's caching allocator holds on all CUDA devices, free blocks included."),
+    Metric("live_memory", "bytes", "Live memory",
+           "What the C allocator and Python's own have handed out and not got back. What native "
+           "code maps for itself is not in it.",
+           {"heap_in_use": 1, "python_in_use": 1}),
+    Metric("mapped", "bytes", "Mapped outside of the allocators",
+           "Anonymous RSS beyond what both allocators have in use or hold: mappings and stacks.",
+           {"rss_anonymous": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1,
+            "python_held": -1}),
 )  # fmt: skip
 
 METRICS = {metric.name: metric for metric in _ALL}

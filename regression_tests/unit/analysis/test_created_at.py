@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard.analysis.contribution import metric_contribution
-from leakguard.analysis.created_at import with_origin
+from leakguard.analysis.origin import with_origin
 from leakguard.model import Cost, Finding, PhaseTotal, Run, RunInfo, Site, Snapshot
 
 ENV = "app.Env"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from leakguard import diagnose
 from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
-from leakguard.analysis.growing_container import growing_containers
+from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.testing import RunStory, State
@@ -72,14 +72,14 @@ def test_text_of_constant_length_is_silent():
 
 def test_container_is_followed_when_a_shorter_way_to_it_turns_up():
     told = run(lambda n: entries("a.b.items[*]" if n < 6 else "c.items[*]", n, 20))
-    (container,) = growing_containers(Case(told))
-    assert container.holder.path == "c.items[*]"
-    assert container.entries == tuple(range(20, 220, 20))
+    (container,) = containers(Case(told))
+    assert container.name == "c.items[*]"
+    assert container.judged.series.values == tuple(range(20, 220, 20))
 
 
 def test_containers_of_unequal_length_are_not_taken_for_the_same():
     told = run(lambda n: entries("a.items[*]", n, 20) if n < 6 else entries("c.items[*]", n - 4, 7))
-    assert [c.holder.path for c in growing_containers(Case(told))] == ["c.items[*]"]
+    assert [c.name for c in containers(Case(told))] == ["c.items[*]"]
 
 
 def test_history_of_tuples_is_found_though_their_number_moves_otherwise_too():

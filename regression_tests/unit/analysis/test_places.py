@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.analysis.advice import advice
-from leakguard.analysis.place import place_of
+from leakguard.analysis.knowledge import advice, place_of
 from leakguard.model import Holder, Hop
 
 

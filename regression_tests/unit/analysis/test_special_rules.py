@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Run, Snapshot
+from leakguard.model import Run, Snapshot, TypeCount
 from leakguard.model.snapshot import Collection
 from leakguard.testing import RunStory, State
 
@@ -72,8 +72,24 @@ def test_mapping_that_no_allocator_knows_is_native_and_has_no_holder():
     assert finding.bytes_per_generation == pytest.approx(4 * MB)
 
 
-def test_pools_of_small_objects_are_no_native_mapping():
-    assert "native" not in kinds(story(rss_anonymous=4 * MB, rss=4 * MB, python_in_use=4 * MB))
+def test_pools_that_grow_under_nothing_that_can_be_reached_are_lost_by_an_extension():
+    run = story(rss_anonymous=4 * MB, rss=4 * MB, python_in_use=4 * MB)
+    (finding,) = diagnose(run).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("native", "leak", "work")
+    assert finding.bytes_per_generation == pytest.approx(4 * MB)
+    assert "small-object allocator and in nothing that can be reached" in finding.reason
+    assert "extension" in finding.fix
+
+
+def test_pools_of_objects_that_a_census_sees_are_no_native_memory():
+    run = story(rss_anonymous=4 * MB, rss=4 * MB, python_in_use=4 * MB)
+    sized = []
+    for snapshot in run.snapshots:
+        number = snapshot.generation or 0
+        types = {"app.Row": TypeCount(40_000 * number, 4 * MB * number)}
+        census = replace(snapshot.census, types=types, bytes=4 * MB * number)
+        sized.append(replace(snapshot, census=census))
+    assert kinds(replace(run, snapshots=tuple(sized))) == ["instances"]
 
 
 def test_shared_memory_that_stays_mapped_is_reported_with_its_fix():

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from leakguard.analysis.case import BYTES_FLOOR, Case
-from leakguard.analysis.series import judge_series
+from leakguard.analysis.case import Case, slope
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.tolerance import BYTES_FLOOR, MOST, SAME_RATE, same
 from leakguard.model import Holder
+from leakguard.model.series import Series
 
 _LOOKS = 3
-_LOOKS_AT_WEAK = 6  # lists of weak references are cleaned now and then
-_WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
-_WHOLE = 0.5  # of a type's instances in a container, for it to be what keeps them
-_SAME_RATE = 0.1
+# Lists of weak references are cleaned now and then: twice as many looks before one is believed.
+_LOOKS_AT_WEAK = 6
 NO_ROOT = "(no root)"
 
 # One container through the looks: the generation and what it was then, oldest first.
@@ -21,65 +21,19 @@ History = list[tuple[int, Holder]]
 Look = tuple[int, tuple[Holder, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class GrowingContainer:
-    """A container whose entries became more from look to look.
-
-    ``retained_rate`` is what its entries keep alive, more each generation; ``capacity`` the most
-    entries it can have, None for no bound. ``proven`` is false for one that only holds what grows:
-    its own growth was not seen often enough.
-    """
-
-    holder: Holder
-    generations: tuple[int, ...]
-    entries: tuple[int, ...]
-    retained_rate: float
-    started_at: int | None = None
-    proven: bool = True
-    capacity: int | None = None
-
-    @property
-    def is_filling(self) -> bool:
-        """True for a bounded container; one whose entries keep autograd graphs is not excused."""
-        return self.capacity is not None and not self.holder.graph_nodes
-
-    @property
-    def is_weak(self) -> bool:
-        """True for a container of weak references, which hold nothing."""
-        return self.holder.element in _WEAK
-
-    @property
-    def is_buffer(self) -> bool:
-        """True for one object, or the same few, that become larger without having entries."""
-        return not self.holder.path.endswith("[*]")
-
-    @property
-    def rate(self) -> float:
-        """Entries more each generation."""
-        return (self.entries[-1] - self.entries[0]) / max(self._rounds, 1)
-
-    @property
-    def _rounds(self) -> int:
-        return self.generations[-1] - self.generations[0]
-
-    def holds(self, path: str) -> bool:
-        """True when ``path`` leads through this container."""
-        return path != self.holder.path and path.startswith(self.holder.path)
-
-
-def growing_containers(case: Case) -> list[GrowingContainer]:
+def containers(case: Case) -> list[Growth]:
     """Return the containers that grew at every look since they were first seen, largest first.
 
     A container inside another one that grows too is left to the outer one.
     """
     looks = _looks(case)
     histories = [seen for seen in _histories(looks) if seen[-1][0] == looks[-1][0]]
-    found = [_growing(_with_look_before(seen, looks)) for seen in histories]
-    growing = sorted(filter(None, found), key=lambda c: (c.is_weak, -c.retained_rate))
-    return [c for c in growing if not any(other.holds(c.holder.path) for other in growing)]
+    found = [_growing(case, _with_look_before(seen, looks)) for seen in histories]
+    growing = sorted(filter(None, found), key=lambda c: (c.is_weak, -(c.bytes_rate or 0.0)))
+    return [c for c in growing if not any(other.holds(c.name) for other in growing)]
 
 
-def keeper(case: Case, type_name: str, rate: float) -> GrowingContainer | None:
+def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
     """Return what holds the instances of a type that grows by ``rate``; None if unknown.
 
     That is the container that lately gained as many of them, or in which most of them lie.
@@ -87,24 +41,25 @@ def keeper(case: Case, type_name: str, rate: float) -> GrowingContainer | None:
     looks = _looks(case)
     if not looks:
         return None
-    return _gaining(type_name, rate, looks) or _crowded(case, type_name, looks)
+    return _gaining(case, type_name, rate, looks) or _crowded(case, type_name, looks)
 
 
-def _gaining(type_name: str, rate: float, looks: list[Look]) -> GrowingContainer | None:
+def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:
     for holder in _unbounded(type_name, looks):
-        container = _unproven(holder, looks)
-        if holder.streak >= _LOOKS - 1 and abs(container.rate - rate) <= _SAME_RATE * rate:
+        container = _unproven(case, holder, looks)
+        if holder.streak >= _LOOKS - 1 and same(container.rate or 0.0, rate, SAME_RATE):
             return container
     return None
 
 
-def _crowded(case: Case, type_name: str, looks: list[Look]) -> GrowingContainer | None:
+def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
     generation, holders = looks[-1]
-    ends = (s for s in case.run.snapshots if s.generation == generation)
+    ends = [s for s in case.run.snapshots if s.generation == generation]
+    ends += [case.timeline.ends[generation]] if generation in case.timeline.ends else []
     alive = max((s.count(type_name) or 0 for s in ends), default=0)
     for holder in _unbounded(type_name, looks):
-        if holder.entries >= _WHOLE * alive > 0:
-            return _unproven(_around(holder, holders), looks)
+        if holder.entries >= MOST * alive > 0:
+            return _unproven(case, _around(holder, holders), looks)
     return None
 
 
@@ -128,11 +83,9 @@ def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
     return next(outer, holder)
 
 
-def _unproven(holder: Holder, looks: list[Look]) -> GrowingContainer:
+def _unproven(case: Case, holder: Holder, looks: list[Look]) -> Growth:
     seen = [(g, h) for g, holders in looks for h in holders if h.path == holder.path]
-    generations, entries = zip(*((g, h.entries) for g, h in seen), strict=True)
-    rate = _slope(generations, [float(h.retained_bytes or 0) for _, h in seen])
-    return GrowingContainer(holder, generations, entries, rate, proven=False)
+    return _growth(case, seen, proven=False)
 
 
 def _looks(case: Case) -> list[Look]:
@@ -146,7 +99,10 @@ def _looks(case: Case) -> list[Look]:
             continue
         if snapshot.holders and ended is not None:
             found.setdefault(ended, snapshot.holders)
-    return list(found.items())
+    for generation, end in case.timeline.ends.items():
+        if end.holders:
+            found.setdefault(generation, end.holders)
+    return sorted(found.items())
 
 
 def _histories(looks: list[Look]) -> list[History]:
@@ -187,22 +143,40 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
     return [(earlier[-1], before), *seen]
 
 
-def _growing(seen: History) -> GrowingContainer | None:
-    generations = tuple(generation for generation, _ in seen)
-    entries = tuple(holder.entries for _, holder in seen)
+def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
-    fewest = _LOOKS_AT_WEAK if holder.element in _WEAK else _LOOKS
+    container = _growth(case, seen)
+    fewest = _LOOKS_AT_WEAK if container.is_weak else _LOOKS
     if len(seen) < fewest or holder.streak < fewest - 1 or holder.path.startswith(NO_ROOT):
         return None
-    retained = tuple(float(holder.retained_bytes or 0) for _, holder in seen)
-    grows = (judge_series(entries, integer=True), judge_series(retained, noise_floor=BYTES_FLOOR))
-    proof = next((verdict for verdict in grows if verdict.growing == "yes"), None)
-    capacity = _capacity(seen)
-    if capacity is None and proof is None:
-        return None
-    started = None if proof is None or proof.started is None else generations[proof.started]
-    rate = _slope(generations, retained)
-    return GrowingContainer(holder, generations, entries, rate, started, capacity=capacity)
+    return container if container.fills or container.since is not None else None
+
+
+def _growth(case: Case, seen: History, *, proven: bool = True) -> Growth:
+    """Return a container's growth by its entries, or by its bytes where those do not tell."""
+    holder, path = seen[-1][1], seen[-1][1].path
+    generations = tuple(generation for generation, _ in seen)
+    entries = tuple(float(h.entries) for _, h in seen)
+    retained = tuple(float(h.retained_bytes or 0) for _, h in seen)
+    judged = case.judge(Series(path, "count", generations, entries), integer=True)
+    by_bytes = case.judge(Series(path, "bytes", generations, retained), noise_floor=BYTES_FLOOR)
+    proof = next((j for j in (judged, by_bytes) if j.grows), None)
+    rate, bound = slope(generations, entries), _capacity(seen)
+    return Growth(
+        "container",
+        path,
+        "container",
+        type=holder.element,
+        rate=rate,
+        bytes_rate=slope(generations, retained),
+        since=None if proof is None else proof.started_at,
+        judged=judged,
+        holder=holder,
+        path=holder.trace,
+        bound=bound,
+        full_at=_full_at(generations[-1], entries[-1], bound, rate),
+        proven=proven,
+    )
 
 
 def _capacity(seen: History) -> int | None:
@@ -213,5 +187,8 @@ def _capacity(seen: History) -> int | None:
     return bound if agreed else None
 
 
-def _slope(generations: tuple[int, ...], values: tuple[float, ...] | list[float]) -> float:
-    return (values[-1] - values[0]) / max(generations[-1] - generations[0], 1)
+def _full_at(last: int, entries: float, bound: int | None, rate: float) -> int | None:
+    """Return the generation in which a bounded container is full at its rate."""
+    if bound is None or rate <= 0:
+        return None
+    return last + math.ceil((bound - entries) / rate)

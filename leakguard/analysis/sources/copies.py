@@ -7,13 +7,12 @@ long as the program runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.fingerprint import fingerprint
-from leakguard.model import Cleared, Finding, LargeObject, Snapshot
+from leakguard.analysis.growth import Growth
+from leakguard.model import Holder, LargeObject, Snapshot
 from leakguard.model.units import format_bytes
 
 _GENERATIONS = 3  # contents that stayed the same for this long are data, not a state that moves on
@@ -31,12 +30,12 @@ class _Contents(NamedTuple):
 _Groups: TypeAlias = "dict[_Contents, list[LargeObject]]"
 
 
-def copies(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
-    """Warn of large arrays with the same contents, unchanged in every look of three generations."""
+def copies(case: Case) -> list[Growth]:
+    """Return large arrays with the same contents, unchanged in every look of three generations."""
     looks = [s for s in case.run.snapshots if s.generation is not None and _told(s)]
     groups = [(look.generation or 0, _groups(look)) for look in looks]
     return [
-        _finding(contents, items, since, looks[-1])
+        _growth(contents, items, since, looks[-1])
         for contents, items in (groups[-1][1].items() if groups else ())
         if len(since := _since(groups, contents)) >= _GENERATIONS
     ]
@@ -56,33 +55,36 @@ def _groups(snapshot: Snapshot) -> _Groups:
     return {contents: items for contents, items in groups.items() if len(items) > 1}
 
 
-def _since(looks: Sequence[tuple[int, _Groups]], contents: _Contents) -> list[int]:
+def _since(looks: list[tuple[int, _Groups]], contents: _Contents) -> list[int]:
     """Return the generations of the last looks in a row that all show these copies."""
     last = takewhile(lambda look: contents in look[1], reversed(looks))
     return sorted({generation for generation, _ in last})
 
 
-def _finding(
+def _growth(
     contents: _Contents, items: list[LargeObject], since: list[int], shown: Snapshot
-) -> Finding:
+) -> Growth:
     items = sorted(items, key=lambda item: item.held_by or "")
     spare = sum(item.bytes for item in items) - max(item.bytes for item in items)
     holders = ", ".join(sorted({item.held_by for item in items if item.held_by}))
-    return Finding(
-        fingerprint=fingerprint("copies", contents.type, items[0].held_by),
-        kind="copies",
-        verdict="inconclusive",
-        pattern="flat",
+    first = items[0].held_by
+    return Growth(
+        "copies",
+        contents.type,
+        "copies",
         type=contents.type,
-        reason=f"the same data is in memory {len(items)} times, unchanged since generation "
-        f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it spare; "
-        f"held by {holders or 'nobody that a walk could name'}",
-        label=shown.label,
-        serial=shown.serial,
-        started_at=since[0],
-        held_by=items[0].held_by,
+        pattern="flat",
+        since=since[0],
+        holder=None if first is None else Holder(first, contents.type, len(items)),
+        worst="inconclusive",
+        evidence=(
+            f"the same data is in memory {len(items)} times, unchanged since generation "
+            f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it spare; "
+            f"held by {holders or 'nobody that a walk could name'}",
+        ),
         confidence=0.95,
         fix="load it once and let all share one read-only array (array.setflags(write=False)), or "
         "map it from its file (numpy.load(..., mmap_mode='r'))",
         ruled_out=("no leak: the copies become no more",),
+        shown=shown,
     )

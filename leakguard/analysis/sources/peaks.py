@@ -6,27 +6,26 @@ as of a leak.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.fingerprint import fingerprint
-from leakguard.model import Cleared, Finding, Snapshot
-from leakguard.model.units import format_bytes
+from leakguard.analysis.growth import Growth
+from leakguard.model import Snapshot
+from leakguard.model.units import MB, format_bytes
 
-_LARGE = 64_000_000  # bytes above both ends of the phase
+_LARGE = 64 * MB  # above both ends of the phase
 _SHARE = 0.5  # of what the process holds before the phase
 _OF_LIMIT = 0.9  # of the memory that there is: here any excess is worth saying
-_TIMES = 2
+_TIMES = 2  # a first peak may be a warm-up
 
 
-def peak(case: Case, found: Sequence[Finding | Cleared]) -> list[Finding | Cleared]:
-    """Warn of each phase whose peak lies far above what it starts and ends with, twice or more."""
+def peaks(case: Case) -> list[Growth]:
+    """Return each phase whose peak lies far above what it starts and ends with, twice or more."""
     return [
-        finding
+        growth
         for station in case.timeline.stations
         if station is not None and not _has_inner(case, station)
-        if (finding := _judge(case, station)) is not None
+        if (growth := _judge(case, station)) is not None
     ]
 
 
@@ -35,13 +34,13 @@ def _has_inner(case: Case, station: str) -> bool:
     return any(name.startswith(station + "/") for name in names)
 
 
-def _judge(case: Case, station: str) -> Finding | None:
+def _judge(case: Case, station: str) -> Growth | None:
     snapshots = case.timeline.at(station)
     excess = {g: over for g, s in snapshots.items() if (over := _excess(s)) is not None}
     high = {g: over for g, over in excess.items() if _is_high(case, snapshots[g], over)}
     if len(high) < _TIMES:
         return None
-    return _finding(case, station, snapshots, high)
+    return _growth(station, snapshots, high)
 
 
 def _excess(snapshot: Snapshot) -> float | None:
@@ -63,27 +62,27 @@ def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
     return over >= _LARGE and (over >= _SHARE * held or near)
 
 
-def _finding(
-    case: Case, station: str, snapshots: dict[int, Snapshot], high: dict[int, float]
-) -> Finding:
+def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:
     worst = max(high, key=lambda generation: high[generation])
     shown, over = snapshots[worst], median(high.values())
     before, top = shown.entry.get("rss", 0), shown.metrics.get("peak", 0)
-    return Finding(
-        fingerprint=fingerprint("peak", station),
-        kind="peak",
-        verdict="inconclusive",
+    return Growth(
+        "peak",
+        station,
+        "peak",
         pattern="transient",
-        reason=f"{station} takes {format_bytes(over)} more for a moment than before and after it, "
-        f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
-        f"{format_bytes(top)} at the peak of generation {worst}; it is given back",
+        since=min(high),
         phase=station,
-        label=shown.label,
-        serial=shown.serial,
-        started_at=min(high),
+        worst="inconclusive",
+        evidence=(
+            f"{station} takes {format_bytes(over)} more for a moment than before and after it, "
+            f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
+            f"{format_bytes(top)} at the peak of generation {worst}; it is given back",
+        ),
         confidence=0.95,
         fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "
         "(numpy.save, memory maps) rather than pickle and compress them whole, and copy nothing "
         "that load_state_dict copies already",
         ruled_out=("no leak: the memory is given back when the phase ends",),
+        shown=shown,
     )

@@ -1,0 +1,432 @@
+"""What explains what: of all that grows, what is left to report, and what is healthy and why.
+
+The one place where growth is set off against growth: a gauge against the buffer it reports, a
+container that fills against the objects in it, objects against the memory that they take, handles
+against what stands behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.defect import Defect, as_many, object_defects
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memory
+from leakguard.analysis.timeline import gauge_reader
+from leakguard.analysis.tolerance import (
+    MATERIAL_BYTES,
+    MOST,
+    RECORD_BYTES,
+    RECORDS,
+    SAME_COUNT,
+    SAME_RATE,
+    same,
+)
+from leakguard.model import Cleared, Snapshot
+from leakguard.model.finding import Kind
+from leakguard.model.series import Series
+from leakguard.model.units import format_bytes, format_change
+
+# Of the growth of counted objects, the share that the defects must name to stand for all of it:
+# what an allocator adds beside each object, and objects too small to be told, are the rest.
+_NAMED = 0.3
+# Generations after the last look that are enough to see whether a growth went on.
+_AFTERWARDS = 8
+# Of what a growth would have added since, the share below which it did not go on.
+_WENT_ON = 0.25
+
+_RESOURCES = frozenset({"threads", "files", "children"})
+_OBJECTS: frozenset[Kind] = frozenset({"instances", "container", "arrays", "tensors"})
+_LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What is to be reported, and what is not and why."""
+
+    defects: tuple[Defect, ...]
+    cleared: tuple[Cleared, ...]
+
+
+def settle(case: Case, growths: Sequence[Growth]) -> Account:
+    """Set all growth off against each other."""
+    return _Settlement(case, growths).settled()
+
+
+class _Settlement:
+    """The books of one run: every step takes what the steps before it have explained."""
+
+    def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
+        self.case = case
+        self.growths = growths
+        self.defects: list[Defect] = []
+        self.cleared: list[Cleared] = []
+        self.filling = [g for g in self._of("gauge") if g.fills]
+        self.full_containers: tuple[Growth, ...] = ()
+
+    def settled(self) -> Account:
+        """Go through the kinds of growth, the most telling first."""
+        self._gauges()
+        self._cycles()
+        self._objects()
+        self._promises()
+        self._metrics()
+        self._live_memory()
+        self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
+        self._drop_negligible()
+        return Account(tuple(self.defects), tuple(self.cleared))
+
+    def _of(self, *sources: str) -> list[Growth]:
+        return [growth for growth in self.growths if growth.source in sources]
+
+    # -- what the user reports, and garbage --------------------------------------------------------
+
+    def _gauges(self) -> None:
+        self.cleared += map(_filling_gauge, self.filling)
+        self.defects += [Defect(g) for g in self._of("gauge") if not g.fills]
+
+    def _cycles(self) -> None:
+        for growth in self._of("cycles"):
+            if growth.healthy is not None:
+                self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
+            else:
+                self.defects.append(
+                    Defect(growth, phase=growth.phase, bytes_rate=growth.bytes_rate)
+                )
+
+    # -- objects -----------------------------------------------------------------------------------
+
+    def _objects(self) -> None:
+        """Pair types with the containers that hold them; what a gauge reports is explained."""
+        gauges = [_series_of(self.case, gauge) for gauge in self.filling]
+        garbage = {d.lead.type for d in self.defects if d.lead.source == "cycles"}
+        types = [
+            growing
+            for growing in self._of("type")
+            if growing.name not in garbage and not _follows_a_gauge(growing, gauges)
+        ]
+        containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
+        objects = object_defects(self.case, types, containers, [c.metric for c in self.cleared])
+        self.full_containers = objects.filling
+        self.cleared += map(_filling_container, objects.filling)
+        for defect in objects.defects:
+            if self._went_on(defect):
+                self.defects.append(defect)
+            else:
+                self.cleared.append(_ended(defect))
+
+    def _went_on(self, defect: Defect) -> bool:
+        """Ask the generations after the last look whether live memory went on growing.
+
+        A count of early looks is a hypothesis; live memory is read in every generation. Where the
+        growth is too small to be seen in it, the count stands.
+        """
+        memory, rate = self.case.memory(), defect.bytes_rate or 0.0
+        judged = defect.lead.judged
+        if memory is None or judged is None or not judged.series.generations:
+            return True
+        last = judged.series.generations[-1]
+        points = zip(memory.series.generations, memory.series.values, strict=True)
+        later = [value for generation, value in points if generation >= last]
+        expected = rate * (len(later) - 1)
+        if len(later) <= _AFTERWARDS or expected < max(MATERIAL_BYTES, 4 * memory.verdict.noise):
+            return True
+        return later[-1] - later[0] >= _WENT_ON * expected
+
+    def _promises(self) -> None:
+        """Where a defect names the type and its holder already, the promise adds nothing to it."""
+        named = {(d.lead.type, d.held_by) for d in self.defects}
+        for growth in self._of("promise"):
+            held_by = None if growth.holder is None else growth.holder.path
+            if not {(growth.type, held_by), (growth.type, None)} & named:
+                self.defects.append(Defect(growth))
+
+    # -- numbers of the process --------------------------------------------------------------------
+
+    def _metrics(self) -> None:
+        for growth in self._of("metric"):
+            if growth.name not in _LIVE and not self._explains_metric(growth):
+                phase = growth.main_phase
+                self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
+
+    def _explains_metric(self, growth: Growth) -> bool:
+        """True where the objects behind a number are named already."""
+        rate = growth.rate or 0.0
+        if growth.kind in _RESOURCES:
+            return any(
+                d.held_by is not None
+                and d.phase == growth.main_phase
+                and same(d.lead.rate or 0.0, rate, SAME_RATE)
+                for d in self.defects
+            )
+        if growth.kind == "gpu":
+            tensors = (d for d in self.defects if d.kind in ("tensors", "autograd"))
+            return sum(d.bytes_rate or 0.0 for d in tensors) >= MOST * rate
+        if growth.name == "rss_shared":
+            return self._maps() or self._named_bytes() >= MOST * rate
+        if growth.name == "mapped":
+            stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
+            named = self._named_bytes() >= MOST * rate
+            return named or stacks or self._maps() or bool(self.filling)
+        return False
+
+    def _maps(self) -> bool:
+        return any(is_mapping(d.lead.type) for d in self.defects)
+
+    def _named_bytes(self) -> float:
+        """Return the bytes a generation that are explained so far, by defects or by fills."""
+        found = sum(d.bytes_rate or 0.0 for d in self.defects if d.lead.name not in _LIVE)
+        return found + sum(c.bytes_per_generation or 0.0 for c in self.cleared)
+
+    # -- live memory -------------------------------------------------------------------------------
+
+    def _live_memory(self) -> None:
+        """Report growth of live memory beyond what is explained; clear what levels off."""
+        judged = self.case.memory()
+        if judged is None:
+            return
+        growth = next((g for g in self._of("metric") if g.name in _LIVE), None)
+        if growth is None:
+            self.cleared += [] if judged.grows else _levelled_off(judged)
+            return
+        rate = growth.rate or 0.0
+        objects = _objects_rate(self.case)
+        in_objects = objects >= MOST * rate
+        if self._explains_memory(growth, objects):
+            return
+        gauges = [_series_of(self.case, gauge) for gauge in self.filling]
+        if gauges and (in_objects or not self.case.counts_allocators):
+            self.cleared.append(self._while_filling(judged))
+            return
+        rest = max(rate - self._named_bytes(), 0.0)
+        self.defects.append(
+            Defect(_told(self.case, growth, in_objects), phase=growth.main_phase, bytes_rate=rest)
+        )
+
+    def _explains_memory(self, growth: Growth, objects: float) -> bool:
+        """True where what was found adds up to it or owns native memory, or a log has no bytes."""
+        if any(owns_native_memory(d.held_by or "") for d in self.defects):
+            return True
+        named, least = self._named_bytes(), MOST * (growth.rate or 0.0)
+        # Beside the objects an allocator grows a little with each of them: it is the same defect.
+        if named < least and any(c.until is not None for c in self.cleared):
+            named += self._filled_bytes()
+        if named >= least or (objects >= least and named >= _NAMED * objects):
+            return True
+        phases = {d.phase for d in self.defects if d.phase}
+        return not self.case.counts_objects and growth.main_phase in phases
+
+    def _filled_bytes(self) -> float:
+        """Return the bytes of all types that gain as many objects as a container that fills."""
+        return sum(
+            growing.bytes_rate or 0.0
+            for growing in self._of("type")
+            if any(as_many(growing, container) for container in self.full_containers)
+        )
+
+    def _while_filling(self, judged: Judged) -> Cleared:
+        """A buffer that fills takes memory; what grows beside it shows once the buffer is full."""
+        name, rate = judged.series.name, judged.verdict.rate
+        names = " and ".join(gauge.name for gauge in self.filling)
+        grows = f"{name} grows by {format_change(rate)} a generation while {names} fills"
+        full = max((g.full_at for g in self.filling if g.full_at is not None), default=None)
+        if full is None:
+            return Cleared(name, "filling", grows)
+        plateau = judged.series.values[-1] + rate * max(full - judged.series.generations[-1], 0)
+        reason = f"{grows}: until generation {full}, then {format_bytes(plateau)}"
+        return Cleared(name, "filling", reason, plateau, full)
+
+    # -- what is too small -------------------------------------------------------------------------
+
+    def _drop_negligible(self) -> None:
+        """Clear objects that add a few bytes, unless they may stand for something larger.
+
+        A connection is a small object in front of native memory, a thread object of a thread:
+        growth of memory that nothing else explains, or of such a resource, keeps them.
+        """
+        objects = [d for d in self.defects if d.kind in _OBJECTS and d.lead.source != "promise"]
+        small = [defect for defect in objects if self._is_small(defect)]
+        resources = any(g.kind in _RESOURCES for g in self._of("metric"))
+        if not small or resources:
+            return
+        if len(small) == len(objects) and self._memory_is_unexplained():
+            small.remove(max(small, key=lambda defect: defect.bytes_rate or 0.0))
+        self.defects = [defect for defect in self.defects if defect not in small]
+        self.cleared += map(_negligible, small)
+
+    def _is_small(self, defect: Defect) -> bool:
+        lead, rate = defect.lead, defect.bytes_rate
+        if rate is None or lead.watched is not None or is_handle(lead.type):
+            return False
+        if (lead.rate or 0.0) > RECORDS:
+            return False
+        rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
+        return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
+
+    def _memory_is_unexplained(self) -> bool:
+        memory = self.case.memory()
+        if memory is None or not memory.grows:
+            return False
+        held = sum(d.bytes_rate or 0.0 for d in self.defects if d.held_by)
+        held += sum(c.bytes_per_generation or 0.0 for c in self.cleared)
+        rest = memory.verdict.rate - held
+        return rest >= max(RECORD_BYTES, MOST * memory.verdict.rate)
+
+
+# -- gauges ----------------------------------------------------------------------------------------
+
+
+def _series_of(case: Case, gauge: Growth) -> Series:
+    return case.timeline.best_series(gauge.name, gauge_reader(gauge.name))
+
+
+def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
+    """True when as many objects are added as a gauge with a capacity says, and none is watched."""
+    if growing.watched is not None:
+        return False
+    return any(same(_slope(gauge), growing.rate or 0.0, SAME_COUNT) for gauge in filling)
+
+
+def _slope(series: Series) -> float:
+    rounds = max(series.generations[-1] - series.generations[0], 1)
+    return (series.values[-1] - series.values[0]) / rounds
+
+
+def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
+    """True when a gauge reports the entries of this very container, as at its last look."""
+    if container.judged is None:
+        return False
+    looks = container.judged.series
+    generation, entries = looks.generations[-1], looks.values[-1]
+    return any(same(_at(gauge, generation), entries, SAME_COUNT) for gauge in filling)
+
+
+def _at(gauge: Series, generation: int) -> float:
+    """Return what a gauge said in a generation, or last."""
+    values = dict(zip(gauge.generations, gauge.values, strict=True))
+    return values.get(generation, gauge.values[-1])
+
+
+def _filling_gauge(gauge: Growth) -> Cleared:
+    name, bound = gauge.name, gauge.bound or 0.0
+    filled = f"{gauge.counts[-1]:,.0f} of {bound:,.0f}"
+    if gauge.full_at is None:
+        return Cleared(name, "filling", f"{name} fills towards its capacity: {filled}", bound)
+    reason = f"{name} fills until generation {gauge.full_at}, then stays: {filled}"
+    return Cleared(name, "filling", reason, bound, gauge.full_at)
+
+
+# -- what is cleared, in words ---------------------------------------------------------------------
+
+
+def _filling_container(container: Growth) -> Cleared:
+    bound = container.bound or 0.0
+    entries = container.judged.series.values[-1] if container.judged is not None else 0.0
+    full = container.full_at
+    until = "towards its bound" if full is None else f"until generation {full}"
+    return Cleared(
+        container.name,
+        "filling",
+        f"{container.name} fills {until}: {entries:,.0f} of {bound:,.0f}",
+        plateau=bound,
+        until=full,
+        bytes_per_generation=container.bytes_rate,
+    )
+
+
+def _ended(defect: Defect) -> Cleared:
+    lead = defect.lead
+    name = defect.held_by or lead.type or lead.name
+    last = lead.judged.series.generations[-1] if lead.judged is not None else 0
+    return Cleared(
+        name,
+        "step",
+        f"{name} grew until generation {last}, when it was last counted; live memory has not gone "
+        "on growing since",
+    )
+
+
+def _negligible(defect: Defect) -> Cleared:
+    rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
+    reason = (
+        f"{name} gains {format_bytes(rate)} a generation: {format_bytes(1000 * rate)} after a "
+        "thousand of them"
+    )
+    return Cleared(name, defect.lead.pattern, reason)
+
+
+def _levelled_off(judged: Judged) -> Iterable[Cleared]:
+    verdict, series = judged.verdict, judged.series
+    rose = max(series.values) - series.values[0]
+    if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:
+        return
+    plateau = verdict.plateau if verdict.shape == "filling" else None
+    yield Cleared(
+        series.name,
+        verdict.shape,
+        _why_not(judged, rose),
+        None if plateau is None else plateau.value,
+        None if plateau is None else plateau.round,
+    )
+
+
+def _why_not(judged: Judged, rose: float) -> str:
+    verdict, rounds = judged.verdict, len(judged.series)
+    name, change = judged.series.name, format_change(rose)
+    if verdict.shape == "filling" and verdict.plateau is not None:
+        end, full = format_bytes(verdict.plateau.value), verdict.plateau.round
+        so_far = f"{change} in {rounds} generations, less each time"
+        if full is None:
+            return f"{name} fills up to {end}: {so_far}"
+        return f"{name} fills until generation {full}, then {end}: {so_far}"
+    words = {
+        "warm-up": "rose at the start and has settled",
+        "step": "rose in a step and has stayed there since",
+        "sawtooth": "rises and comes back down",
+        "transient": "rose for a while and came back down",
+    }
+    return f"{name} {words.get(verdict.shape, 'rose and levelled off')}: {change} at the most"
+
+
+# -- memory and objects ----------------------------------------------------------------------------
+
+
+def _objects_rate(case: Case) -> float:
+    """Return the bytes that counted objects of all types gain each generation."""
+
+    def read(snapshot: Snapshot) -> float | None:
+        return None if snapshot.census is None else snapshot.census.bytes
+
+    series = case.timeline.best_series("objects", read, "bytes")
+    return _slope(series) if len(series) > 1 else 0.0
+
+
+def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:
+    """Return growth of live memory as what it is: of objects that become larger, or native."""
+    if not case.counts_objects:
+        return replace(growth, kind="memory")
+    if not in_objects:
+        return growth
+    extended = _extended_type(case)
+    return replace(
+        growth,
+        kind="memory",
+        type=extended,
+        evidence=(growth.evidence[0], "so do the bytes of counted objects"),
+        fix=f"find the {extended or 'object'} that is extended every generation, and bound it",
+    )
+
+
+def _extended_type(case: Case) -> str | None:
+    """Return the type whose bytes grew most, in a few objects that become larger."""
+    ends = [s.census for s in case.timeline.ends.values() if s.census is not None]
+    if len(ends) < 2:
+        return None
+    grown = {
+        name: (entry.bytes or 0) - (before.bytes or 0)
+        for name, entry in ends[-1].types.items()
+        if (before := ends[0].types.get(name)) is not None
+    }
+    return max(grown, key=lambda name: grown[name]) if grown else None

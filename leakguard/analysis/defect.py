@@ -1,0 +1,421 @@
+"""Defects of objects: which growing types belong together, and which container holds them.
+
+A leak shows in many counts at once: an environment that is kept keeps dicts, arrays and floats. One
+defect is one container that only grows, or, where no container was found, all types that one phase
+adds. Bytes belong to one defect each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.evidence import memory_witness
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import place_of
+from leakguard.analysis.sources.containers import keeper
+from leakguard.analysis.sources.types import KINDS, is_users
+from leakguard.analysis.tolerance import (
+    MATERIAL_BYTES,
+    MOST,
+    NEARLY_ALL,
+    NOTABLE_BUFFER,
+    NOTABLE_ENTRIES,
+    NOTABLE_OBJECTS,
+    OWN_SHARE,
+    SAME_COUNT,
+    same,
+)
+from leakguard.model.finding import Kind
+from leakguard.model.units import format_number
+
+_RECORDS = frozenset({"tuple", "list", "dict"})
+# Looks at which the entries of a container alone must have grown, where no count of a type did.
+_LOOKS = 4
+_OWN = "leakguard."
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One thing to report: what leads it, what grows with it, and what holds it.
+
+    Attributes:
+        lead: the growth it is named after.
+        beside: other types that grow for the same reason.
+        container: what holds them; None where no container was found.
+        phase: the phase that adds them.
+        bytes_rate: bytes a generation that are this defect's alone; None where unknown.
+    """
+
+    lead: Growth
+    beside: tuple[Growth, ...] = ()
+    container: Growth | None = None
+    phase: str | None = None
+    bytes_rate: float | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What grows, as a user would sort it: by its graphs, its place, its type."""
+        container = self.container or self.lead
+        if container.keeps_graphs:
+            return "autograd"
+        holder = None if self.container is None else self.container.holder
+        place = None if holder is None else place_of(holder)
+        if place is not None and place.kind is not None:
+            return place.kind
+        if self.lead.source == "container":
+            return KINDS.get(self.lead.type or "", "container")
+        return self.lead.kind
+
+    @property
+    def held_by(self) -> str | None:
+        """The path of what holds them."""
+        holder = (self.container or self.lead).holder
+        return None if holder is None else holder.path
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The defects that are made of objects, and the containers that only fill."""
+
+    defects: tuple[Defect, ...]
+    filling: tuple[Growth, ...]
+
+
+def object_defects(
+    case: Case, types: Sequence[Growth], containers: Sequence[Growth], excused: Iterable[str]
+) -> Objects:
+    """Return one defect for each container that holds growing types, then for what none holds.
+
+    ``excused`` are paths of containers that are explained otherwise.
+    """
+    sorter = _Sorter(case, list(containers))
+    for phase, group in sorted(_by_phase(types).items(), key=_weight):
+        sorter.add_group(phase, group)
+    sorter.add_loose(set(excused))
+    return Objects(tuple(sorter.defects), tuple(sorter.filling))
+
+
+class _Sorter:
+    """Gives each group of growing types its containers, each container once."""
+
+    def __init__(self, case: Case, containers: list[Growth]) -> None:
+        self.case = case
+        self.containers = containers
+        self.defects: list[Defect] = []
+        self.filling: list[Growth] = []
+
+    @property
+    def _named(self) -> set[str]:
+        return {d.held_by for d in self.defects if d.held_by is not None}
+
+    def add_group(self, phase: str | None, group: list[Growth]) -> None:
+        """Add the defects of the types that one phase adds."""
+        named = self._named
+        # What a container holds is one defect, whatever else is made in other phases on the way.
+        holding = _holding(group, self.containers)
+        if holding and holding[0].name in named:
+            return
+        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
+        if not holding and _is_kept(group, kept):
+            return
+        fresh = [c for c in self.containers if c.name not in named]
+        names = _names(group)
+        self.filling += [c for c in fresh if c.fills and c.type in names]
+        growing = _holding(group, fresh)
+        if growing:
+            self._by_container(phase, group, growing)
+        else:
+            self._unheld(phase, group, [c for c in fresh if c.fills])
+
+    def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
+        rest = [g for g in group if not any(_explains(container, g) for container in full)]
+        if rest and _is_telling(self.case, rest[0]):
+            lead = rest[0]
+            container = keeper(self.case, lead.name, lead.rate or 0.0)
+            self._add(phase, lead, rest, container, known_bytes(rest))
+
+    def _by_container(self, phase: str | None, group: list[Growth], growing: list[Growth]) -> None:
+        """Add the group's main container with what leads the group, then the others'."""
+        first = next((c for c in growing if c.type == group[0].name), growing[0])
+        least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
+        own = [
+            c
+            for c in growing
+            if c is not first and (c.bytes_rate or 0.0) >= least and c.type in _names(group)
+        ]
+        taken = {c.type for c in own} - {first.type}
+        rest = [g for g in group if g.name not in taken] or group
+        lead = _lead(rest, first)
+        others = sum(c.bytes_rate or 0.0 for c in own if c.type in _names(rest))
+        phases = _phases(self.case, phase, [first, *own])
+        size = known_bytes(rest) - others
+        if lead.name in {c.type for c in own}:
+            lead = _part(lead, first)
+        self._add(phases[first.name], lead, rest, first, size)
+        for container in own:
+            grown = next(g for g in group if g.name == container.type)
+            part = _part(grown, container)
+            self._add(phases[container.name], part, [part], container, 0.0)
+
+    def _add(
+        self,
+        phase: str | None,
+        lead: Growth,
+        group: list[Growth],
+        container: Growth | None,
+        own_bytes: float,
+    ) -> None:
+        """Add a defect.
+
+        The census counts the objects themselves, the container what they keep alive: the larger of
+        the two is nearer to the whole. A text log has the process's numbers only.
+        """
+        beside = tuple(growing for growing in group if growing.name != lead.name)
+        kept = 0.0 if container is None else container.bytes_rate or 0.0
+        size = max(kept, own_bytes)
+        phase = _phase_of(self.case, lead, container) or phase
+        known = size if size > 0 else _process_bytes(self.case, lead, phase)
+        self.defects.append(Defect(lead, beside, container, phase, known))
+
+    def add_loose(self, excused: set[str]) -> None:
+        """Add containers and buffers that grow although no count of a type shows it.
+
+        A text or an array that is extended stays one object; the backward graph behind a state
+        that is never detached has no Python objects at all.
+        """
+        known = self._named | excused | {c.name for c in self.filling}
+        for container in self.containers:
+            related = any(_related(container.name, path) for path in known)
+            if not related and _is_notable(container):
+                phase = _loose_phase(self.case, container)
+                self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
+
+
+# -- groups of types -------------------------------------------------------------------------------
+
+
+def _by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
+    """Group types by the phase that adds them, in each group the most telling type first.
+
+    Watched types that break their expectation come first, then the program's own classes, then
+    the rest; larger growth in bytes goes before smaller.
+    """
+    groups: dict[str | None, list[Growth]] = {}
+    for growing in types:
+        groups.setdefault(growing.main_phase, []).append(growing)
+    for group in groups.values():
+        group.sort(key=_rank)
+    return groups
+
+
+def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
+    return (
+        not growing.breaks_expectation,
+        not growing.watched,
+        not is_users(growing.name),
+        -(growing.bytes_rate or 0.0),
+        -(growing.rate or 0.0),
+    )
+
+
+def _weight(entry: tuple[str | None, list[Growth]]) -> tuple[bool, float]:
+    phase, group = entry
+    return phase is None, -known_bytes(group)
+
+
+def _names(group: Iterable[Growth]) -> set[str]:
+    return {growing.name for growing in group}
+
+
+def known_bytes(group: Iterable[Growth]) -> float:
+    """Return the bytes that types gain a generation, as far as they were counted."""
+    return sum(growing.bytes_rate or 0.0 for growing in group)
+
+
+def _is_programs(growing: Growth) -> bool:
+    return growing.watched is not None or is_users(growing.name)
+
+
+def _is_kept(group: list[Growth], kept: float) -> bool:
+    """True for builtin objects that are part of what containers of other findings keep alive."""
+    return not _is_programs(group[0]) and MOST * known_bytes(group) <= kept
+
+
+def _is_telling(case: Case, lead: Growth) -> bool:
+    """A few more builtin objects, held by nothing that grows, are what interpreters do."""
+    size = lead.bytes_rate or 0.0
+    if _is_programs(lead) or size >= MATERIAL_BYTES:
+        return True
+    witness = memory_witness(case, lead.main_phase, lead.since)
+    return size >= NOTABLE_OBJECTS and witness is not None
+
+
+# -- containers of a group -------------------------------------------------------------------------
+
+
+def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
+    """Return the unbounded containers whose elements, or graphs, belong to the group."""
+    names = _names(group)
+    strong = any(map(_is_programs, group))
+    own = [
+        container
+        for container in containers
+        if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
+        and not (strong and container.is_weak)  # a weak reference holds no object of the program
+    ]
+    return [c for c in own if not c.fills] or _holders_of_most(group, containers)
+
+
+def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Growth]:
+    """Return the container that keeps the group alive although its elements are of other types.
+
+    What it retains must be about as much as the group weighs: a larger one holds something else.
+    """
+    known = known_bytes(group)
+    least, most = MOST * known, known / MOST
+    return [c for c in containers if not c.fills and least < (c.bytes_rate or 0.0) <= most][:1]
+
+
+def _explains(container: Growth, growing: Growth) -> bool:
+    """True when nearly all that a type gains goes into a container that fills, or with it."""
+    gained = container.rate or 0.0
+    if container.type == growing.name:
+        return (growing.rate or 0.0) <= gained / NEARLY_ALL
+    return growing.watched is None and as_many(growing, container)
+
+
+def as_many(growing: Growth, container: Growth) -> bool:
+    """Return True when as many objects are added as entries of a container."""
+    return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
+
+
+def _lead(group: list[Growth], container: Growth) -> Growth:
+    """Return the type to name: the program's own class, else what the container holds.
+
+    Of entries that are tuples or dicts, a class of which there is one in each tells more.
+    """
+    if _is_programs(group[0]):
+        return group[0]
+    lead = next((g for g in group if g.name == container.type), group[0])
+    inside = (g for g in group if "." in g.name and as_many(g, container))
+    return next(inside, lead) if lead.name in _RECORDS else lead
+
+
+def _part(growing: Growth, container: Growth) -> Growth:
+    """Return what of a type's growth goes into one of several containers."""
+    if as_many(growing, container) or container.judged is None:
+        return growing
+    rate = container.rate or 0.0
+    return replace(
+        growing,
+        rate=rate,
+        bytes_rate=container.bytes_rate,
+        interval=None,
+        since=container.since or growing.since,
+        counts=tuple(map(int, container.judged.series.values)),
+        evidence=(f"{format_number(rate)} a generation of what the count gains",),
+    )
+
+
+# -- phases ----------------------------------------------------------------------------------------
+
+
+def _phase_of(case: Case, lead: Growth, container: Growth | None) -> str | None:
+    """Return the phase that adds what the container gains, where that is known better.
+
+    A type may grow in several phases for several reasons; the container's own rate tells which.
+    What a backward graph saves gets its Python objects when the guard reads it, between phases:
+    there the memory tells.
+    """
+    if container is None:
+        return None
+    if container.type == lead.name:
+        return lead.contribution.phase_adding(container.rate or 0.0)
+    if container.keeps_graphs and lead.main_phase is None:
+        return case.memory_share(lead.since).main_phase()
+    return None
+
+
+def _phases(case: Case, phase: str | None, containers: list[Growth]) -> dict[str, str | None]:
+    """Give each container of a group the phase that adds its bytes.
+
+    Several containers of one type may be filled by several phases: each phase serves for as much
+    as it adds. A container that no phase fits alone keeps the phase of the group.
+    """
+    if len(containers) < 2:
+        return {containers[0].name: phase}
+    left = dict(case.memory_share(min((c.since or 0 for c in containers), default=0)).by_phase)
+    chosen: dict[str, str | None] = {}
+    for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
+        size = container.bytes_rate or 0.0
+        fits = [p for p, value in left.items() if p and size > 0 and value >= NEARLY_ALL * size]
+        best = min(fits, key=lambda p: (abs(left[p] - size), -p.count("/")), default=phase)
+        chosen[container.name] = best
+        for outer in [p for p in left if best and p and (best + "/").startswith(p + "/")]:
+            left[outer] -= size
+    return chosen
+
+
+def _loose_phase(case: Case, container: Growth) -> str | None:
+    """Return the phase that adds the entries, by the count of their type; else the memory."""
+    since = loose_start(case, container)
+    if container.is_buffer or container.keeps_graphs:
+        return case.memory_share(since).main_phase()
+    added = case.type_share(container.type or "", since)
+    phase = added.phase_adding(container.rate or 0.0) or added.main_phase()
+    return phase or case.memory_share(since).main_phase()
+
+
+def loose_start(case: Case, container: Growth) -> int | None:
+    """Return when a container began to grow: the looks began later, because of that."""
+    if container.judged is None:
+        return container.since
+    series = container.judged.series
+    if series.values[0] >= series.values[-1]:
+        since = memory_start(case)
+        return container.since if since is None else since
+    rate, looks = container.rate or 0.0, series.generations
+    started = looks[0] if container.since is None else container.since
+    first = next(iter(case.timeline.ends), None)
+    if first is None or rate <= 0 or started > looks[1]:
+        return started
+    # Entries that grow at this rate were none then; they may have been there before.
+    return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
+
+
+def memory_start(case: Case) -> int | None:
+    """Return the generation in which live memory began to grow, the first where that is open."""
+    memory = case.memory()
+    if memory is None or not memory.may_grow:
+        return None
+    first = next(iter(memory.series.generations), None)
+    return first if memory.started_at is None else memory.started_at
+
+
+# -- containers without a type ---------------------------------------------------------------------
+
+
+def _is_notable(container: Growth) -> bool:
+    if container.is_weak or container.fills or _OWN in container.name.partition("[*]")[0]:
+        return False
+    kept = container.bytes_rate or 0.0
+    if container.is_buffer or container.keeps_graphs:
+        return kept >= NOTABLE_BUFFER
+    judged = container.judged
+    proven = judged is not None and judged.grows and len(judged.series) >= _LOOKS
+    return proven and kept >= NOTABLE_ENTRIES
+
+
+def _related(path: str, other: str) -> bool:
+    return path.startswith(other) or other.startswith(path)
+
+
+def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
+    """Return what the process gains in a phase, where the objects were not sized."""
+    shares = (
+        case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
+        for metric in ("heap_in_use", "rss")
+    )
+    return next((share for share in shares if share > 0), None)

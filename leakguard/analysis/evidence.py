@@ -1,0 +1,106 @@
+"""Witnesses: what agrees that something grows without bound, and how many make it a leak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.tolerance import NEARLY_ALL
+from leakguard.model import Verdict
+from leakguard.model.finding import SEVERITY
+from leakguard.model.units import format_change, format_number
+
+# A leak is said where two measurements of different kinds agree; one alone is a suspect.
+_ENOUGH = 2
+
+_COUNTERS = {
+    "heap_in_use": "the allocator's bytes in use",
+    "python_blocks": "Python's memory blocks",
+    "rss_anonymous": "anonymous RSS",
+    "rss": "RSS",
+}
+
+_NO_BOUND = "has no bound"
+_GRAPHS = "its entries keep whole autograd graphs"
+
+
+def verdict(growth: Growth, witnesses: Sequence[str]) -> Verdict:
+    """Return what so many witnesses make of a growth.
+
+    What the kernel or the interpreter counts one by one needs no second witness; no growth is
+    called worse than its kind deserves.
+    """
+    said: Verdict = "leak" if growth.exact or len(witnesses) >= _ENOUGH else "suspect"
+    return min(said, growth.worst, key=SEVERITY.__getitem__)
+
+
+def witnesses(
+    case: Case, lead: Growth, container: Growth | None, phase: str | None, since: int | None
+) -> list[str]:
+    """Return what agrees that ``lead`` grows without bound, in words."""
+    if lead.source == "type":
+        return _of_type(case, lead, container, phase)
+    if lead.source == "container":
+        return _of_container(case, lead, phase, since)
+    return list(lead.evidence)
+
+
+def memory_witness(case: Case, phase: str | None, since: int | None) -> str | None:
+    """Name a memory measure that grows every generation too, in the same phase; None if none."""
+    for metric, title in _COUNTERS.items():
+        judged = case.metric(metric)
+        if judged is not None and judged.may_grow:
+            share = case.contribution(metric, since)
+            if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
+                return title
+    return None
+
+
+def _of_type(case: Case, lead: Growth, container: Growth | None, phase: str | None) -> list[str]:
+    found = list(lead.evidence)
+    memory = memory_witness(case, phase, lead.since)
+    if memory is not None:
+        found.append(f"{memory} grow{'s' if memory.endswith('RSS') else ''} in the same phase")
+    if lead.breaks_expectation and lead.watched and lead.watched.expected:
+        low, high = lead.watched.expected
+        expected = str(low) if low == high else f"{low} to {high}"
+        found.append(f"{expected} expected, {lead.watched.count} alive")
+    if container is not None and container.proven:
+        entries = f"{format_number(container.rate or 0.0)} entries"
+        why = _why_unbounded(container)
+        found.append(f"{container.name} grows by {entries} a generation and {why}")
+    return found
+
+
+def _why_unbounded(container: Growth) -> str:
+    if not container.keeps_graphs:
+        return _NO_BOUND
+    if container.bound is None:
+        return f"{_NO_BOUND}, and {_GRAPHS}"
+    return f"{_GRAPHS}, so that its bound does not help"
+
+
+def _of_container(case: Case, container: Growth, phase: str | None, since: int | None) -> list[str]:
+    streak = container.holder.streak if container.holder is not None else 0
+    grew = f"{container.name} grew at each of {streak} looks, by "
+    grew += f"{format_change(container.bytes_rate or 0.0)} a generation"
+    second = _count_of_elements(case, container) or memory_witness(case, phase, since)
+    return [grew, f"{second} grew with it"] if second else [grew]
+
+
+def _count_of_elements(case: Case, container: Growth) -> str | None:
+    """Name the count of the entries' type, where it rose by nearly as many as were gained."""
+    judged, element = container.judged, container.type or ""
+    if judged is None:
+        return None
+    looks, entries = judged.series.generations, judged.series.values
+    ends = case.timeline.ends
+    first, last = (ends.get(look) for look in (looks[0], looks[-1]))
+    counts = [None if s is None else s.count(element) for s in (first, last)]
+    if counts[0] is None or counts[1] is None:
+        return None
+    grown = counts[1] - counts[0]
+    if grown >= NEARLY_ALL * (entries[-1] - entries[0]) > 0:
+        return f"the count of {element} ({grown:+,})"
+    return None

@@ -1,0 +1,109 @@
+"""Growth: something that became more, as one source saw it. Every source makes this value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from leakguard.analysis.case import Judged
+from leakguard.analysis.contribution import Contribution
+from leakguard.model import Holder, Snapshot, Verdict, Watched
+from leakguard.model.finding import Kind, Pattern
+from leakguard.model.holder import Hop
+from leakguard.model.metric import Unit
+
+Source = Literal[
+    "type", "container", "gauge", "metric", "cycles", "promise", "peak", "copies",
+]  # fmt: skip
+
+_WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """One thing that became more: what, by how much, since when, and what its source knows of it.
+
+    Attributes:
+        source: what it was read from.
+        name: the type, the path of the container, the gauge or the metric.
+        rate: more of it each generation, in ``unit``.
+        bytes_rate: bytes more each generation, of what it is or keeps alive; None where unknown.
+        since: the first generation whose end shows it.
+        judged: the series and what kind of series it is.
+        contribution: what each phase adds; empty where the phase is known otherwise.
+        phase: the phase, where the source itself knows it.
+        holder: the container as the last look found it.
+        bound: the most it can become; None where nothing bounds it, or no bound is known.
+        proven: false for a container that only holds what grows: its own growth was not seen
+            often enough.
+        exact: the number is counted by the operating system or the interpreter, not sampled.
+        worst: the gravest verdict that this kind of growth deserves.
+        evidence: what the source measured, in words; each is one witness.
+        reason: the numbers in one sentence, where they are more than the evidence.
+        healthy: why it is no leak, where the source itself can tell.
+        shown: the snapshot that shows it best, where the source knows it.
+    """
+
+    source: Source
+    name: str
+    kind: Kind
+    type: str | None = None
+    pattern: Pattern = "growing"
+    rate: float | None = None
+    unit: Unit = "count"
+    bytes_rate: float | None = None
+    interval: tuple[float, float] | None = None
+    since: int | None = None
+    counts: tuple[int, ...] = ()
+    judged: Judged | None = None
+    contribution: Contribution = field(default_factory=Contribution)
+    phase: str | None = None
+    holder: Holder | None = None
+    path: tuple[Hop, ...] = ()
+    bound: float | None = None
+    full_at: int | None = None
+    proven: bool = True
+    watched: Watched | None = None
+    exact: bool = False
+    worst: Verdict = "leak"
+    evidence: tuple[str, ...] = ()
+    reason: str | None = None
+    confidence: float | None = None
+    fix: str | None = None
+    ruled_out: tuple[str, ...] = ()
+    healthy: str | None = None
+    shown: Snapshot | None = None
+
+    @property
+    def main_phase(self) -> str | None:
+        """The phase that adds it; None when no phase stands out."""
+        return self.phase or self.contribution.main_phase()
+
+    @property
+    def fills(self) -> bool:
+        """True where a bound will stop it; entries that keep autograd graphs are not excused."""
+        return self.bound is not None and not self.keeps_graphs
+
+    @property
+    def keeps_graphs(self) -> bool:
+        """True for a container whose entries keep autograd graphs alive."""
+        return self.holder is not None and bool(self.holder.graph_nodes)
+
+    @property
+    def is_weak(self) -> bool:
+        """True for a container of weak references, which hold nothing."""
+        return self.holder is not None and self.holder.element in _WEAK
+
+    @property
+    def is_buffer(self) -> bool:
+        """True for one object, or the same few, that become larger without having entries."""
+        return self.source == "container" and not self.name.endswith("[*]")
+
+    @property
+    def breaks_expectation(self) -> bool:
+        """True when the user said how many there should be and there are more."""
+        return self.watched is not None and self.watched.too_many
+
+    def holds(self, path: str) -> bool:
+        """Return True when ``path`` leads through this container."""
+        return path != self.name and path.startswith(self.name)

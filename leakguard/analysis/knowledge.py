@@ -1,0 +1,347 @@
+"""What is known of leaks in general: places, libraries, handles, and what to do about each.
+
+One entry is one fact, with where it is from. Patterns are looked up in order; the first fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from leakguard.model import Finding, Holder
+from leakguard.model.finding import Kind
+from leakguard.model.known_leak import KnownLeak
+
+# -- places: where programs keep what they meant to give up ----------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that is known by its path from a root, or by the types on the way to its entries.
+
+    Attributes:
+        name: what such a place is called.
+        fix: what to change; ``{path}`` stands for the container.
+        source: where it is described.
+        kind: kind of finding that fits better than the type's own; None for the type's own.
+        path: what is found in the path.
+        types: what is found in the names of the entries' type and of the last types on the way.
+        native: True where the entries own memory that no census sees.
+    """
+
+    name: str
+    fix: str
+    kind: Kind | None = None
+    path: str | None = None
+    types: str | None = None
+    native: bool = False
+    source: str = ""
+
+    def fits(self, path: str, types: Iterable[str]) -> bool:
+        """Return True for a container at ``path`` with these types in and around it."""
+        if self.path is not None and re.search(self.path, path) is None:
+            return False
+        return self.types is None or any(re.search(self.types, name) for name in types)
+
+
+PLACES: tuple[Place, ...] = (
+    Place(
+        "open figures",
+        "close each figure when it is saved: plt.close(figure); pyplot keeps every figure that it "
+        "made in {path}",
+        path=r"Gcf\.figs",
+        native=True,
+        source="matplotlib.pyplot.figure, rcParams['figure.max_open_warning']",
+    ),
+    Place(
+        "module hooks",
+        "keep the handle that register_*_hook returns and call handle.remove() when done, or "
+        "register the hook once; {path} keeps every hook",
+        path=r"_(forward|backward|full_backward|state_dict|load_state_dict|load)\w*hooks",
+        source="torch.nn.Module.register_forward_hook returns a RemovableHandle",
+    ),
+    Place(
+        "optimizer state of dead parameters",
+        "make a new optimizer when parameters are replaced, or remove theirs from param_groups and "
+        "state; {path} keeps the moments of parameters that no model has any more",
+        path=r"\.(state|param_groups)\b",
+        types=r"^torch\.optim\.",
+        source="torch.optim.Optimizer.state and param_groups",
+    ),
+    Place(
+        "cache of a method or function",
+        "bound the cache (lru_cache(maxsize=...)) or cache on the instance (cached_property): a "
+        "cache on a method keeps every `self` that it was called with; {path}",
+        path=r"lru_cache of ",
+        source="Python's programming FAQ, how to cache method calls",
+    ),
+    Place(
+        "backlog of an executor",
+        "submit no faster than the work is done: wait for futures, or guard submit() with a "
+        "semaphore; {path} is the queue of what was submitted and did not begin yet",
+        kind="queue",
+        types=r"^concurrent\.futures\.thread\._WorkItem$|^concurrent\.futures\.process\._",
+        source="concurrent.futures: submit() queues without a bound",
+    ),
+    Place(
+        "futures that are kept",
+        "drop each future once its result is taken (as_completed, or a set with a discard "
+        "callback); {path} keeps their results",
+        types=r"^(concurrent\.futures\._base|asyncio)\.(Future|futures\.Future)$|^_asyncio\.Future$",
+        source="concurrent.futures.as_completed",
+    ),
+    Place(
+        "tasks that never end",
+        "await, cancel or time out each task, and discard it from {path} when it is done "
+        "(task.add_done_callback(tasks.discard))",
+        kind="tasks",
+        types=r"^_?asyncio(\.tasks)?\.Task$|^coroutine$",
+        source="asyncio.create_task, the note on references to tasks",
+    ),
+    Place(
+        "queue without a bound",
+        "bound it (maxsize=...), so that the producer waits, or add consumers; {path} gets more "
+        "than is taken out",
+        kind="queue",
+        types=r"^(queue|_queue|asyncio\.queues|multiprocessing\.queues)\.\w*Queue$",
+        source="queue.Queue, maxsize of 0 or less",
+    ),
+    Place(
+        "logging handlers",
+        "add the handler once, or logger.removeHandler(handler) and handler.close() when done; "
+        "{path} keeps each handler that was added",
+        path=r"^logging\.|\.handlers\[",
+        types=r"^logging\.|Handler$",
+        source="logging.Logger.addHandler and removeHandler",
+    ),
+    Place(
+        "stored exceptions",
+        "keep str(error) or the formatted traceback instead of the exception, or clear "
+        "error.__traceback__: an exception keeps the locals of every frame that it passed; {path}",
+        types=r"^traceback$|^frame$|(Error|Exception)$",
+        source="BaseException.__traceback__; traceback.clear_frames",
+    ),
+    Place(
+        "the last exception",
+        "clear sys.last_exc, sys.last_value and sys.last_traceback: they keep the frames of the "
+        "last unhandled exception",
+        path=r"^sys\.last_",
+        source="sys.last_exc and sys.last_traceback",
+    ),
+    Place(
+        "context variable",
+        "reset it with the token of set() when the work is done; {path} is kept by the context "
+        "that runs on",
+        path=r"^context variable ",
+        source="contextvars.ContextVar.reset",
+    ),
+    Place(
+        "thread-local values",
+        "clear them at the end of each piece of work: threads of a pool live on, as does {path}",
+        types=r"^_thread\._local$|^threading\.local$",
+        source="threading.local",
+    ),
+    Place(
+        "finalizers",
+        "detach() the finalizer when the work is done, or tie it to an object that dies; {path} "
+        "keeps its arguments as long as its object lives",
+        path=r"finalize\._registry",
+        source="weakref.finalize: its registry keeps callback and arguments",
+    ),
+    Place(
+        "warnings already shown",
+        "use a constant text for the warning: {path} remembers every different one",
+        path=r"__warningregistry__",
+        source="warnings: __warningregistry__ of a module",
+    ),
+    Place(
+        "scalar history of a writer",
+        "write the history out and clear it, or keep a bounded part (deque(maxlen=...)); {path} "
+        "keeps every value that was logged",
+        path=r"(history|scalars|all_writers|_history|event_queue)\b",
+        types=r"^(float|int|tuple|dict|str|bytes|numpy\.float\w*)$|[Ss]ummary|tensorboard|wandb",
+        source="wandb/wandb#354",
+    ),
+    Place(
+        "listeners",
+        "unsubscribe when the subscriber is done, or hold subscribers weakly (weakref.WeakMethod); "
+        "{path} keeps every one",
+        path=r"(listener|callback|observer|subscriber|handler|watcher)s?\b[^.]*$",
+        types=r"^(method|function|functools\.partial|builtin_function_or_method)$",
+        source="weakref.WeakMethod",
+    ),
+    Place(
+        "class registry",
+        "remove instances when they are done, or register them weakly (weakref.WeakSet); {path} "
+        "belongs to the class and outlives them",
+        path=r"\.(_?registry|_?instances)\[",
+        source="weakref.WeakSet",
+    ),
+    Place(
+        "suspended generators",
+        "close() each generator, or exhaust it; {path} keeps the locals of all of them",
+        types=r"^(generator|async_generator)$",
+        source="generator.close()",
+    ),
+)
+
+_NEAR = 4  # types on the way to a container: what is further away says nothing about it
+
+
+def place_of(holder: Holder) -> Place | None:
+    """Return the first place that a container fits; None where none does."""
+    types = [holder.element, *(hop.type for hop in holder.trace[-_NEAR:])]
+    return next((place for place in PLACES if place.fits(holder.path, types)), None)
+
+
+def owns_native_memory(path: str) -> bool:
+    """Tell whether what lies at a path owns memory that no census sees, such as pixels."""
+    return any(place.native and place.path and re.search(place.path, path) for place in PLACES)
+
+
+# -- handles: small objects in front of something larger -------------------------------------------
+
+# Classes of the standard library and endings of class names that stand for a descriptor, a thread,
+# a mapping or memory of a C library. Their own bytes say nothing of what they keep.
+_HANDLES = re.compile(
+    r"^(mmap|socket|ssl|sqlite3|subprocess|threading|select|_io|_asyncio|asyncio)\.|"
+    r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"
+    r"Task|Cursor|File|Mapping|Buffer|Listener|Subscription|Timer|Loop|Figure\w*)$"
+)
+_MAPPINGS = ("mmap", "SharedMemory")
+
+
+def is_handle(type_name: str | None) -> bool:
+    """Return True for a class whose instances stand in front of what no count of bytes shows."""
+    return type_name is not None and _HANDLES.search(type_name) is not None
+
+
+def is_mapping(type_name: str | None) -> bool:
+    """Return True for an object that maps memory of its own."""
+    return type_name is not None and type_name.rpartition(".")[2] in _MAPPINGS
+
+
+# -- libraries: leaks that others have reported, told apart from the program's own -----------------
+
+# What cannot be pointed to is not listed. What the program itself keeps of a library's objects is
+# the program's leak.
+KNOWN_LEAKS = (
+    KnownLeak(
+        "botocore",
+        "a botocore session keeps the handlers of every boto3.Session that was made from it: make "
+        "one boto3.Session and use it again",
+        "boto/boto3#2176",
+        types=("botocore.hooks.*",),
+        path=("*(botocore.hooks.*)",),
+    ),
+    KnownLeak(
+        "torch",
+        "what torch.compile compiled, with its guards, can outlive the module it was compiled for: "
+        "compile once outside of the loop, or call torch._dynamo.reset()",
+        "pytorch/pytorch#105181",
+        types=("torch._dynamo.*", "torch._inductor.*", "torch._guards.*"),
+    ),
+    KnownLeak(
+        "numpy",
+        "array.ctypes leaves a reference cycle that holds the array until the collector runs: ask "
+        "for it once an array, or read array.__array_interface__ instead",
+        "numpy/numpy#13808",
+        types=("numpy.core._internal._ctypes", "numpy._core._internal._ctypes"),
+    ),
+    KnownLeak(
+        "gymnasium",
+        "RecordVideo holds on to recorded frames: record fewer episodes (episode_trigger), or give "
+        "it a gc_trigger, which gymnasium has since 1.2",
+        "Farama-Foundation/Gymnasium#1377",
+        path=("*(gymnasium.wrappers.*RecordVideo)", ".recorded_frames *"),
+    ),
+)
+
+
+def known_leak(finding: Finding, known: Sequence[KnownLeak] = KNOWN_LEAKS) -> KnownLeak | None:
+    """Return the library's leak that a finding is; None for the program's own."""
+    return next((leak for leak in known if _is(leak, finding)), None)
+
+
+def _is(leak: KnownLeak, finding: Finding) -> bool:
+    piles_up = any(fnmatchcase(finding.type or "", pattern) for pattern in leak.types)
+    return piles_up or (bool(leak.path) and _leads_through(finding.path, leak.path))
+
+
+def _leads_through(hops: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether the patterns match hops in this order, others between them allowed."""
+    rest = iter(hops)
+    return all(any(fnmatchcase(hop, pattern) for hop in rest) for pattern in patterns)
+
+
+# -- advice: what to change, by what grows and what holds it ---------------------------------------
+
+_BY_NAME = (
+    (
+        ("environment", "env"),
+        "make each environment once and re-aim it with reset(); drop every list that collects them",
+    ),
+    (
+        ("agent", "model", "network", "policy", "actor", "critic"),
+        "drop the last reference to what was replaced, or copy the weights into the old object "
+        "(load_state_dict copies already)",
+    ),
+)
+
+_TENSOR = (
+    "store numbers, not tensors: loss.item(), or tensor.detach() when the values are needed; a "
+    "tensor with a grad_fn keeps its whole graph alive"
+)
+_ARRAY = (
+    "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
+)
+_ANY = "find what appends them and never removes; clear it each generation, or bound it"
+
+# How each type of container is bounded; anything else is cleared.
+_BOUNDS = {
+    "list": "clear it each generation, or bound it, for example with deque(maxlen=...)",
+    "dict": "remove entries that are done with, or bound it: functools.lru_cache, an OrderedDict "
+    "that pops its oldest, or weak keys (weakref.WeakKeyDictionary)",
+    "collections.OrderedDict": "pop the oldest entry (popitem(last=False)) when it is too large",
+    "collections.defaultdict": "remove keys that are done with: reading a missing key adds it",
+    "set": "discard what is done with, or hold it weakly (weakref.WeakSet)",
+    "collections.deque": "give it a bound: deque(maxlen=...)",
+}
+
+NATIVE_ADVICE = "no Python object explains it: look at native code and at handles never closed"
+POOLS_ADVICE = (
+    "objects or blocks that an extension module got and never gave back (a reference too many, "
+    "PyMem or PyObject memory): see which call the growth follows, try that package's latest "
+    "release, and report it there"
+)
+NO_COLLECTOR = (
+    "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "
+    "switch it on, or call gc.collect() at the end of the phase"
+)
+
+
+def advice(type_name: str, holder: Holder | None = None) -> str:
+    """Return the fix that fits objects of a type and what holds them, in the imperative."""
+    short = type_name.rsplit(".", 1)[-1].lower()
+    where = f" ({holder.path})" if holder else ""
+    if holder is not None and holder.graph_nodes:
+        return _TENSOR + where
+    place = None if holder is None else place_of(holder)
+    if place is not None and holder is not None:
+        return place.fix.format(path=holder.path)
+    if type_name.startswith("torch."):
+        return _TENSOR + where
+    for endings, text in _BY_NAME:
+        if short.endswith(endings):
+            return text + where
+    if holder is not None:
+        return f"{holder.path} only grows: {_bound_of(holder)}"
+    return _ARRAY if type_name == "numpy.ndarray" else _ANY
+
+
+def _bound_of(holder: Holder) -> str:
+    """Return how to bound a container, by what it is."""
+    container = holder.trace[-2].type if len(holder.trace) > 1 else "list"
+    return _BOUNDS.get(container, _BOUNDS["list"])

@@ -1,0 +1,154 @@
+"""From a defect to a finding: what a user reads, in the words of the program."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.defect import Defect, loose_start, memory_start
+from leakguard.analysis.evidence import verdict, witnesses
+from leakguard.analysis.forecast import with_forecast
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import advice, known_leak
+from leakguard.analysis.origin import with_origin
+from leakguard.analysis.timeline import count_reader
+from leakguard.model import Finding, Holder
+from leakguard.model.units import format_change, format_number
+
+# How many of the types that grow for the same reason are worth naming beside the first.
+_COMPANIONS = 3
+# A container alone is as sure as its looks: with a second witness, and without.
+_SURE, _UNSURE = 0.9, 0.6
+
+
+def named(case: Case, defect: Defect) -> Finding:
+    """Return the finding of a defect, with origin, library and forecast where they are known."""
+    finding = with_library(with_origin(case.run, _finding(case, defect)))
+    if finding.library is None and finding.kind == "native" and finding.created_at is not None:
+        fix = f"what {finding.created_at} allocates is never given back: {finding.fix}"
+        finding = replace(finding, fix=fix)
+    return with_forecast(case, finding)
+
+
+def with_library(finding: Finding) -> Finding:
+    """Return the finding as the library's where it is one of its known leaks."""
+    known = known_leak(finding)
+    if known is None:
+        return finding
+    fix = f"{known.description} (see {known.source})"
+    return replace(finding, library=known.library, fix=fix)
+
+
+def headline(finding: Finding) -> str:
+    """Return a finding in one sentence: where, since when, how many of what, held by whom."""
+    what = (finding.type or "memory").rsplit(".", 1)[-1]
+    parts = [f"In {finding.phase}" if finding.phase else "Every generation"]
+    if finding.started_at is not None:
+        parts.append(f"since generation {finding.started_at}")
+    if finding.count_per_generation is not None:
+        parts.append(f"{format_number(finding.count_per_generation)} {what} more each generation")
+    else:
+        parts.append("memory grows")
+    if finding.held_by:
+        parts.append(f"held by {finding.held_by}")
+    if finding.library:
+        parts.append(f"a known leak of {finding.library}")
+    if finding.created_at:
+        parts.append(f"made at {finding.created_at}")
+    if finding.bytes_per_generation:
+        parts.append(f"{format_change(finding.bytes_per_generation)} a generation")
+    return ", ".join(parts) + "."
+
+
+def fingerprint(*parts: str | None) -> str:
+    """Return twelve hex digits that depend on ``parts`` only; addresses must not be in them."""
+    text = "\n".join(part or "" for part in parts)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _finding(case: Case, defect: Defect) -> Finding:
+    lead, container = defect.lead, defect.container
+    holder = (container or lead).holder
+    since = _since(case, lead, container)
+    evidence = witnesses(case, lead, container, defect.phase, since)
+    shown = lead.shown or case.shown(defect.phase)
+    return Finding(
+        fingerprint=_fingerprint(defect, holder),
+        kind=defect.kind,
+        verdict=verdict(lead, evidence),
+        pattern=lead.pattern,
+        reason=_reason(defect, evidence),
+        phase=defect.phase,
+        label=None if shown is None else shown.label,
+        serial=None if shown is None else shown.serial,
+        started_at=since,
+        type=lead.type,
+        counts=_counts(case, lead, defect.phase),
+        count_per_generation=_count_rate(lead),
+        bytes_per_generation=defect.bytes_rate,
+        interval=lead.interval,
+        retained_bytes=holder.retained_bytes if holder else None,
+        held_by=holder.path if holder else None,
+        path=tuple(hop.line for hop in lead.path or (holder.trace if holder else ())),
+        confidence=_confidence(lead, evidence),
+        fix=lead.fix or advice(lead.type or "", None if lead.source == "promise" else holder),
+        ruled_out=lead.ruled_out,
+    )
+
+
+def _fingerprint(defect: Defect, holder: Holder | None) -> str:
+    """Return the name of the defect: its holder's, else its own and its phase's."""
+    lead = defect.lead
+    if lead.source in ("type", "container") and holder is not None and holder.fingerprint:
+        return holder.fingerprint
+    if lead.source == "metric" or (lead.source == "type" and holder is None):
+        return fingerprint(lead.source, lead.name, defect.phase)
+    place = holder.path if holder is not None and lead.source in ("type", "copies") else None
+    return fingerprint(lead.source, lead.type, lead.name, place)
+
+
+def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
+    """Return when it began; the tensors of a backward graph are counted from the first look on."""
+    if lead.source == "container":
+        return loose_start(case, lead)
+    if container is None or not container.keeps_graphs:
+        return lead.since
+    return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
+
+
+def _reason(defect: Defect, evidence: list[str]) -> str:
+    lead = defect.lead
+    if lead.reason is not None:
+        return lead.reason
+    if lead.source != "type":
+        return ", and ".join(evidence)
+    companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
+    return "; ".join(evidence) + (f"; with it {', '.join(companions)}" if companions else "")
+
+
+def _confidence(lead: Growth, evidence: list[str]) -> float | None:
+    if lead.source == "container":
+        return _SURE if len(evidence) > 1 else _UNSURE
+    return lead.confidence
+
+
+def _count_rate(lead: Growth) -> float | None:
+    """Return objects a generation; a buffer has none, and memory is told in bytes."""
+    return None if lead.unit == "bytes" or lead.is_buffer else lead.rate
+
+
+def _counts(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
+    """Return the count at the baseline and at the end of the phase in each generation.
+
+    Where the phase was not counted, it is the count at the end of that generation.
+    """
+    if lead.source != "type" or lead.counts or lead.judged is None:
+        return lead.counts
+    ends = lead.judged.series
+    series = case.timeline.series(lead.name, count_reader(lead.name), phase)
+    counts = dict(zip(ends.generations, ends.values, strict=True))
+    counts |= zip(series.generations, series.values, strict=True)
+    baseline = ends.baseline if series.baseline is None else series.baseline
+    first = () if baseline is None else (int(baseline),)
+    return (*first, *(int(counts[generation]) for generation in sorted(counts)))

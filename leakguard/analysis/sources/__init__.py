@@ -1,0 +1,34 @@
+"""Where growth is read from: one file a source. A new kind of leak is one more function here.
+
+A source takes the case and returns what became more; it knows nothing of the other sources. What
+explains what, and what is left to report, is decided in ``leakguard.analysis.account``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.sources.containers import containers
+from leakguard.analysis.sources.copies import copies
+from leakguard.analysis.sources.cycles import cycles
+from leakguard.analysis.sources.gauges import gauges
+from leakguard.analysis.sources.metrics import metrics
+from leakguard.analysis.sources.peaks import peaks
+from leakguard.analysis.sources.promises import promises
+from leakguard.analysis.sources.types import types
+
+ReadGrowth: TypeAlias = Callable[[Case], "list[Growth]"]
+
+SOURCES: tuple[ReadGrowth, ...] = (
+    types,
+    containers,
+    gauges,
+    cycles,
+    promises,
+    metrics,
+    peaks,
+    copies,
+)

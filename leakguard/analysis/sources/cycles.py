@@ -1,0 +1,195 @@
+"""Garbage in reference cycles: what the collector takes is a cost, what it never takes is a leak.
+
+The guard collects, now and then, after much has piled up that no root leads to. What such a
+collection frees had been garbage; whether the program's own collector would have come for it, the
+counts between the guard's collections tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.contribution import made_in
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import NO_COLLECTOR
+from leakguard.analysis.sources.types import is_users
+from leakguard.analysis.timeline import count_reader
+from leakguard.analysis.tolerance import MATERIAL_BYTES
+from leakguard.model import Collection, Snapshot
+from leakguard.model.holder import Hop
+from leakguard.model.series import Series
+from leakguard.model.units import format_bytes, format_number
+
+_TIMELY = 2  # times that the collector came by itself: it is in time
+
+
+def cycles(case: Case) -> list[Growth]:
+    """Return the class that leads what collections freed, when they freed much of it."""
+    collected = [s for s in case.run.snapshots if s.collection is not None]
+    leads = [lead for lead in map(_lead, collected) if lead is not None]
+    if not leads:
+        return []
+    name = max(leads, key=leads.count)
+    freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
+    watched = any(name in s.watched for s in collected)
+    # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
+    is_programs = is_users(name) or watched
+    if not is_programs or (not watched and _is_taken(case, name, freeing)):
+        return [_cost(case, name, collected)]
+    return [_growth(case, name, freeing)]
+
+
+def switched_off(case: Case) -> bool:
+    """Return True when the program had automatic collection off at each generation's end."""
+    series = case.timeline.metric("gc_enabled")
+    return bool(series.values) and not any(series.values)
+
+
+def _lead(snapshot: Snapshot) -> str | None:
+    """Return the class that a collection freed most of, the program's own classes first.
+
+    A collection that freed little frees what every program leaves behind.
+    """
+    collection = snapshot.collection
+    if collection is None or (collection.bytes or 0) < MATERIAL_BYTES or not collection.types:
+        return None
+    watched = [name for name in collection.types if name in snapshot.watched]
+    own = [name for name in collection.types if is_users(name)]
+    return next(iter((*watched, *own, *collection.types)))
+
+
+def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
+    """True where the program's own collector comes for the garbage, again and again."""
+    drops = _own_drops(case, name, freeing)
+    return drops >= _TIMELY or (drops > 0 and _own_full_collections(case) >= _TIMELY)
+
+
+def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
+    """Return how often the count fell without a collection of the guard's: the collector's work."""
+    ours = {snapshot.generation for snapshot in freeing}
+    series = case.timeline.best_series(name, count_reader(name))
+    changes = zip(series.generations, pairwise(series.values), strict=False)
+    return sum(later < earlier and number not in ours for number, (earlier, later) in changes)
+
+
+def _own_full_collections(case: Case) -> int:
+    """Return how many full collections of the run were not the guard's."""
+    values = case.timeline.metric("gc_full_collections").values
+    ours = sum(s.collection is not None for s in case.run.snapshots)
+    return int(values[-1] - values[0]) - ours if values else 0
+
+
+def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
+    """Tell garbage that the collector takes as what it is, a cost, with its size and its peak."""
+    sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
+    counts = case.timeline.best_series(name, count_reader(name)).values
+    often = _own_full_collections(case)
+    reason = (
+        f"objects in cycles waited for the collector, which freed {format_bytes(sum(sizes))}, "
+        f"{format_bytes(max(sizes))} at once"
+    )
+    if counts and max(counts) > min(counts):
+        reason += f"; up to {format_number(max(counts))} {name} at a time"
+    if often >= _TIMELY:
+        reason += (
+            f". The program's own collector came {often} times: a cost and no leak. Breaking the "
+            "cycles saves it, a smaller gc.set_threshold() lowers the peak, and gc.freeze() after "
+            "start-up makes each collection cheaper"
+        )
+    return Growth("cycles", "garbage in cycles", "cycles", pattern="sawtooth", healthy=reason)
+
+
+def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
+    collections = [s.collection for s in freeing if s.collection is not None]
+    freed = sum(collection.types.get(name, 0) for collection in collections)
+    size = sum(collection.bytes or 0 for collection in collections)
+    whole = case.timeline.best_series(name, count_reader(name))
+    before = _until(whole, freeing[0])
+    if _own_drops(case, name, freeing):
+        phase, rate = made_in(case.run, name, count_reader(name))
+    else:
+        phase, rate = case.type_share(name).main_phase(), _rate(before)
+    piled_up = case.judge(before, integer=True).grows
+    said = (
+        f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} {name} and "
+        f"{format_bytes(size)} that no live reference held"
+    )
+    again = _again(piled_up, freeing)
+    way = _way(collections, name)
+    return Growth(
+        "cycles",
+        name,
+        "cycles",
+        type=name,
+        pattern="sawtooth",
+        rate=rate,
+        bytes_rate=None if rate is None or not freed else size / freed * rate,
+        since=_started_at(whole),
+        counts=tuple(map(int, before.values)),
+        phase=phase,
+        path=way,
+        evidence=(said, *again),
+        reason="; ".join((said, *(again if piled_up else ()))),
+        confidence=0.95 if again else 0.7,
+        fix=f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done); "
+        + (NO_COLLECTOR if switched_off(case) else "until then gc.collect() at the end of the "
+           "phase bounds it"),
+        ruled_out=("no container holds them: a collection freed them",),
+        shown=case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0]),
+    )  # fmt: skip
+
+
+def _again(piled_up: bool, freeing: list[Snapshot]) -> tuple[str, ...]:
+    """Return the second witness: they piled up, or were freed more than once."""
+    if piled_up:
+        return ("until then they became more every generation",)
+    return ("it happened more than once",) if len(freeing) > 1 else ()
+
+
+def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:
+    """Return the way from an instance back to itself, where a look has seen it."""
+    return next((way for c in collections if (way := c.cycles.get(name))), ())
+
+
+def _cut(way: tuple[Hop, ...]) -> str:
+    """Name the reference that closes the cycle, where the cycle is known."""
+    if not way:
+        return ""
+    before = way[-2].type
+    return f" that comes back to {way[-1].type} from {before} through `{way[-1].label}`"
+
+
+def _rate(before: Series) -> float | None:
+    rounds = before.generations[-1] - before.generations[0] if before.generations else 0
+    return (before.values[-1] - before.values[0]) / rounds if rounds > 0 else None
+
+
+def _started_at(whole: Series) -> int | None:
+    """Return the first generation at whose end there are more than before it."""
+    previous = whole.baseline or 0.0
+    for generation, value in zip(whole.generations, whole.values, strict=True):
+        if value > previous:
+            return generation
+        previous = value
+    return None
+
+
+def _until(whole: Series, collected: Snapshot) -> Series:
+    """Return the counts from the last time they fell up to the first collection.
+
+    The collection itself came after the counting of its generation.
+    """
+    last = collected.generation or 0
+    kept: list[tuple[int, float]] = []
+    for generation, value in zip(whole.generations, whole.values, strict=True):
+        if generation > last:
+            break
+        if kept and value < kept[-1][1]:
+            kept.clear()
+        kept.append((generation, value))
+    return replace(
+        whole, generations=tuple(g for g, _ in kept), values=tuple(value for _, value in kept)
+    )

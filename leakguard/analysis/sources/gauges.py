@@ -1,0 +1,54 @@
+"""Numbers the user reports: filling towards a capacity is healthy, growing without one is not."""
+
+from __future__ import annotations
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.timeline import gauge_reader
+from leakguard.model.units import format_number
+
+
+def gauges(case: Case) -> list[Growth]:
+    """Return the gauges that rise; below their capacity they fill."""
+    names = dict.fromkeys(name for s in case.run.snapshots for name in s.gauges)
+    found = (_growing(case, name) for name in names)
+    return [growing for growing in found if growing is not None]
+
+
+def _growing(case: Case, name: str) -> Growth | None:
+    series = case.timeline.best_series(name, gauge_reader(name))
+    if len(series) < 2 or series.values[-1] <= series.values[0]:
+        return None
+    capacity = _capacity(case, name)
+    judged = case.judge(series, integer=True, capacity=capacity)
+    verdict, fills = judged.verdict, capacity is not None and series.values[-1] <= capacity
+    if not (fills or judged.grows):
+        return None
+    past = capacity is not None and not fills
+    plateau = verdict.plateau if fills else None
+    return Growth(
+        "gauge",
+        name,
+        "queue",
+        type=name,
+        pattern="filling" if fills else "growing",
+        rate=verdict.rate,
+        interval=verdict.interval,
+        since=judged.started_at,
+        counts=tuple(map(int, series.values)),
+        judged=judged,
+        bound=capacity if fills else None,
+        full_at=None if plateau is None else plateau.round,
+        evidence=(
+            f"{name} grows by {format_number(verdict.rate)} a generation"
+            + ("" if past else " and it has no capacity"),
+            *((f"it is past its capacity {capacity:,.0f}",) if past else ()),
+        ),
+        confidence=verdict.confidence,
+        fix=f"bound {name}: make the producer wait, or drop or merge what is pending",
+    )
+
+
+def _capacity(case: Case, name: str) -> float | None:
+    latest = (s.gauges[name].capacity for s in reversed(case.run.snapshots) if name in s.gauges)
+    return next(latest, None)

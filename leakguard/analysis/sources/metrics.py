@@ -1,0 +1,300 @@
+"""Numbers of the process that grow, in one table: live memory, mappings, the GPU, handles ...
+
+A row says from where on a rise is worth a finding, which second number confirms it, and what to
+change. What a rise is explained by is decided in ``account``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import NATIVE_ADVICE, POOLS_ADVICE
+from leakguard.analysis.timeline import LIVE_MEMORY
+from leakguard.analysis.tolerance import BYTES_FLOOR, MOST, NOTABLE_BYTES
+from leakguard.model import Verdict
+from leakguard.model.finding import Kind
+from leakguard.model.metric import METRICS
+from leakguard.model.units import KB, MB, format_bytes, format_change, format_number
+
+# Mappings come by the megabyte (arenas, stacks), and freed pages come back late.
+_MAPPED_NOISE = 1 * MB
+_MAPPED = 250 * KB
+# Fragmentation is no leak, so it is only told where it costs something.
+_HELD = 1 * MB
+_FLAT_BESIDE = 0.2  # of what is held: how much live memory may grow and count as flat beside it
+_MANY_THREADS = 16  # from here on, arenas of threads are the likely cause of held memory
+
+Said = Callable[[Case, Judged], str]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """How one metric is read.
+
+    Attributes:
+        least: what a generation must add.
+        floor: moves of the value below this mean nothing.
+        integer: the values are counts of things, exact to one.
+        second: metrics one of which grows with it where it is a leak; ``and_second`` says so.
+        exact: the kernel or the interpreter counts it, so it needs no second.
+        counts_as: the type that the finding names.
+        reason: the sentence with the numbers, where the standard one does not do.
+        applies: what else must hold.
+    """
+
+    metric: str
+    kind: Kind
+    fix: Said
+    least: float = 0.0
+    floor: float = 0.0
+    integer: bool = False
+    second: tuple[str, ...] = ()
+    exact: bool = False
+    worst: Verdict = "leak"
+    counts_as: str | None = None
+    reason: Said | None = None
+    applies: Callable[[Case, Judged], bool] = lambda case, judged: True
+    ruled_out: tuple[str, ...] = ()
+
+
+def metrics(case: Case) -> list[Growth]:
+    """Return the numbers of the process that grow every generation."""
+    memory = case.memory()
+    live = memory.series.name if memory is not None else LIVE_MEMORY[0]
+    rows = (*_ROWS, _live_memory(live))
+    return [growth for row in rows if (growth := _growing(case, row)) is not None]
+
+
+def _growing(case: Case, row: MetricRow) -> Growth | None:
+    judged = _judged(case, row)
+    if judged is None or not judged.grows or judged.verdict.rate < row.least:
+        return None
+    if not row.applies(case, judged):
+        return None
+    in_bytes = judged.series.unit == "bytes"
+    verdict, rate = judged.verdict, judged.verdict.rate
+    return Growth(
+        "metric",
+        row.metric,
+        row.kind,
+        type=row.counts_as,
+        rate=rate,
+        unit=judged.series.unit,
+        bytes_rate=rate if in_bytes else None,
+        interval=verdict.interval,
+        since=judged.started_at,
+        counts=() if in_bytes else tuple(map(int, judged.series.values)),
+        judged=judged,
+        contribution=case.contribution(row.metric, judged.started_at),
+        exact=row.exact,
+        worst=row.worst,
+        evidence=(_said(case, row, judged), *_confirmed(case, row)),
+        confidence=verdict.confidence,
+        fix=row.fix(case, judged),
+        ruled_out=row.ruled_out,
+    )
+
+
+def _judged(case: Case, row: MetricRow) -> Judged | None:
+    """Return the metric with its verdict, with the row's own noise floor where it has one."""
+    if not row.floor and not row.integer:
+        return case.metric(row.metric)
+    series = case.timeline.metric(row.metric)
+    if len(series) < 2 or series.values[-1] <= series.values[0]:
+        return None
+    return case.judge(series, integer=row.integer, noise_floor=row.floor)
+
+
+def _said(case: Case, row: MetricRow, judged: Judged) -> str:
+    if row.reason is not None:
+        return row.reason(case, judged)
+    return _grows(judged)
+
+
+def _grows(judged: Judged) -> str:
+    name, verdict = METRICS[judged.series.name].title, judged.verdict
+    if judged.series.unit == "count":
+        return f"{name} grow by {format_number(verdict.rate)} a generation: {verdict.reason}"
+    low, high = verdict.interval
+    between = f"({format_bytes(low)} to {format_bytes(high)})"
+    return f"{name} grows by {format_change(verdict.rate)} a generation {between}"
+
+
+def _confirmed(case: Case, row: MetricRow) -> tuple[str, ...]:
+    """Name the second number, where one grows with it."""
+    for name in row.second:
+        judged = case.metric(name)
+        if judged is not None and judged.may_grow:
+            return (f"so does {METRICS[name].title}",)
+    return ()
+
+
+# -- fragmentation ---------------------------------------------------------------------------------
+
+
+def _is_fragmentation(case: Case, held: Judged) -> bool:
+    """True where RSS grows with what is held free, and live memory does not."""
+    live, rss = case.memory(), case.metric("rss")
+    if live is None or rss is None or rss.verdict.growing == "no":
+        return False
+    return live.verdict.rate <= _FLAT_BESIDE * held.verdict.rate
+
+
+def _held_reason(case: Case, held: Judged) -> str:
+    live = case.memory()
+    beside = f" ({format_change(live.verdict.rate)})" if live is not None else ""
+    return (
+        f"the C allocator holds {format_change(held.verdict.rate)} more freed memory each "
+        f"generation, {format_bytes(held.series.values[-1])} by now, and RSS grows with it; live "
+        f"memory does not{beside}"
+    )
+
+
+def _held_fix(case: Case, held: Judged) -> str:
+    threads = case.metric("threads")
+    if threads is not None and threads.series.values[-1] >= _MANY_THREADS:
+        return (
+            "each thread has an arena of its own: start with MALLOC_ARENA_MAX=2, or use fewer "
+            "threads"
+        )
+    return (
+        "call malloc_trim(0) (ctypes.CDLL(None).malloc_trim(0)) after the phase, start with "
+        "MALLOC_TRIM_THRESHOLD_=100000, or run with another allocator (LD_PRELOAD of jemalloc or "
+        "mimalloc); reuse buffers instead of making many of mixed sizes"
+    )
+
+
+# -- live memory -----------------------------------------------------------------------------------
+
+
+def lost_in_pools(case: Case) -> bool:
+    """True where most of the growth of live memory lies in Python's small-object allocator."""
+    memory, pools = case.metric("live_memory"), case.metric("python_in_use")
+    if memory is None or pools is None or not pools.may_grow:
+        return False
+    return pools.verdict.rate >= MOST * memory.verdict.rate > 0
+
+
+def _memory_fix(case: Case, judged: Judged) -> str:
+    if not case.counts_objects:
+        return "record the run with LeakGuard(out=...) to see which objects grow"
+    return POOLS_ADVICE if lost_in_pools(case) else NATIVE_ADVICE
+
+
+def _memory_reason(case: Case, judged: Judged) -> str:
+    said = _grows(judged)
+    if case.counts_objects and lost_in_pools(case):
+        return f"{said}, in Python's small-object allocator and in nothing that can be reached"
+    return said
+
+
+def _live_memory(metric: str) -> MetricRow:
+    """Return the row of the best measure of live memory; RSS itself has no second."""
+    return MetricRow(
+        metric,
+        "native",
+        _memory_fix,
+        least=NOTABLE_BYTES,
+        floor=BYTES_FLOOR,
+        second=("rss",) if metric in ("live_memory", "heap_in_use") else (),
+        reason=_memory_reason,
+    )
+
+
+# -- the collector ---------------------------------------------------------------------------------
+
+
+def _frozen_reason(case: Case, frozen: Judged) -> str:
+    return (
+        f"{frozen.verdict.rate:,.0f} more objects a generation are frozen out of the collector's "
+        f"sight, {frozen.series.values[-1]:,.0f} by now: garbage in cycles among them is never "
+        "freed"
+    )
+
+
+def _always(text: str) -> Said:
+    return lambda case, judged: text
+
+
+_ROWS = (
+    MetricRow(
+        "gpu_allocated",
+        "gpu",
+        _always("keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each "
+                "generation"),
+        second=("gpu_reserved",),
+    ),
+    MetricRow(
+        "threads",
+        "threads",
+        _always("join or shut down what starts them: executors, loaders, writers"),
+        integer=True,
+        exact=True,
+        counts_as="threads",
+    ),
+    MetricRow(
+        "open_files",
+        "files",
+        _always("close what is opened: use `with`, close writers, sockets and pools"),
+        integer=True,
+        exact=True,
+        counts_as="open_files",
+    ),
+    MetricRow(
+        "children",
+        "children",
+        _always("join or terminate the processes; reuse one pool of workers"),
+        integer=True,
+        exact=True,
+        counts_as="children",
+    ),
+    MetricRow(
+        "rss_shared",
+        "native",
+        _always("close() each shared memory segment in every process and unlink() it in one; "
+                "receive tensors from workers into buffers that are reused"),
+        least=NOTABLE_BYTES,
+        second=("open_files",),
+        counts_as="shared memory",
+    ),
+    MetricRow(
+        "mapped",
+        "native",
+        _always("look for native buffers and mappings that are never released: handles without a "
+                "close() or free(), memory maps, decoders, contexts of C libraries"),
+        least=_MAPPED,
+        floor=_MAPPED_NOISE,
+        second=("rss",),
+        ruled_out=("no fragmentation: what the allocators hold free is not in it",),
+    ),
+    MetricRow(
+        "heap_held",
+        "fragmentation",
+        _held_fix,
+        least=_HELD,
+        worst="suspect",
+        reason=_held_reason,
+        applies=_is_fragmentation,
+        ruled_out=("no leak: the program has freed it",),
+    ),
+    MetricRow(
+        "gc_frozen",
+        "cycles",
+        _always("call gc.freeze() once, after start-up and a gc.collect(), not in the loop"),
+        integer=True,
+        worst="suspect",
+        reason=_frozen_reason,
+    ),
+    MetricRow(
+        "gc_uncollectable",
+        "cycles",
+        _always("empty gc.garbage, and break the cycles of objects that the collector may not "
+                "free (finalizers written in C); gc.DEBUG_SAVEALL keeps everything there"),
+        integer=True,
+        exact=True,
+        counts_as="objects in gc.garbage",
+    ),
+)  # fmt: skip

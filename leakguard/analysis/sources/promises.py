@@ -1,0 +1,56 @@
+"""Objects the program said it had given up, and that are still alive."""
+
+from __future__ import annotations
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.model import Expectation, Holder, Snapshot
+
+
+def promises(case: Case) -> list[Growth]:
+    """Return each kind of promise that was broken."""
+    broken: dict[tuple[str, str], list[tuple[Snapshot, Expectation]]] = {}
+    for snapshot in case.run.snapshots:
+        for outcome in snapshot.expectations:
+            if outcome.alive:
+                broken.setdefault((outcome.type, outcome.why), []).append((snapshot, outcome))
+    return [_growth(kept) for kept in broken.values()]
+
+
+def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
+    first, latest = kept[0][0], kept[-1][1]
+    alive = sum(outcome.alive for _, outcome in kept)
+    why = f" ({latest.why})" if latest.why else ""
+    times = f"{len(kept)} generations" if len(kept) > 1 else "one generation"
+    said = (
+        f"{alive} {latest.type} that should have been freed{why} were alive after a collection, "
+        f"in {times}"
+    )
+    repeated = ("the promise was broken more than once",) if len(kept) > 1 else ()
+    return Growth(
+        "promise",
+        latest.why,
+        "instances",
+        type=latest.type,
+        pattern="growing" if repeated else "step",
+        rate=alive / len(kept),
+        since=first.generation,
+        holder=_holder(latest),
+        path=latest.trace,
+        evidence=(said, *repeated),
+        reason=said,
+        confidence=0.99 if repeated else 0.8,
+        shown=kept[-1][0],
+    )
+
+
+def _holder(outcome: Expectation) -> Holder | None:
+    if outcome.held_by is None:
+        return None
+    return Holder(
+        outcome.held_by,
+        outcome.type,
+        outcome.alive,
+        retained_bytes=outcome.retained_bytes,
+        trace=outcome.trace,
+    )

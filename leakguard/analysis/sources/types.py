@@ -1,0 +1,76 @@
+"""Types whose live count grows, read from the censuses."""
+
+from __future__ import annotations
+
+import sys
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.timeline import bytes_reader, count_reader
+from leakguard.model import Watched
+from leakguard.model.finding import Kind
+from leakguard.model.series import Series
+from leakguard.model.units import format_number
+
+# Handles that torch makes when a tensor's storage is asked for; the storage itself is counted.
+_HANDLES = frozenset({"torch.storage.UntypedStorage"})
+
+_FRAMEWORKS = frozenset({"numpy", "torch", "gymnasium", "pandas", "scipy", "tqdm", "matplotlib"})
+
+KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
+
+
+def types(case: Case) -> list[Growth]:
+    """Return the types that have more instances every generation, each with its phases."""
+    names = (name for name in case.timeline.changing_types() if name not in _HANDLES)
+    found = (_growing(case, name) for name in names)
+    return [growing for growing in found if growing is not None]
+
+
+def is_users(type_name: str) -> bool:
+    """Return true for a class of the watched program: not builtin, standard or a framework's."""
+    root, dot, _ = type_name.partition(".")
+    standard = sys.stdlib_module_names - {"__main__"}
+    return bool(dot) and root not in standard and root not in _FRAMEWORKS
+
+
+def _growing(case: Case, name: str) -> Growth | None:
+    series = case.timeline.best_series(name, count_reader(name))
+    if len(series) < 2 or series.values[-1] <= series.values[0]:
+        return None
+    watched = _last_watched(case, name)
+    # What the user vouches for is no warm-up: there the baseline counts as a round.
+    vouched = watched is not None and watched.expected is not None
+    judged = case.judge(series, integer=True, from_baseline=vouched)
+    if not judged.grows:
+        return None
+    verdict = judged.verdict
+    return Growth(
+        "type",
+        name,
+        KINDS.get(name, "instances" if is_users(name) or watched else "container"),
+        type=name,
+        rate=verdict.rate,
+        bytes_rate=_bytes_rate(case, series),
+        interval=verdict.interval,
+        since=judged.started_at,
+        judged=judged,
+        contribution=case.type_share(name, judged.started_at),
+        watched=watched,
+        evidence=(f"the count grows by {format_number(verdict.rate)} a generation",),
+        confidence=verdict.confidence,
+        ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
+    )
+
+
+def _last_watched(case: Case, name: str) -> Watched | None:
+    seen = (s.watched.get(name) for s in reversed(case.run.snapshots))
+    return next((watched for watched in seen if watched is not None), None)
+
+
+def _bytes_rate(case: Case, counts: Series) -> float | None:
+    series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
+    if len(series) < 2:
+        return None
+    rounds = series.generations[-1] - series.generations[0]
+    return (series.values[-1] - series.values[0]) / max(rounds, 1)
