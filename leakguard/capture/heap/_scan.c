@@ -85,6 +85,47 @@ tag_of(const void *item)
     return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
 }
 
+/* ---- half-built objects ------------------------------------------------------------------ */
+
+/* Tell whether a reference leads to no object: a slot that is not filled yet (PyList_New gives such
+   a list), or what a wrong tp_traverse shows. Counts of 0 and less are those of freed objects. */
+static inline int
+is_vacant(PyObject *item)
+{
+    return item == NULL || ((uintptr_t)item & (sizeof(void *) - 1)) || Py_REFCNT(item) <= 0 ||
+           Py_TYPE(item) == NULL;
+}
+
+/* How instances of classes that were made in Python are traversed. */
+static traverseproc subtype_traverse;
+
+/* Tell whether instances have fields of a C class: its methods take them to be set. */
+static int
+has_c_fields(PyTypeObject *cls)
+{
+    while (cls != NULL && cls->tp_traverse == subtype_traverse) {
+        cls = cls->tp_base;
+    }
+    return cls != &PyBaseObject_Type;
+}
+
+/* Tell whether an instance was allocated and nothing more: then it refers to nothing, and what its
+   class does with it (traversal and size of a dict, a set, a deque, a frame) would read NULL. */
+static inline int
+is_blank(PyTypeObject *cls, PyObject *item)
+{
+    const uintptr_t *words = (const uintptr_t *)item;
+    Py_ssize_t count = cls->tp_basicsize / (Py_ssize_t)sizeof(uintptr_t);
+    Py_ssize_t at = (Py_ssize_t)(sizeof(PyObject) / sizeof(uintptr_t));
+    if (at >= count) {
+        return 0;
+    }
+    while (at < count && words[at] == 0) {
+        at++;
+    }
+    return at == count;
+}
+
 /* ---- classes ----------------------------------------------------------------------------- */
 
 typedef struct {
@@ -94,7 +135,7 @@ typedef struct {
     Py_ssize_t fixed, header, item;
     Py_ssize_t live, bytes, tally, owners, owned;
     int kind;
-    char hidden, managed, traversed, deferred, handed, fast;
+    char hidden, managed, traversed, deferred, handed, fast, wary;
 } Class;
 
 enum { FAST_NONE, FAST_LIST, FAST_VAR, FAST_STR, FAST_INT };
@@ -298,6 +339,7 @@ class_of(Scan *scan, PyTypeObject *cls)
     made.method = method == Py_None ? NULL : Py_NewRef(method);
     made.read = read == Py_None ? NULL : Py_NewRef(read);
     Py_DECREF(layout);
+    made.wary = (char)has_c_fields(cls);
     if (kind == LIST) {
         made.fast = FAST_LIST;
         made.fixed = cls->tp_basicsize + made.header;
@@ -374,6 +416,9 @@ size_of(const Class *cls, PyObject *item, Py_ssize_t referents, int only_dict)
 #endif
         }
         return size;
+    }
+    if (cls->wary && is_blank(cls->cls, item)) {
+        return cls->cls->tp_basicsize + cls->header;
     }
     PyObject *said = PyObject_CallOneArg(cls->method, item);
     if (said == NULL) {
@@ -503,6 +548,9 @@ static int
 collect_visit(PyObject *item, void *arg)
 {
     Scan *scan = (Scan *)arg;
+    if (item == NULL) {
+        return 0;
+    }
     if (reserve((void **)&scan->found, &scan->cap_found, scan->n_found + 1, sizeof(PyObject *))) {
         return -1;
     }
@@ -515,10 +563,19 @@ collect_visit(PyObject *item, void *arg)
 static int
 may_traverse(const Class *cls, PyObject *item)
 {
-    if (!cls->traversed || Py_TYPE(item)->tp_traverse == NULL) {
+    if (!cls->traversed || Py_TYPE(item)->tp_traverse == NULL ||
+        (cls->wary && is_blank(cls->cls, item))) {
         return 0;
     }
     return PyTuple_CheckExact(item) || PyDict_CheckExact(item) || PyObject_GC_IsTracked(item);
+}
+
+/* Only what the visitor says of itself counts: a class may return anything. */
+static int
+traverse(PyObject *item, visitproc visit, void *arg)
+{
+    int said = Py_TYPE(item)->tp_traverse(item, visit, arg);
+    return said != 0 && PyErr_Occurred() ? -1 : 0;
 }
 
 static int
@@ -528,7 +585,7 @@ collect(Scan *scan, const Class *cls, PyObject *item)
     if (!may_traverse(cls, item)) {
         return 0;
     }
-    return Py_TYPE(item)->tp_traverse(item, collect_visit, scan);
+    return traverse(item, collect_visit, scan);
 }
 
 static int
@@ -622,6 +679,9 @@ flush(Leaves *leaves)
             FETCH(leaves->batch[i + 2 * AHEAD]);
         }
         PyObject *item = leaves->batch[i];
+        if (is_vacant(item)) {
+            continue;
+        }
         int is_told = is_listed(leaves, item) ? 1 : count_alone(leaves, item);
         if (is_told < 0) {
             return -1;
@@ -654,6 +714,9 @@ static int
 leaf_visit(PyObject *item, void *arg)
 {
     Leaves *leaves = (Leaves *)arg;
+    if (item == NULL) {
+        return 0;
+    }
     if (leaves->referents < 2) {
         leaves->first[leaves->referents] = item;
     }
@@ -750,7 +813,7 @@ count_object(Leaves *leaves, PyObject *item, PyObject **handed, PyObject *big)
     }
     leaves->referents = 0;
     if (may_traverse(cls, item)) {
-        if (Py_TYPE(item)->tp_traverse(item, leaf_visit, leaves) != 0) {
+        if (traverse(item, leaf_visit, leaves) < 0) {
             return -1;
         }
     }
@@ -1065,12 +1128,15 @@ typedef struct {
 static int
 link_to(Link *link, PyObject *item, uint8_t kind, uint64_t label)
 {
-    if (is_singleton(item)) {
+    if (item == NULL || is_singleton(item)) {
         return 0;
     }
     Scan *scan = link->scan;
     int32_t child = find(scan, item);
     if (child < 0) {
+        if (is_vacant(item)) {
+            return 0;
+        }
         int32_t above = scan->path_of[link->node];
         int32_t path = path_child(scan, above, kind, label, Py_TYPE(item));
         if (path < 0) {
@@ -1096,6 +1162,9 @@ static int
 link_element(PyObject *item, void *arg)
 {
     Link *link = (Link *)arg;
+    if (item == NULL) {
+        return 0;
+    }
     if (!is_singleton(item)) {
         link->scan->paths[link->scan->path_of[link->node]].entries++;
     }
@@ -1197,6 +1266,9 @@ link_found(Link *link, PyObject *cls, int as_elements)
 static int
 link_contents(Link *link, PyObject *item, const Class *cls)
 {
+    if (cls->wary && is_blank(cls->cls, item)) {
+        return 0;
+    }
     switch (cls->kind) {
     case DICT:
         if (link_items(link, item) < 0) {
@@ -1213,8 +1285,7 @@ link_contents(Link *link, PyObject *item, const Class *cls)
         return PyList_CheckExact(item) ? 0 : link_found(link, NULL, 0);
     case TUPLE:
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(item); i++) {
-            PyObject *part = PyTuple_GET_ITEM(item, i);
-            if (part != NULL && link_element(part, link) < 0) {
+            if (link_element(PyTuple_GET_ITEM(item, i), link) < 0) {
                 return -1;
             }
         }
@@ -1638,7 +1709,7 @@ ranked_classes(Scan *scan)
 static int
 tally_class(Scan *scan, PyObject *item)
 {
-    if (is_singleton(item)) {
+    if (is_vacant(item) || is_singleton(item)) {
         return 0;
     }
     Class *cls = class_of(scan, Py_TYPE(item));
@@ -1653,7 +1724,7 @@ static int
 tally_elements(Scan *scan, int32_t node)
 {
     PyObject *item = scan->objects[node];
-    if (PyDict_Check(item)) {
+    if (PyDict_Check(item) && !is_blank(Py_TYPE(item), item)) {
         Py_ssize_t at = 0;
         PyObject *key, *value;
         while (PyDict_Next(item, &at, &key, &value)) {
@@ -2342,6 +2413,12 @@ static struct PyModuleDef scan_module = {
 PyMODINIT_FUNC
 PyInit__scan(void)
 {
+    PyObject *made = PyObject_CallFunction((PyObject *)&PyType_Type, "s(){}", "made");
+    if (made == NULL) {
+        return NULL;
+    }
+    subtype_traverse = ((PyTypeObject *)made)->tp_traverse;
+    Py_DECREF(made);
     PyObject *module = PyModule_Create(&scan_module);
     PyObject *type = PyType_FromSpec(&scan_spec);
     if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Scan", type) < 0) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import queue
 import sys
 from collections import deque
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace
+from leakguard.capture.heap.half_built import referents
 
 _CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
 # Attributes by which classes say how many entries their one container may have.
@@ -41,7 +41,7 @@ def _is_only_container(container: Any, owner: Any) -> bool:
     """Tell whether the owner has no other container, to which its bound may belong."""
     if owner is None or any(derives(type(owner), cls) for cls in (*_CONTAINERS, tuple, type)):
         return False
-    parts = gc.get_referents(owner)
+    parts = referents(owner)
     values = [part for part in parts if type(part) is dict and part is not container]
     if len(values) == 1 and len(parts) == 2:  # the attribute dict and the class
         parts = list(dict.values(values[0]))

@@ -19,6 +19,8 @@ _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
+# Up to Python 3.12 it reads NULL in one that __init__ never saw.
+_UNSAFE_SIZES = frozenset({"_struct.Struct"})
 LRU_CACHE: type = type(functools.lru_cache(len))
 
 HEAP_TYPE = 1 << 9
@@ -100,6 +102,7 @@ def size_method(cls: type) -> Callable[[object], int]:
             type(found) is MethodDescriptorType
             and found.__objclass__ is parent
             and from_standard_library(parent)
+            and qualified_name(parent) not in _UNSAFE_SIZES
         ):
             return found
     return object.__sizeof__

@@ -7,13 +7,14 @@ graph, and that is comparable from one look to the next.
 
 from __future__ import annotations
 
-import gc
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Protocol
 
+from leakguard.capture.heap.classes import basic_size
 from leakguard.capture.heap.frameworks import OwnMemory
+from leakguard.capture.heap.half_built import elements_of, has_c_fields, is_blank, referents
 from leakguard.capture.heap.layout import (
     AUTOGRAD,
     DICT,
@@ -61,7 +62,7 @@ class Graph:
     def __init__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> None:
         self._describe = describe
         self._is_deferred: Callable[[type], bool] | None = is_deferred
-        self._layouts: dict[int, tuple[Layout, bool]] = {}
+        self._layouts: dict[int, tuple[Layout, bool, bool]] = {}
         self._objects: list[Any] = []
         self._index: dict[int, int] = {}
         self._parents, self._path_of = array("i"), array("i")
@@ -243,12 +244,12 @@ class Graph:
             self._next += 1
             self._expand(self._next - 1)
 
-    def _layout(self, cls: type) -> Layout:
+    def _layout(self, cls: type) -> tuple[Layout, bool, bool]:
         known = self._layouts.get(id(cls))
         if known is None:
             deferred = self._is_deferred is not None and self._is_deferred(cls)
-            known = self._layouts[id(cls)] = (self._describe(cls), deferred)
-        return known[0]
+            known = self._layouts[id(cls)] = (self._describe(cls), deferred, has_c_fields(cls))
+        return known
 
     def _add_root(self, item: Any, name: str, is_namespace: bool) -> None:
         node = self._add(item, NO_NODE, self._paths.root(name, is_namespace))
@@ -269,43 +270,42 @@ class Graph:
 
     def _expand(self, node: int) -> None:
         item = self._objects[node]
-        layout = self._layout(type(item))
-        if self._is_deferred is not None and self._layouts[id(type(item))][1]:
+        layout, is_deferred, wary = self._layout(type(item))
+        if self._is_deferred is not None and is_deferred:
             self._deferred.append(node)
             return
         self._kinds[node] = layout.kind
         self._starts[node] = self._ends[node] = len(self._edges)
-        referents = gc.get_referents(item) if may_traverse(layout, item) else []
-        only_dict = len(referents) == 2 and holds_dict(referents)
-        size = layout.size(item, len(referents), only_dict)
-        self._sizes[node] = size
-        self._link_contents(node, item, layout, referents)
+        if wary and is_blank(item):
+            self._sizes[node] = basic_size(type(item)) + layout.header
+            return
+        told = referents(item) if may_traverse(layout, item) else []
+        self._sizes[node] = layout.size(item, len(told), len(told) == 2 and holds_dict(told))
+        self._link_contents(node, item, layout, told)
         if layout.read is not None:
             parts, elements = layout.read(item)
             self._link_positions(node, parts, type(item), 1000)
             self._link_elements(node, elements)
         self._ends[node] = len(self._edges)
 
-    def _link_contents(self, node: int, item: Any, layout: Layout, referents: list[Any]) -> None:
+    def _link_contents(self, node: int, item: Any, layout: Layout, told: list[Any]) -> None:
         cls, kind = type(item), layout.kind
         if kind == DICT:
             self._link_items(node, item)
-        elif kind == LIST:
-            self._link_elements(node, list.__iter__(item))
-        elif kind == TUPLE:
-            self._link_elements(node, tuple.__iter__(item))
+        elif kind in (LIST, TUPLE):
+            self._link_elements(node, elements_of(item, told))
         elif kind == ELEMENTS:
-            self._link_elements(node, (part for part in referents if part is not cls))
+            self._link_elements(node, (part for part in told if part is not cls))
         if kind in (PLAIN, NAMED, AUTOGRAD):
-            self._link_attributes(node, cls, layout, referents)
+            self._link_attributes(node, cls, layout, told)
         elif kind != ELEMENTS and id(cls) not in _EXACT:
-            self._link_positions(node, referents, cls, 0)
+            self._link_positions(node, told, cls, 0)
 
-    def _link_attributes(self, node: int, cls: type, layout: Layout, referents: list[Any]) -> None:
+    def _link_attributes(self, node: int, cls: type, layout: Layout, told: list[Any]) -> None:
         namespace = None
-        if layout.kind == NAMED and (len(referents) == 2 or not layout.managed):
-            namespace = next((part for part in referents if type(part) is dict), None)
-        for position, part in enumerate(referents):
+        if layout.kind == NAMED and (len(told) == 2 or not layout.managed):
+            namespace = next((part for part in told if type(part) is dict), None)
+        for position, part in enumerate(told):
             if part is namespace:
                 self._link(node, part, (INSTANCE if layout.managed else NAMESPACE, 0))
                 namespace = None

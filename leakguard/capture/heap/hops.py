@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _queue
 import functools
-import gc
 from collections.abc import Iterator
 from types import (
     AsyncGeneratorType,
@@ -29,6 +28,7 @@ from leakguard.capture.heap.adapters import is_backward_node
 from leakguard.capture.heap.attributes import MISSING, attribute_of, instance_dict, value_of
 from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace, qualified_name
 from leakguard.capture.heap.frames import local_variables
+from leakguard.capture.heap.half_built import elements_of, referents
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
 
 ELEMENT = "[*]"
@@ -119,9 +119,12 @@ def _key_of(holder: Any, held: Any) -> str | None:
 
 
 def _field_of(holder: Any, held: Any) -> str | None:
-    position = next((i for i, part in enumerate(tuple.__iter__(holder)) if part is held), None)
+    parts = elements_of(holder)
+    position = next((i for i, part in enumerate(parts) if part is held), None)
     if position is None:
         return None
+    if len(parts) < tuple.__len__(holder):  # which slots are empty is not known
+        return ELEMENT
     fields = namespace(type(holder)).get("_fields")
     if type(fields) is tuple and position < len(fields) and type(fields[position]) is str:
         return f".{fields[position]}"
@@ -129,7 +132,7 @@ def _field_of(holder: Any, held: Any) -> str | None:
 
 
 def _element_of(holder: Any, held: Any, kind: int) -> str | None:
-    elements = list.__iter__(holder) if kind == LIST else gc.get_referents(holder)
+    elements = elements_of(holder) if kind == LIST else referents(holder)
     return ELEMENT if held is not type(holder) and any(e is held for e in elements) else None
 
 

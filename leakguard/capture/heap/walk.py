@@ -10,9 +10,10 @@ from itertools import chain, filterfalse, islice
 from typing import Any
 
 from leakguard.capture.heap.adapters import census_layouts
-from leakguard.capture.heap.classes import derives
+from leakguard.capture.heap.classes import basic_size, derives
 from leakguard.capture.heap.frames import local_variables, running_frames
 from leakguard.capture.heap.frameworks import Frameworks
+from leakguard.capture.heap.half_built import finished, has_c_fields, referents
 from leakguard.capture.heap.layout import Layout
 from leakguard.capture.heap.sizes import hidden_values_size, holds_dict
 from leakguard.capture.heap.tally import ClassCount, Tally
@@ -98,9 +99,10 @@ def _referents(wave: ByClass, describe: Describe) -> Iterator[Iterable[object]]:
         if layout.traversed:
             cls = type(instances[0])
             whole = cls is tuple or cls is dict  # see layout.may_traverse
-            remaining = iter(instances) if whole else filter(gc.is_tracked, instances)
+            known = finished(instances) if has_c_fields(cls) else instances
+            remaining = iter(known) if whole else filter(gc.is_tracked, known)
             while chunk := list(islice(remaining, _CHUNK)):
-                yield gc.get_referents(*chunk)
+                yield referents(*chunk)
         if layout.read is not None:
             for parts, elements in map(layout.read, instances):
                 yield parts
@@ -119,10 +121,13 @@ def _count(instances: list[Any], layout: Layout, large: int, result: Tally) -> N
 
 def _sizes(instances: list[Any], layout: Layout) -> list[int]:
     if layout.method is not None:
-        return [size + layout.header for size in map(layout.method, instances)]
+        cls = type(instances[0])
+        known = finished(instances) if has_c_fields(cls) else instances
+        blank = [basic_size(cls) + layout.header] * (len(instances) - len(known))
+        return [size + layout.header for size in map(layout.method, known)] + blank
     return [
         layout.fixed + hidden_values_size(len(found), len(found) == 2 and holds_dict(found))
-        for found in map(gc.get_referents, instances)
+        for found in map(referents, instances)
     ]
 
 

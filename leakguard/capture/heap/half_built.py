@@ -1,0 +1,113 @@
+"""Objects that are not finished, and may never be: reading them as if they were ends the process.
+
+``PyList_New(n)`` gives a list of n empty slots, ``tp_alloc`` an instance whose C fields are all
+zero. An extension that fails half-way leaves such objects behind. The compiled scan looks at their
+memory; its twin takes what the collector is told of a sequence, which leaves empty slots out, and
+``ctypes`` to see the zeros.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Sequence
+from itertools import filterfalse
+from types import (
+    CellType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+from leakguard.capture.heap.classes import basic_size, lineage, namespace
+
+_POINTER = tuple.__itemsize__
+_HEADER = object.__basicsize__
+# Where a class keeps its tp_traverse: 20 pointers behind the head of a PyVarObject, the same in
+# CPython 3.10 to 3.13 (Include/cpython/object.h).
+_TRAVERSE = _HEADER + _POINTER + 20 * _POINTER
+# Classes whose own methods take zeros for what they are: nothing.
+_SAFE = frozenset(
+    map(
+        id,
+        (
+            list, tuple, str, int, float, bytes, type, object, property,
+            FunctionType, CellType, MethodType, ModuleType, GetSetDescriptorType,
+            MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType,
+        ),
+    )
+)  # fmt: skip
+# These tell how many elements they have whatever else they lack: one that has some was made.
+_COUNTS = {id(cls): cls.__len__ for cls in (dict, set, frozenset)}
+
+
+def referents(*items: object) -> list[Any]:
+    """Return what objects refer to; nothing for those whose class tells the collector nonsense."""
+    try:
+        return gc.get_referents(*items)
+    except SystemError:
+        return [] if len(items) == 1 else [part for item in items for part in referents(item)]
+
+
+def elements_of(sequence: Any, told: Sequence[Any] | None = None) -> list[Any]:
+    """Return the elements of a list or tuple in order, empty slots left out.
+
+    ``told`` is what it tells the collector: the elements come last, and last first.
+    """
+    told = referents(sequence) if told is None else told
+    cls = type(sequence)
+    if cls is list or cls is tuple:
+        return list(reversed(told))
+    length = (list if list in lineage(cls) else tuple).__len__(sequence)
+    first = next((i + 1 for i, part in enumerate(told) if part is cls), 0)
+    if "n_sequence_fields" in namespace(cls):  # os.stat_result and its kind are told in order
+        return list(told[first : first + length])
+    first = max(first, len(told) - length)
+    return list(reversed(told[first:]))
+
+
+def has_c_fields(cls: type) -> bool:
+    """Tell whether instances have fields of a C class, which takes them to be set."""
+    if id(cls) in _SAFE:
+        return False
+    return any(_is_written_in_c(parent) for parent in lineage(cls))
+
+
+def is_blank(item: Any) -> bool:
+    """Tell whether an instance was allocated and nothing more; its class has C fields."""
+    cls: type = type(item)
+    count = _COUNTS.get(id(cls))
+    if count is not None and count(item):
+        return False
+    size = basic_size(cls) - _HEADER
+    return size > 0 and not ctypes.string_at(id(item) + _HEADER, size).strip(b"\0")
+
+
+def finished(instances: Sequence[Any]) -> list[Any]:
+    """Return the instances of one class that has C fields which are more than allocated."""
+    count = _COUNTS.get(id(type(instances[0])))
+    if count is None:
+        return list(filterfalse(is_blank, instances))
+    return [item for item in instances if count(item) or not is_blank(item)]
+
+
+def _is_written_in_c(cls: type) -> bool:
+    if id(cls) in _SAFE:
+        return False
+    return _traverse_of(cls) not in (0, _IN_PYTHON) or "__sizeof__" in namespace(cls)
+
+
+def _traverse_of(cls: type) -> int:
+    return ctypes.c_size_t.from_address(id(cls) + _TRAVERSE).value
+
+
+class _MadeInPython:
+    """Shows how instances of classes that Python code made are traversed."""
+
+
+_IN_PYTHON = _traverse_of(_MadeInPython)
