@@ -16,6 +16,7 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memory
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
     MATERIAL_BYTES,
     MOST,
     RECORD_BYTES,
@@ -260,7 +261,8 @@ class _Settlement:
         lead, rate = defect.lead, defect.bytes_rate
         if rate is None or lead.watched is not None or is_handle(lead.type):
             return False
-        if (lead.rate or 0.0) > RECORDS:
+        whole = lead.judged.verdict.rate if lead.judged is not None else lead.rate
+        if (whole or 0.0) > RECORDS:
             return False
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
         return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
@@ -400,7 +402,7 @@ def _objects_rate(case: Case) -> float:
         return None if snapshot.census is None else snapshot.census.bytes
 
     series = case.timeline.best_series("objects", read, "bytes")
-    return _slope(series) if len(series) > 1 else 0.0
+    return case.judge(series, noise_floor=BYTES_FLOOR).verdict.rate if len(series) > 1 else 0.0
 
 
 def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from leakguard.analysis.contribution import (
     Contribution,
+    live_contribution,
     metric_contribution,
     type_contribution,
 )
@@ -146,8 +147,16 @@ class Case:
         """Split a metric's growth over the phases."""
         key = (metric, since)
         if key not in self._shares:
-            self._shares[key] = metric_contribution(self.run, metric, since)
+            self._shares[key] = self._split(metric, since)
         return self._shares[key]
+
+    def _split(self, metric: str, since: int | None) -> Contribution:
+        if metric == "live_memory":
+            return live_contribution(self.run, since)
+        # What is mapped is a small difference of large numbers; in a phase, RSS shows it better.
+        return metric_contribution(
+            self.run, "rss_anonymous" if metric == "mapped" else metric, since
+        )
 
     def type_share(self, type_name: str, since: int | None = None) -> Contribution:
         """Split the growth of a type's live count over the phases."""

@@ -73,6 +73,29 @@ class Contribution:
         return self._innermost(largest)
 
 
+def live_contribution(run: Run, since: int | None = None) -> Contribution:
+    """Split the growth of live memory over the phases, from generation ``since`` on.
+
+    What lies in Python's own allocator is read at the ends of generations only; in between its
+    blocks are counted, and one of them takes the mean size.
+    """
+    heap = metric_contribution(run, "heap_in_use", since).by_phase
+    blocks = metric_contribution(run, "python_blocks", since).by_phase
+    size = _block_size(run)
+    return Contribution(
+        {p: heap.get(p, 0.0) + size * blocks.get(p, 0.0) for p in dict.fromkeys((*heap, *blocks))}
+    )
+
+
+def _block_size(run: Run) -> float:
+    """Return the mean bytes of a block of Python's allocator; 0 where that is not known."""
+    for snapshot in reversed(run.snapshots):
+        in_use, blocks = (snapshot.metrics.get(n) for n in ("python_in_use", "python_blocks"))
+        if in_use and blocks:
+            return in_use / blocks
+    return 0.0
+
+
 def metric_contribution(run: Run, metric: str, since: int | None = None) -> Contribution:
     """Split the growth of a metric over the phases, from generation ``since`` on."""
     read = METRICS[metric].read

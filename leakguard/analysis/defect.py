@@ -7,6 +7,7 @@ adds. Bytes belong to one defect each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -140,10 +141,15 @@ class _Sorter:
         """Add the group's main container with what leads the group, then the others'."""
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
+        alike = _alike(first.name)
         own = [
             c
             for c in growing
-            if c is not first and (c.bytes_rate or 0.0) >= least and c.type in _names(group)
+            if c is not first
+            and (c.bytes_rate or 0.0) >= least
+            and c.type in _names(group)
+            # The same place in each of several modules, workers or shards is one defect.
+            and _alike(c.name) != alike
         ]
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
@@ -175,7 +181,7 @@ class _Sorter:
         beside = tuple(growing for growing in group if growing.name != lead.name)
         kept = 0.0 if container is None else container.bytes_rate or 0.0
         size = max(kept, own_bytes)
-        phase = _phase_of(self.case, lead, container) or phase
+        phase = _phase_of(lead, container) or phase or _phase_of_graph(self.case, lead, container)
         known = size if size > 0 else _process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
 
@@ -303,6 +309,11 @@ def _lead(group: list[Growth], container: Growth) -> Growth:
     return next(inside, lead) if lead.name in _RECORDS else lead
 
 
+def _alike(path: str) -> str:
+    """Return a path without the keys that tell one of several like containers from another."""
+    return re.sub(r"\[[^\]]*\]", "[*]", path)
+
+
 def _part(growing: Growth, container: Growth) -> Growth:
     """Return what of a type's growth goes into one of several containers."""
     if as_many(growing, container) or container.judged is None:
@@ -322,20 +333,24 @@ def _part(growing: Growth, container: Growth) -> Growth:
 # -- phases ----------------------------------------------------------------------------------------
 
 
-def _phase_of(case: Case, lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that adds what the container gains, where that is known better.
+def _phase_of(lead: Growth, container: Growth | None) -> str | None:
+    """Return the phase that adds what the container gains.
 
     A type may grow in several phases for several reasons; the container's own rate tells which.
-    What a backward graph saves gets its Python objects when the guard reads it, between phases:
-    there the memory tells.
     """
-    if container is None:
+    if container is None or container.type != lead.name:
         return None
-    if container.type == lead.name:
-        return lead.contribution.phase_adding(container.rate or 0.0)
-    if container.keeps_graphs and lead.main_phase is None:
-        return case.memory_share(lead.since).main_phase()
-    return None
+    return lead.contribution.phase_adding(container.rate or 0.0)
+
+
+def _phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
+    """Return the phase that takes the memory: what a backward graph saves is counted later.
+
+    A saved tensor gets its Python object when the guard reads it, between phases.
+    """
+    if container is None or not container.keeps_graphs:
+        return None
+    return case.memory_share(lead.since).main_phase()
 
 
 def _phases(case: Case, phase: str | None, containers: list[Growth]) -> dict[str, str | None]:

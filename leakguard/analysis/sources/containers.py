@@ -110,7 +110,7 @@ def _histories(looks: list[Look]) -> list[History]:
     open_: dict[str, History] = {}
     previous: int | None = None
     for generation, holders in looks:
-        for holder in holders:
+        for holder in {holder.path: holder for holder in reversed(holders)}.values():
             if holder.path not in open_:
                 moved = _moved_from(holder, open_, previous) if holder.streak > 1 else None
                 open_[holder.path] = open_.pop(moved) if moved is not None else []
