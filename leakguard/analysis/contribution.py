@@ -79,6 +79,8 @@ def live_contribution(run: Run, since: int | None = None) -> Contribution:
     What lies in Python's own allocator is read at the ends of generations only; in between its
     blocks are counted, and one of them takes the mean size.
     """
+    if not any(end.phases for end in _generation_ends(run, since)):
+        return metric_contribution(run, "live_memory", since)
     heap = metric_contribution(run, "heap_in_use", since).by_phase
     blocks = metric_contribution(run, "python_blocks", since).by_phase
     size = _block_size(run)
