@@ -64,6 +64,7 @@ def report(
     drawn = document(
         reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
         fail_on=fail_on or "leak", detail=detail or "usual",
+        sources=Path.cwd(),
     )  # fmt: skip
     write(drawn, output)
     if graph is not None:

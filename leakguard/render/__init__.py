@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from leakguard.errors import UsageError
@@ -26,6 +27,7 @@ class Layout:
         fail_on: the verdict from which a test report counts a finding as failed.
         detail: how much a terminal shows: ``brief`` (verdict, fix, holder, line), ``usual``
             (with the findings and what was cleared) or ``full`` (with every table).
+        sources: folder below which the lines that make what leaks may be quoted; None for nowhere.
     """
 
     width: int = 80
@@ -33,6 +35,7 @@ class Layout:
     redact: bool = False
     fail_on: str = "leak"
     detail: Literal["brief", "usual", "full"] = "usual"
+    sources: Path | None = None
 
 
 Renderer = Callable[[Sequence["Report"], Layout], "str | bytes"]

@@ -7,12 +7,16 @@ object of the same type name, held in the same way.
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 from leakguard.errors import UsageError, install
-from leakguard.model import Finding, Holder, Hop, Report
+from leakguard.model import Finding, Hop, Report
+
+_LINE = re.compile(r"(?P<label>.+?)  \((?P<type>.+)\)")  # as a hop is written in a leak trace
 
 
 def draw_chain(report: Report, file: Path) -> None:
@@ -21,8 +25,8 @@ def draw_chain(report: Report, file: Path) -> None:
     Raises:
         UsageError: no finding has a trace, or objgraph or graphviz is missing.
     """
-    holder = next(filter(None, (_holder(report, f) for f in report.findings)), None)
-    if holder is None:
+    trace = next(filter(None, (_trace(report, f) for f in report.findings)), ())
+    if not trace:
         raise UsageError("no finding of this run has a leak trace to draw; record it with out=")
     try:
         import objgraph
@@ -30,15 +34,15 @@ def draw_chain(report: Report, file: Path) -> None:
         raise UsageError(f"objgraph draws the trace and is missing: {install('graph')}") from None
     if shutil.which("dot") is None:
         raise UsageError("graphviz draws the trace and is missing: install its `dot` command")
-    chain = _stand_ins(holder.trace)
-    suspects = {id(item) for item, hop in zip(chain, holder.trace, strict=True) if hop.suspect}
+    chain = _stand_ins(trace)
+    suspects = {id(item) for item, hop in zip(chain, trace, strict=True) if hop.suspect}
     drawn = io.StringIO()
     objgraph.show_chain(
         chain,
         backrefs=False,
         output=drawn,
         highlight=lambda item: id(item) in suspects,
-        extra_info=lambda item: _label(item, chain, holder.trace),
+        extra_info=lambda item: _label(item, chain, trace),
         shortnames=False,
     )
     _convert(drawn.getvalue(), file)
@@ -54,10 +58,20 @@ def _convert(dot: str, file: Path) -> None:
         raise UsageError(f"cannot draw {file}: {reason[0] if reason else 'dot failed'}")
 
 
-def _holder(report: Report, finding: Finding) -> Holder | None:
+def _trace(report: Report, finding: Finding) -> tuple[Hop, ...]:
+    """Return the way from a root to an object that leaks, as far as the run knows it.
+
+    A container may hold what leaks inside of its entries; the leaking object is the last hop then.
+    """
     snapshots = reversed(report.run.snapshots)
-    held = (h for s in snapshots for h in s.holders if h.path == finding.held_by)
-    return next(held, None)
+    held = (h.trace for s in snapshots for h in s.holders if h.path == finding.held_by)
+    told = (found for line in finding.path if (found := _LINE.fullmatch(line)))
+    trace = next(held, ()) or tuple(Hop(line["label"], line["type"]) for line in told)
+    if not trace or finding.type is None or finding.kind == "cycles":
+        return trace
+    if trace[-1].type == finding.type:
+        return (*trace[:-1], replace(trace[-1], suspect=True))
+    return (*trace, Hop("leaks", finding.type, suspect=True))
 
 
 def _label(item: object, chain: list[object], trace: tuple[Hop, ...]) -> str:

@@ -1,23 +1,30 @@
-"""The numbers of a run as lines over time, thinned without losing an extreme."""
+"""The numbers of a run as lines over its generations, thinned without losing an extreme."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from leakguard.model.finding import Finding
 from leakguard.model.metric import METRICS
 from leakguard.model.run import Run
 from leakguard.model.snapshot import Snapshot
-from leakguard.model.units import GB, KB, MB, format_number
+from leakguard.model.units import format_number
 from leakguard.render.sizes import size
 from leakguard.render.sparkline import extremes
 from leakguard.render.text import clean, short_type
 
-_MEMORY = ("rss", "heap_in_use", "heap_held", "peak", "rss_anonymous", "gpu_allocated",
-           "gpu_reserved", "swap")  # fmt: skip
-_SHOWN = {"rss", "heap_in_use", "gpu_allocated"}
-_COUNTS = ("threads", "open_files", "children")
-_MOST_BANDS = 400
+# What lives and what the process takes; the other kinds of memory are drawn apart.
+MEMORY = ("rss", "heap_in_use", "gpu_allocated")
+MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
+RESOURCES = ("threads", "open_files", "children")
+GENERATION = "Generation"  # the title of an axis that begins with the start of the run
+_PLAIN = 0.2  # of its highest value: what rises less looks flat in a chart
+_MOST_POINTS = 400
+_MOST_BANDS = 60  # generations whose phases are still wide enough to see
+_LEAK_METRICS = {"threads": "threads", "files": "open_files", "children": "children",
+                 "gpu": "gpu_allocated", "fragmentation": "heap_held", "peak": "peak"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +39,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line: what it shows, whether it is shown at first, and up to where it may rise."""
+    """A line: what it shows, in bytes or as a count, and up to where it may rise."""
 
     key: str
     title: str
     points: tuple[Point, ...]
-    shown: bool = True
     ceiling: float | None = None
+    in_bytes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,11 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Where the snapshots lie from left to right: time where it is known, else their order."""
+    """Where the snapshots lie from left to right, each at its place in its generation.
+
+    A generation ends at its own number; the place before the first one is the start of the run.
+    A run without generations has its snapshots in their order.
+    """
 
     title: str
     positions: tuple[float, ...]
@@ -63,63 +74,108 @@ Reading = Callable[[Snapshot], float | None]
 
 def axis(run: Run) -> Axis:
     """Return the common x axis of all curves of a run."""
-    seconds = [snapshot.seconds for snapshot in run.snapshots]
-    known = [s for s in seconds if s is not None]
-    if not known or len(known) < len(seconds):
-        return Axis("Snapshot", tuple(float(i) for i in range(len(seconds))))
-    longest = max(known)
-    title, scale = next(
-        (t, s) for t, s, least in (("Hours", 3600, 7200), ("Minutes", 60, 300), ("Seconds", 1, 0))
-        if longest >= least
-    )  # fmt: skip
-    return Axis(f"{title} since the start", tuple(s / scale for s in known))
+    if not run.generations:
+        return Axis("Snapshot", tuple(float(i) for i in range(len(run.snapshots))))
+    positions: list[float] = []
+    latest = float(run.generations[0] - 1)
+    for generation, group in groupby(run.snapshots, key=lambda s: s.generation):
+        members = list(group)
+        if generation is not None:
+            positions += _inside(members, max(latest, generation - 1.0), float(generation))
+            latest = max(latest, float(generation))
+        else:
+            positions += [latest] * len(members)
+    return Axis(GENERATION, tuple(positions))
 
 
-def memory_curves(run: Run, most: int = 1000) -> list[Curve]:
-    """Return a curve of at most ``most`` points for each kind of memory that the run knows."""
-    curves = []
-    at = axis(run).positions
-    for name in _MEMORY:
-        points = _points(run, at, _metric(name), size, most)
-        if any(point.y for point in points):
-            curves.append(Curve(name, METRICS[name].title, points, name in _SHOWN))
-    return curves
+def _inside(members: Sequence[Snapshot], start: float, stop: float) -> Iterator[float]:
+    """Yield the places of one generation's snapshots, evenly spaced up to its end."""
+    for place in range(1, len(members) + 1):
+        yield start + max(stop - start, 0.0) * place / len(members)
 
 
-def count_curves(run: Run, most: int = 400) -> list[Curve]:
-    """Return a curve for each watched type, gauge and resource, in that order."""
-    at = axis(run).positions
+def memory_curves(run: Run, names: Sequence[str] = MEMORY) -> list[Curve]:
+    """Return a curve for each kind of memory that the run knows."""
+    curves = [_curve(run, name, METRICS[name].title, _metric(name), True) for name in names
+              if name in METRICS]  # fmt: skip
+    return [curve for curve in curves if any(point.y for point in curve.points)]
 
-    def curve(key: str, title: str, read: Reading, shown: bool, ceiling: float | None) -> Curve:
-        return Curve(key, title, _points(run, at, read, format_number, most), shown, ceiling)
 
+def count_curves(run: Run) -> list[Curve]:
+    """Return a curve for each watched type and each gauge, in that order."""
     curves = [
-        curve(
-            f"watched:{name}",
-            f"{short_type(name)} alive",
-            _watched(name),
-            True,
-            _expected(run, name),
-        )
+        _curve(run, f"watched:{name}", f"{short_type(name)} alive", _watched(name),
+               ceiling=_expected(run, name))
         for name in _names(run, "watched")
-    ]
+    ]  # fmt: skip
     curves += [
-        curve(f"gauge:{name}", clean(name), _gauge(name), True, _capacity(run, name))
+        _curve(run, f"gauge:{name}", clean(name), _gauge(name), ceiling=_capacity(run, name))
         for name in _names(run, "gauges")
     ]
-    curves += [curve(name, METRICS[name].title, _metric(name), False, None) for name in _COUNTS]
     return [curve for curve in curves if curve.points]
 
 
-def bands(run: Run) -> list[Band]:
-    """Return the phases as stretches of the x axis; none where they would be too thin to see."""
-    if len(run.snapshots) > _MOST_BANDS:
+def resource_curves(run: Run) -> list[Curve]:
+    """Return a curve for threads, open files and child processes, where the run knows them."""
+    curves = [_curve(run, name, METRICS[name].title, _metric(name)) for name in RESOURCES]
+    return [curve for curve in curves if curve.points]
+
+
+def leak_curve(run: Run, finding: Finding) -> Curve | None:
+    """Return what grows in a finding, over the run: objects, entries, a resource, or memory.
+
+    Of the numbers that could show it the first that rises plainly is taken: twenty more among
+    forty thousand strings would look flat. None where no number is known at two moments.
+    """
+    curves = [_curve(run, *shown) for shown in _shown(finding)]
+    known = [c for c in curves if len(c.points) > 1 and any(point.y for point in c.points)]
+    plain = (curve for curve in known if _rise(curve) >= _PLAIN)
+    return next(plain, max(known, key=_rise, default=None))
+
+
+def _rise(curve: Curve) -> float:
+    """Return by what share of its highest value a curve rises over the run."""
+    highest = max(point.y for point in curve.points)
+    return (curve.points[-1].y - curve.points[0].y) / highest if highest > 0 else 0.0
+
+
+def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:
+    """Yield what could show a finding, what is closest to it first."""
+    if finding.kind in _LEAK_METRICS:
+        name = _LEAK_METRICS[finding.kind]
+        yield name, METRICS[name].title, _metric(name), METRICS[name].unit == "bytes"
+    if finding.type is not None:
+        short = short_type(finding.type)
+        if finding.kind == "queue":
+            yield "gauge", clean(finding.type), _gauge(finding.type), False
+        yield "type", f"{short} alive", _alive(finding.type), False
+        yield "bytes", f"Memory of {short} objects", _bytes(finding.type), True
+    if finding.held_by is not None:
+        yield "entries", f"Entries of {clean(finding.held_by)}", _entries(finding.held_by), False
+    if finding.bytes_per_generation:
+        for name in ("heap_in_use", "rss"):
+            yield name, METRICS[name].title, _metric(name), True
+
+
+def looks(run: Run) -> tuple[float, ...]:
+    """Return where the whole heap was looked at, by type."""
+    places = zip(axis(run).positions, run.snapshots, strict=True)
+    return tuple(dict.fromkeys(x for x, snapshot in places if _looked(snapshot)))
+
+
+def _looked(snapshot: Snapshot) -> bool:
+    return snapshot.census is not None and snapshot.census.complete
+
+
+def bands(run: Run, phase: str | None) -> list[Band]:
+    """Return where a phase ran; nothing where the stretches would be too thin to see."""
+    if phase is None or len(run.generations) > _MOST_BANDS:
         return []
     positions = axis(run).positions
     return [
         Band(start, stop, clean(snapshot.phase))
         for start, stop, snapshot in zip(positions, positions[1:], run.snapshots[1:], strict=False)
-        if snapshot.phase
+        if snapshot.phase == phase and stop > start
     ]
 
 
@@ -132,33 +188,39 @@ def start_of(run: Run, generation: int) -> float | None:
     return None
 
 
-def unit(curves: Sequence[Curve]) -> tuple[str, int]:
-    """Return the unit that suits the largest value of all curves, and its bytes."""
-    largest = max((point.y for curve in curves for point in curve.points), default=0)
-    return unit_of(largest)
-
-
-def unit_of(largest: float) -> tuple[str, int]:
-    """Return the unit that suits a size, and its bytes."""
-    return next(
-        (u, s) for u, s in (("GB", GB), ("MB", MB), ("kB", KB), ("B", 1)) if largest >= s or s == 1
-    )
-
-
-def _points(
-    run: Run, positions: Sequence[float], read: Reading, text: Callable[[float], str], most: int
-) -> tuple[Point, ...]:
+def _curve(
+    run: Run, key: str, title: str, read: Reading, in_bytes: bool = False,
+    ceiling: float | None = None,
+) -> Curve:  # fmt: skip
+    text: Callable[[float], str] = size if in_bytes else format_number
     seen = [
         (x, value, snapshot.label)
-        for x, snapshot in zip(positions, run.snapshots, strict=True)
+        for x, snapshot in zip(axis(run).positions, run.snapshots, strict=True)
         if (value := read(snapshot)) is not None
     ]
-    kept = extremes([value for _, value, _ in seen], most)
-    return tuple(Point(x, y, clean(label), text(y)) for x, y, label in (seen[i] for i in kept))
+    kept = extremes([value for _, value, _ in seen], _MOST_POINTS)
+    points = tuple(Point(x, y, clean(label), text(y)) for x, y, label in (seen[i] for i in kept))
+    return Curve(key, title, points, ceiling, in_bytes)
 
 
 def _metric(name: str) -> Reading:
     return lambda snapshot: snapshot.metrics.get(name)
+
+
+def _alive(type_name: str) -> Reading:
+    return lambda snapshot: snapshot.count(type_name)
+
+
+def _bytes(type_name: str) -> Reading:
+    def read(snapshot: Snapshot) -> float | None:
+        known = None if snapshot.census is None else snapshot.census.types.get(type_name)
+        return None if known is None else known.bytes
+
+    return read
+
+
+def _entries(path: str) -> Reading:
+    return lambda snapshot: next((h.entries for h in snapshot.holders if h.path == path), None)
 
 
 def _watched(name: str) -> Reading:

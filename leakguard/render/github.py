@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from leakguard.model.finding import SEVERITY, Finding
 from leakguard.model.report import Report
 from leakguard.render import facts, outline
-from leakguard.render.text import clean
+from leakguard.render.source import place_of
 
 if TYPE_CHECKING:
     from leakguard.render import Layout
-
-_SITE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in .+)?")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
@@ -39,8 +36,8 @@ def _finding(finding: Finding, fail_on: str) -> str:
 
 def place(finding: Finding) -> dict[str, str]:
     """Return the file and line an annotation belongs to, nothing when they are unknown."""
-    site = _SITE.fullmatch(clean(finding.created_at or ""))
-    return {} if site is None else {"file": site["file"], "line": site["line"]}
+    found = place_of(finding.created_at)
+    return {} if found is None else {"file": found[0], "line": str(found[1])}
 
 
 def _message(finding: Finding) -> str:

@@ -1,12 +1,13 @@
-"""The block for a bug report: the diagnosis, its snapshot and where it ran, ready to paste."""
+"""The text for a bug report: the diagnosis, its snapshot and where it ran, ready to paste."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from leakguard.model.finding import Finding
 from leakguard.model.report import Report
-from leakguard.render import outline
+from leakguard.render import facts, outline
 from leakguard.render.log_block import leak_block, snapshot_block
 from leakguard.render.run_facts import run_facts
 from leakguard.render.template import fenced, markdown_text
@@ -18,15 +19,26 @@ if TYPE_CHECKING:
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
     """Return Markdown that stands alone in an issue tracker."""
-    return "\n".join(_issue(report) for report in reports)
+    return "\n".join(map(_issue, reports))
+
+
+def finding_text(report: Report, finding: Finding) -> str:
+    """Return one finding as Markdown for an issue: its facts, and where it ran."""
+    return _document(
+        f"{facts.heading(finding)}: {facts.title(finding)}", leak_block(finding, None), report
+    )
 
 
 def _issue(report: Report) -> str:
-    facts = "\n".join(f"{label}: {value}" for label, value in run_facts(report.run))
+    return _document(outline.verdict_line(report), _diagnosis(report), report)
+
+
+def _document(title: str, diagnosis: str, report: Report) -> str:
+    told = "\n".join(f"{label}: {value}" for label, value in run_facts(report.run))
     return (
-        f"**{markdown_text(outline.verdict_line(report))}**\n\n"
-        f"{fenced(clean_lines(_diagnosis(report)))}\n\n"
-        f"Environment\n\n{fenced(facts)}\n"
+        f"**{markdown_text(title)}**\n\n"
+        f"{fenced(clean_lines(diagnosis))}\n\n"
+        f"Environment\n\n{fenced(told)}\n"
     )
 
 

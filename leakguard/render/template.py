@@ -18,10 +18,10 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the one template environment; HTML templates escape whatever they are given."""
+    """Return the one template environment; those of HTML and SVG escape what they get."""
     env = Environment(
         loader=PackageLoader("leakguard.render"),
-        autoescape=select_autoescape(["html.j2", "html"]),
+        autoescape=select_autoescape(["html.j2", "svg.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

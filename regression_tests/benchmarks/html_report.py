@@ -2,7 +2,7 @@
 
     python regression_tests/benchmarks/html_report.py
 
-Needs the extra ``html``, selenium, chromium and chromedriver.
+Needs selenium, chromium and chromedriver.
 """
 
 from __future__ import annotations

@@ -70,4 +70,4 @@ def test_hints_name_the_distribution_and_an_extra_it_has() -> None:
         for extra in re.findall(r"\binstall\(\W(\w+)\W\)", path.read_text(encoding="utf-8"))
     }
     assert named and named <= set(project["optional-dependencies"])
-    assert install("html") == "pip install 'leakguard-training[html]'"
+    assert install("png") == "pip install 'leakguard-training[png]'"

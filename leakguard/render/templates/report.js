@@ -1,29 +1,29 @@
 "use strict";
 (() => {
-  const data = document.getElementById("charts");
-  if (!data || !window.vegaEmbed) return;
-  const options = {
-    mode: "vega-lite",
-    renderer: "svg",
-    ast: true, // expressions are interpreted, so that the page needs no eval
-    actions: false,
-    defaultStyle: false,
-    tooltip: { disableDefaultStyle: true },
+  // Clipboard access is refused to some pages; then the text is selected and copied as of old.
+  const select = (text) => {
+    getSelection().selectAllChildren(text);
+    return document.execCommand("copy");
   };
-  const choose = (view, fieldset) => {
-    const boxes = [...fieldset.querySelectorAll("input")];
-    const apply = () => {
-      const shown = boxes.filter((box) => box.checked).map((box) => box.value);
-      view.signal("shown", shown).runAsync();
-    };
-    fieldset.addEventListener("change", apply);
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      return true;
+    } catch {
+      return select(text);
+    }
   };
-  const draw = async (id, spec) => {
-    const place = document.getElementById(id);
-    const { view } = await window.vegaEmbed(place, spec, options);
-    const fieldset = document.querySelector(`fieldset[data-chart="${id}"]`);
-    if (fieldset) choose(view, fieldset);
-    place.dataset.drawn = "yes";
-  };
-  for (const [id, spec] of Object.entries(JSON.parse(data.textContent))) draw(id, spec);
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    const label = button.textContent;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const text = document.getElementById(button.dataset.copy);
+      const folded = text.closest("details");
+      folded.open = true;
+      const done = await copy(text);
+      if (done) folded.open = false;
+      button.textContent = done ? "Copied" : "Press Ctrl+C to copy";
+      setTimeout(() => (button.textContent = label), 2000);
+    });
+  }
 })();

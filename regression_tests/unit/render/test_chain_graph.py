@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,22 @@ def test_every_hop_is_drawn_with_its_name_and_type(tmp_path):
         assert hop.label in drawn
         assert hop.type in drawn
     assert drawn.count('class="edge"') == 2
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs graphviz")
+def test_picture_reaches_the_object_that_leaks_inside_of_an_entry(tmp_path):
+    picture = tmp_path / "chain.svg"
+    draw_chain(report(replace(LEAK, type="app.Frame")), picture)
+    drawn = picture.read_text()
+    assert "app.Frame" in drawn and drawn.count('class="edge"') == 3
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs graphviz")
+def test_trace_of_a_finding_is_drawn_where_no_holder_was_recorded(tmp_path):
+    picture = tmp_path / "chain.svg"
+    path = tuple(hop.line for hop in TRACE)
+    draw_chain(report(replace(LEAK, held_by=None, path=path, type="app.Environment")), picture)
+    assert picture.read_text().count('class="edge"') == 2
 
 
 def test_machine_without_graphviz_says_what_to_install(tmp_path, monkeypatch):

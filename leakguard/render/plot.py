@@ -1,0 +1,232 @@
+"""One chart as the places of its marks: SVG draws it at any width, since x is a share of it.
+
+What runs from left to right is a percentage of the width and what runs from top to bottom is in
+pixels, so that letters keep their size on a telephone and on paper; only the lines are stretched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from leakguard.model.units import GB, KB, MB, format_number
+from leakguard.render.curves import GENERATION, Band, Curve, Point
+
+# Pixels: the legend above, the numbers of the x axis below, and the chart between them.
+TOP, BOTTOM, HEIGHT, SMALL = 26, 36, 150, 60
+# Units of the stretched box in which lines are drawn.
+BOX = 1000
+# Per cent of the width: on the left the numbers of the y axis, on the right half a dot.
+_LEFT, _RIGHT = 11, 1.5
+_NEAREST = 0.6  # per cent of the width between two triangles
+_COLORS = 8
+# More dots than these only cost bytes; the line shows them all.
+_MOST_DOTS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value that can be pointed at; ``look`` where it was counted by a look at the heap."""
+
+    x: float
+    y: float
+    tip: str
+    look: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve as the path of its line in the stretched box; ``color`` counts from 1."""
+
+    title: str
+    color: int
+    path: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A number beside an axis, and where: per cent for x, pixels for y."""
+
+    at: float
+    text: str
+    anchor: str = "middle"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A shaded part of the width, in units of the stretched box."""
+
+    x: float
+    width: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart, ready to be drawn.
+
+    Attributes:
+        title: what a reader who cannot see it is told.
+        height: pixels, with the legend and the axis.
+        bottom: the pixel of the x axis.
+        ceiling: the pixel of the highest value that was expected; None without one.
+        looks: per cent of the width where the heap was looked at.
+        mark: the generation from which it grows; None where that is not known.
+    """
+
+    title: str
+    height: int
+    bottom: int
+    lines: tuple[Line, ...]
+    rows: tuple[Tick, ...]
+    columns: tuple[Tick, ...]
+    x_title: str
+    shades: tuple[Stretch, ...] = ()
+    looks: tuple[float, ...] = ()
+    ceiling: float | None = None
+    mark: Tick | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The stretch of numbers that an axis shows."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """Return where a value lies, 0 at the low end and 1 at the high one."""
+        return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+
+    def percent(self, value: float) -> float:
+        """Return where a value lies on the x axis, in per cent of the width."""
+        return round(_LEFT + (100 - _LEFT - _RIGHT) * self.share(value), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the charts of one run have in common: the x axis and what is marked along it."""
+
+    x: Scale
+    x_title: str
+    looks: tuple[float, ...] = ()
+    bands: tuple[Band, ...] = ()
+    since: float | None = None
+    since_text: str = ""
+
+
+def plot(curves: Sequence[Curve], frame: Frame, title: str, small: bool = False) -> Plot:
+    """Return the chart of one or more curves in the same unit; each has a point at least."""
+    height = SMALL if small else HEIGHT
+    bottom = TOP + height
+    ceilings = [curve.ceiling for curve in curves if curve.ceiling is not None]
+    y = _y_scale([p.y for curve in curves for p in curve.points], ceilings)
+    unit = _unit(y.high) if curves[0].in_bytes else (1, "")
+
+    def pixel(value: float) -> float:
+        return round(bottom - height * y.share(value), 1)
+
+    looked = set(frame.looks)
+    return Plot(
+        title=title,
+        height=bottom + (BOTTOM if not small else BOTTOM - 14),
+        bottom=bottom,
+        lines=tuple(
+            _line(curve, place % _COLORS + 1, frame.x, pixel, looked)
+            for place, curve in enumerate(curves)
+        ),
+        rows=tuple(
+            Tick(pixel(value), _amount(value, *unit))
+            for value in ticks(y.low, y.high, 2 if small else 4, whole=not curves[0].in_bytes)
+        ),
+        columns=tuple(_column(value, frame) for value in ticks(frame.x.low, frame.x.high, 8)),
+        x_title="" if small else frame.x_title,
+        shades=tuple(_stretch(band, frame.x) for band in frame.bands),
+        looks=() if small else tuple(_apart([frame.x.percent(x) for x in frame.looks])),
+        ceiling=pixel(min(ceilings)) if ceilings else None,
+        mark=_mark(frame),
+    )
+
+
+def ticks(low: float, high: float, most: int, whole: bool = True) -> list[float]:
+    """Return up to about ``most`` round numbers in a range: multiples of 1, 2 or 5 times 10^n."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / most
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999)
+    step = max(step, 1) if whole else step
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [n * step for n in range(first, last + 1)]
+
+
+def _y_scale(values: Sequence[float], ceilings: Sequence[float]) -> Scale:
+    """Return a scale from 0, or from near the lowest value where growth would not be seen."""
+    low, high = min(values), max([*values, *ceilings])
+    if low < 0 or high <= 0:
+        return Scale(low, high)
+    if low < high / 2:
+        return Scale(0, high * 1.05)
+    # A hundredth of the whole at least is shown, so that noise does not look like growth.
+    span = max(high - low, high / 100, 1)
+    return Scale(max(high - span * 1.25, 0), high + span * 0.05)
+
+
+def _line(
+    curve: Curve, color: int, x: Scale, pixel: Callable[[float], float], looked: set[float]
+) -> Line:
+    steps = [f"{BOX * x.percent(p.x) / 100:.1f} {pixel(p.y):.1f}" for p in curve.points]
+    dots = curve.points if len(curve.points) <= _MOST_DOTS else ()
+    return Line(curve.title, color, f"M{'L'.join(steps)}", tuple(
+        Dot(x.percent(p.x), pixel(p.y), _tip(curve, p), p.x in looked) for p in dots
+    ))  # fmt: skip
+
+
+def _tip(curve: Curve, point: Point) -> str:
+    return f"{point.label}: {curve.title} {point.text}"
+
+
+def _column(value: float, frame: Frame) -> Tick:
+    begins = value <= frame.x.low and frame.x_title == GENERATION
+    at, share = frame.x.percent(value), frame.x.share(value)
+    return Tick(
+        at, "start" if begins else format_number(value), "end" if share > 0.98 else "middle"
+    )
+
+
+def _apart(places: Sequence[float]) -> Iterator[float]:
+    """Yield the places that do not cover the one before: a long run has thousands of looks."""
+    latest = -_NEAREST
+    for place in places:
+        if place - latest >= _NEAREST:
+            latest = place
+            yield place
+
+
+def _stretch(band: Band, x: Scale) -> Stretch:
+    start, stop = (BOX * x.percent(at) / 100 for at in (band.start, band.stop))
+    return Stretch(round(start, 1), round(stop - start, 1), band.phase)
+
+
+def _mark(frame: Frame) -> Tick | None:
+    if frame.since is None:
+        return None
+    anchor = "start" if frame.x.share(frame.since) < 0.5 else "end"
+    return Tick(frame.x.percent(frame.since), frame.since_text, anchor)
+
+
+def _unit(largest: float) -> tuple[int, str]:
+    sizes = ((GB, " GB"), (MB, " MB"), (KB, " kB"))
+    return next(((scale, name) for scale, name in sizes if largest >= scale), (1, " B"))
+
+
+def _amount(value: float, scale: int, unit: str) -> str:
+    return f"{value / scale:,.6g}{unit}" if unit and value else format_number(value)
+
+
+def whole_range(values: Iterable[float]) -> Scale:
+    """Return the scale that holds all values, one generation wide at least."""
+    known = list(values) or [0.0]
+    return Scale(min(known), max(max(known), min(known) + 1))

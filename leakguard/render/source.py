@@ -1,0 +1,55 @@
+"""The line of a program that makes what leaks, with the lines around it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakguard.render.text import clean
+
+_SITE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in .+)?")
+_AROUND = 3
+_LARGEST = 2_000_000  # bytes; no one writes a longer module by hand
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One line of a file; ``made`` is the line that makes what leaks."""
+
+    number: int
+    text: str
+    made: bool
+
+
+def place_of(site: str | None) -> tuple[str, int] | None:
+    """Return the file and the line of ``rollout.py:88 in play``; None where there is none."""
+    found = _SITE.fullmatch(clean(site or ""))
+    return None if found is None else (found["file"], int(found["line"]))
+
+
+def source_lines(site: str | None, folder: Path | None) -> tuple[SourceLine, ...]:
+    """Return the line with three lines on each side; nothing unless it is Python below ``folder``.
+
+    A run may come from a stranger, and a report may be sent on: no other file is quoted.
+    """
+    place = place_of(site)
+    if place is None or folder is None:
+        return ()
+    name, number = place
+    path = (folder / name).resolve()
+    try:
+        inside = path.is_relative_to(folder.resolve()) and path.suffix == ".py"
+        if not inside or path.stat().st_size > _LARGEST:
+            return ()
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ()
+    if not 1 <= number <= len(lines):
+        return ()
+    first = max(number - _AROUND, 1)
+    shown = lines[first - 1 : number + _AROUND]
+    return tuple(
+        SourceLine(first + place, clean(text.expandtabs(4)), first + place == number)
+        for place, text in enumerate(shown)
+    )
