@@ -27,6 +27,7 @@ from leakguard.analysis.tolerance import (
 )
 from leakguard.model import Cleared, Snapshot
 from leakguard.model.finding import Kind
+from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
@@ -231,7 +232,9 @@ class _Settlement:
         """A buffer that fills takes memory; what grows beside it shows once the buffer is full."""
         name, rate = judged.series.name, judged.verdict.rate
         names = " and ".join(gauge.name for gauge in self.filling)
-        grows = f"{name} grows by {format_change(rate)} a generation while {names} fills"
+        grows = (
+            f"{METRICS[name].words} grows by {format_change(rate)} a generation while {names} fills"
+        )
         full = max((g.full_at for g in self.filling if g.full_at is not None), default=None)
         if full is None:
             return Cleared(name, "filling", grows)
@@ -376,7 +379,7 @@ def _levelled_off(judged: Judged) -> Iterable[Cleared]:
 
 def _why_not(judged: Judged, rose: float) -> str:
     verdict, rounds = judged.verdict, len(judged.series)
-    name, change = judged.series.name, format_change(rose)
+    name, change = METRICS[judged.series.name].words, format_change(rose)
     if verdict.shape == "filling" and verdict.plateau is not None:
         end, full = format_bytes(verdict.plateau.value), verdict.plateau.round
         so_far = f"{change} in {rounds} generations, less each time"

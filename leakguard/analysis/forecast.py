@@ -13,6 +13,10 @@ from leakguard.model.forecast import Forecast
 
 Interval = tuple[float, float]
 
+# Nobody sees the end of a run a thousand times as long as what was recorded: to say when memory
+# runs out then would be a number without a meaning.
+_FURTHEST = 1_000
+
 _OUTSIDE_RAM = frozenset({"gpu", "peak"})
 
 
@@ -41,7 +45,8 @@ def with_forecast(case: Case, finding: Finding) -> Finding:
 def forecast(case: Case, rate: float, interval: Interval | None = None) -> Forecast | None:
     """Return when RSS reaches the limit at ``rate`` bytes a generation.
 
-    None when it does not grow, or the limit, RSS or the generations are unknown.
+    None when it does not grow, when that lies further ahead than anybody will see, or when the
+    limit, RSS or the generations are unknown.
     """
     run = case.run
     limit, generations = run.info.memory_limit, run.generations
@@ -50,10 +55,13 @@ def forecast(case: Case, rate: float, interval: Interval | None = None) -> Forec
         return None
     latest, room = generations[-1], max(limit - used, 0)
     rounds = math.ceil(room / rate)
+    if rounds > _FURTHEST * len(generations):
+        return None
     between = None
     if interval is not None and interval[1] > interval[0]:
         low, high = interval
-        last = latest + math.ceil(room / low) if low > 0.0 else None
+        latest_end = math.ceil(room / low) if low > 0.0 else math.inf
+        last = latest + int(latest_end) if latest_end <= _FURTHEST * len(generations) else None
         between = (latest + math.ceil(room / high), last)
     pace = _seconds_a_generation(case)
     seconds = None if pace is None else rounds * pace

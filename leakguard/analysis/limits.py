@@ -6,9 +6,11 @@ import math
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.tolerance import MATERIAL_BYTES, MATERIAL_SHARE
+from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
 MINIMUM_GENERATIONS = 3
+_LISTED = 16  # generations that are worth a line
 
 
 def undecided(case: Case) -> str | None:
@@ -18,14 +20,12 @@ def undecided(case: Case) -> str | None:
     if memory is None or rounds < MINIMUM_GENERATIONS:
         seen = f"{rounds} generation{'' if rounds == 1 else 's'}"
         return f"{seen} recorded, at least {MINIMUM_GENERATIONS} are needed"
-    verdict = memory.verdict
+    verdict, name = memory.verdict, METRICS[memory.series.name].words
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
-        return (
-            f"{memory.series.name} grows by {format_change(verdict.rate)} a generation and may "
-            f"still level off{more}"
-        )
+        rate = format_change(verdict.rate)
+        return f"{name} grows by {rate} a generation and may still level off{more}"
     return None
 
 
@@ -36,7 +36,7 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
     if memory is not None and 0 < memory.verdict.detectable < math.inf:
         said.append(
             f"cannot tell below {format_bytes(memory.verdict.detectable)} per generation in "
-            f"{memory.series.name}"
+            f"{METRICS[memory.series.name].words}"
         )
     if not case.counts_objects:
         said.append("live objects were not counted by type beyond what the log names")
@@ -46,14 +46,30 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
 
 
 def _skipped(case: Case) -> list[str]:
-    ends = [s for s in case.run.snapshots if s.moment == "generation"]
-    looked = sum(s.census is not None for s in ends)
-    if not looked or looked == len(ends):
+    """Say which generations were looked at, and what the guard cost; nothing where all were."""
+    ends = case.timeline.ends
+    looked = [generation for generation, end in ends.items() if end.census is not None]
+    if not looked or len(looked) == len(ends):
         return []
-    return [
-        f"objects were counted in {looked} of {len(ends)} generations, to keep the guard's own "
-        f"cost under {case.run.info.max_overhead or 0:.0%}"
-    ]
+    said = f"objects were counted in {len(looked)} of {len(ends)} generations ({_listed(looked)})"
+    share = _cost_share(case)
+    return [said if share is None else f"{said}; all that the guard did took {share} of the run"]
+
+
+def _listed(numbers: list[int]) -> str:
+    """Return the first and the last of the generations, those in between where they are few."""
+    words = [str(number) for number in numbers]
+    if len(words) > _LISTED:
+        words = [*words[: _LISTED // 2], "...", *words[-_LISTED // 2 :]]
+    return ", ".join(words)
+
+
+def _cost_share(case: Case) -> str | None:
+    """Return what the guard's own work took of the run's time, as a percentage."""
+    shots = case.run.snapshots
+    whole = max((s.seconds for s in shots if s.seconds is not None), default=0.0)
+    spent = sum(s.cost.seconds for s in shots)
+    return f"{spent / whole:.1%}" if whole > 0 and spent > 0 else None
 
 
 def _unavailable(case: Case) -> list[str]:

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from leakguard.model import Finding, Run, Site
 
+# Kinds that a line of the program makes. Handles and peaks are told by their own names.
+_MADE = frozenset({"instances", "container", "tensors", "arrays", "autograd", "native", "memory"})
+
 # The survivors of one line in one generation may be as many as grow, by these factors.
 _FEWEST, _MOST = 0.5, 1.5
 # In the very container that grows a line needs to add this share only: others may add the rest.
@@ -15,13 +18,27 @@ _LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
 
 
 def with_origin(run: Run, finding: Finding) -> Finding:
-    """Return the finding with the line that makes what it names; unchanged where none fits."""
+    """Return the finding with the line that makes what it names, or with why none is named."""
     sites = _merged(site for snapshot in run.snapshots for site in snapshot.sites)
     site = _of_objects(sites, finding) or _of_bytes(sites, finding)
     if site is None:
-        return finding
+        return replace(finding, created_at_unknown=_why_not(run, sites, finding))
     function = f" in {site.function}" if site.function else ""
     return replace(finding, created_at=site.place + function, created_stack=site.stack)
+
+
+def _why_not(run: Run, sites: list[Site], finding: Finding) -> str | None:
+    """Return why no line is named; None for what no line makes, and for a log, which has none."""
+    if finding.kind not in _MADE or finding.verdict not in ("leak", "suspect"):
+        return None
+    reasons = (s.unavailable.get("created_at") for s in reversed(run.snapshots))
+    reason = next(filter(None, reasons), None)
+    if reason is not None or run.info.source == "log":
+        return reason
+    traced = sorted({s.generation for s in run.snapshots if s.sites and s.generation is not None})
+    if not sites or not traced:
+        return "no generation was traced: tracing is off, or the run ended before one could be"
+    return f"no line of the traced generation {traced[-1]} made as much as grows"
 
 
 def _of_objects(sites: list[Site], finding: Finding) -> Site | None:

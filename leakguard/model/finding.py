@@ -45,6 +45,7 @@ class Finding:
         path: the leak trace, one line a hop.
         created_at: the program's line that made what survives, ``trainer.py:152 in evaluate``;
             None until a traced generation has told.
+        created_at_unknown: why no line is named, where one might be; None with a line.
         created_stack: the frames that led there, innermost first.
         confidence: 0 to 1.
         reason: one sentence with the numbers behind the verdict.
@@ -72,6 +73,7 @@ class Finding:
     held_by: str | None = None
     path: tuple[str, ...] = ()
     created_at: str | None = None
+    created_at_unknown: str | None = None
     created_stack: tuple[str, ...] = ()
     confidence: float | None = None
     fix: str | None = None

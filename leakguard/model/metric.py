@@ -23,6 +23,11 @@ class Metric:
     meaning: str
     parts: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def words(self) -> str:
+        """The title as it stands within a sentence."""
+        return self.title if self.title[:2].isupper() else self.title[0].lower() + self.title[1:]
+
     def read(self, values: Mapping[str, int | float]) -> int | float | None:
         """Return this number out of ``values``, or of changes of them; None where it is unknown."""
         if not self.parts:

@@ -83,13 +83,18 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
     )
 
 
+def _no_line(finding: Finding) -> str | None:
+    reason = finding.created_at_unknown
+    return None if reason is None else f"unknown: {reason}"
+
+
 def deep_facts(finding: Finding) -> tuple[Fact, ...]:
     """Return the lines that need more than a text log: holder, site, bytes at stake, fix."""
     lines = (
         ("Type", _qualified(finding)),
         ("Known leak of", finding.library),
         ("Held by", finding.held_by),
-        ("Created at", finding.created_at),
+        ("Created at", finding.created_at or _no_line(finding)),
         ("Retained", _retained(finding)),
         ("Forecast", finding.forecast and forecast_sentence(finding.forecast)),
         ("Confidence", _confidence(finding)),

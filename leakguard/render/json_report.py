@@ -106,6 +106,7 @@ def finding_value(finding: Finding) -> Json:
         "held_by": finding.held_by,
         "path": list(finding.path),
         "created_at": finding.created_at,
+        "created_at_unknown": finding.created_at_unknown,
         "created_stack": list(finding.created_stack),
         "confidence": finding.confidence,
         "reason": finding.reason,

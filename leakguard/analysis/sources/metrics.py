@@ -115,7 +115,7 @@ def _said(case: Case, row: MetricRow, judged: Judged) -> str:
 
 
 def _grows(judged: Judged) -> str:
-    name, verdict = METRICS[judged.series.name].title, judged.verdict
+    name, verdict = METRICS[judged.series.name].words, judged.verdict
     if judged.series.unit == "count":
         return f"{name} grow by {format_number(verdict.rate)} a generation: {verdict.reason}"
     low, high = verdict.interval
@@ -128,7 +128,7 @@ def _confirmed(case: Case, row: MetricRow) -> tuple[str, ...]:
     for name in row.second:
         judged = case.metric(name)
         if judged is not None and judged.may_grow:
-            return (f"so does {METRICS[name].title}",)
+            return (f"so does {METRICS[name].words}",)
     return ()
 
 

@@ -87,7 +87,16 @@ def test_bytes_are_attached_where_they_are_most_and_as_many_as_grow():
 
 
 def test_without_a_traced_generation_nothing_is_invented():
-    assert origin(LEAK) == LEAK
+    found = origin(LEAK)
+    assert found.created_at is None
+    assert "no generation was traced" in found.created_at_unknown
+    assert replace(found, created_at_unknown=None) == LEAK
+
+
+def test_reason_for_no_line_is_the_tracer_s_own_where_it_gave_one():
+    snapshot = Snapshot(0, "s", "generation", unavailable={"created_at": "memray is not installed"})
+    found = with_origin(Run(RunInfo(), (snapshot,)), LEAK)
+    assert found.created_at_unknown == "memray is not installed"
 
 
 def test_tensors_of_a_graph_are_no_origin_of_what_holds_the_graph():
