@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import leakguard
-from leakguard.model import Finding
 from regression_tests.benchmarks.leakbench import table
 from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import PEERS
 from regression_tests.benchmarks.leakbench.program import PROGRAMS, SETS, Program, open_set
-from regression_tests.benchmarks.leakbench.score import Case, Said
+from regression_tests.benchmarks.leakbench.score import Case, Said, said_by
 
 CHILD = [sys.executable, "-m", "regression_tests.benchmarks.leakbench.child"]
 PATIENCE = 200
@@ -76,15 +75,6 @@ def _said(tool: str, folder: Path) -> tuple[str | None, tuple[Said, ...]]:
         return None, tuple(Said(**row) for row in rows)
     report = leakguard.diagnose(leakguard.load(folder / "run.jsonl"))
     return report.verdict, tuple(map(said_by, report.findings))
-
-
-def said_by(finding: Finding) -> Said:
-    """Return a finding of leakguard as an accusation."""
-    f = finding
-    return Said(
-        f.verdict, f.kind, f.type, f.phase, f.held_by, f.started_at, f.created_at, f.reason,
-        f.bytes_per_generation,
-    )  # fmt: skip
 
 
 def sides(names: list[str]) -> list[tuple[Program, bool]]:

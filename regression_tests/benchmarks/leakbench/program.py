@@ -37,12 +37,19 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """One function that loops over generations, and its leaks; none in a look-alike."""
+class Planted:
+    """The leaks of one file or function; none in a look-alike."""
 
     name: str
+    file: str
+    truths: tuple[Truth, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Planted):
+    """One function that loops over generations, and its leaks."""
+
     main: Callable[..., None]
-    truths: tuple[Truth, ...] = ()
 
 
 PROGRAMS: dict[str, Program] = {}
@@ -79,7 +86,10 @@ def planted(*truths: Truth) -> Register:
     """Register a program ``main(guard, leak)`` with all of its leaks."""
 
     def register(main: Callable[..., None]) -> Callable[..., None]:
-        PROGRAMS[main.__name__] = Program(main.__name__, main, truths)
+        name = main.__name__
+        if name in PROGRAMS:
+            raise ValueError(f"two programs are called {name}")
+        PROGRAMS[name] = Program(name, main.__code__.co_filename, truths, main)
         return main
 
     return register
@@ -92,8 +102,7 @@ def leaking(phase: str | None, **words: Any) -> Register:
 
 def healthy(main: Callable[..., None]) -> Callable[..., None]:
     """Register a look-alike ``main(guard)``."""
-    PROGRAMS[main.__name__] = Program(main.__name__, main)
-    return main
+    return planted()(main)
 
 
 def work(milliseconds: float = 8) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regression_tests.benchmarks.leakbench.program import Program, Truth
+from leakguard.model import Finding
+from regression_tests.benchmarks.leakbench.program import Planted, Truth
 
 OFF = 1.5
 """A size is right within this factor: the planter knows the payload, the object headers and what a
@@ -28,6 +29,15 @@ class Said:
     size: float | None = None
 
 
+def said_by(finding: Finding) -> Said:
+    """Return a finding of leakguard as an accusation."""
+    f = finding
+    return Said(
+        f.verdict, f.kind, f.type, f.phase, f.held_by, f.started_at, f.created_at, f.reason,
+        f.bytes_per_generation,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One side of one program, run under one tool.
@@ -39,7 +49,7 @@ class Case:
     """
 
     tool: str
-    program: Program
+    program: Planted
     leak: bool
     said: tuple[Said, ...]
     cpu: float | None
@@ -70,7 +80,7 @@ class Marks:
     named: bool
     type: bool | None
     holder: bool | None
-    phase: bool
+    phase: bool | None
     start: bool
     size: bool | None
 
@@ -113,14 +123,14 @@ def _marks(case: Case, truth: Truth, said: Said | None) -> Marks:
         any(_names_it(one, truth, case) for one in case.alarms),
         right[0] if truth.type or truth.kind else None,
         right[1] if truth.holder else None,
-        right[2],
+        right[2] if truth.phase else None,
         right[3],
         right[4] if truth.size else None,
     )
 
 
 def _names_it(said: Said, truth: Truth, case: Case) -> bool:
-    in_program = said.site is not None and case.program.main.__code__.co_filename in said.site
+    in_program = said.site is not None and case.program.file in said.site
     return in_program or any(_fits(said, truth)[:2])
 
 
@@ -142,7 +152,7 @@ def _is_it(said: Said, truth: Truth) -> bool:
 
 
 def _near(said: float | None, truth: float | None) -> bool:
-    return bool(said and truth) and truth / OFF <= said <= truth * OFF
+    return said is not None and truth is not None and truth / OFF <= said <= truth * OFF
 
 
 def _names(text: str | None, pieces: Sequence[str]) -> bool:

@@ -65,14 +65,14 @@ def row(tool: str, cases: Sequence[Case], alone: Mapping[tuple[str, bool], float
     cells = [
         tool,
         str(len(marks)),
-        _share(marks, lambda m: m.detected),
+        share(marks, lambda m: m.detected),
         str(sum(m.suspected for m in marks)),
-        _share(marks, lambda m: m.named),
-        _share(marks, lambda m: m.type),
-        _share(marks, lambda m: m.holder),
-        _share(marks, lambda m: m.phase) if tool in OURS else "-",
-        _share(marks, lambda m: m.start),
-        _share(marks, lambda m: m.size) if tool in OURS else "-",
+        share(marks, lambda m: m.named),
+        share(marks, lambda m: m.type),
+        share(marks, lambda m: m.holder),
+        share(marks, lambda m: m.phase) if tool in OURS else "-",
+        share(marks, lambda m: m.start),
+        share(marks, lambda m: m.size) if tool in OURS else "-",
         str(sum(len(strangers(case)) for case in leaking)),
         str(len(calm)),
         str(sum(bool(case.alarms) for case in calm)),
@@ -98,7 +98,8 @@ def _cpu_by_side(cases: Iterable[Case]) -> dict[tuple[str, bool], float]:
     return {side: statistics.median(several) for side, several in seconds.items()}
 
 
-def _share(marks: Iterable[Marks], of: Callable[[Marks], bool | None]) -> str:
+def share(marks: Iterable[Marks], of: Callable[[Marks], bool | None]) -> str:
+    """Return how many of the marks that were asked are right."""
     asked = [mark for mark in map(of, marks) if mark is not None]
     return f"{sum(asked)}/{len(asked)}"
 

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from regression_tests.benchmarks.leakbench.temporal import (
+    calm_collector,
     calm_cycles,
     calm_fills,
+    calm_traffic,
+    idioms,
     late,
+    lost,
+    moving,
     periodic,
+    resources,
     slow,
+    tensors,
+    uncollected,
 )
 
-__all__ = ["calm_cycles", "calm_fills", "late", "periodic", "slow"]
+__all__ = [
+    "calm_collector",
+    "calm_cycles",
+    "calm_fills",
+    "calm_traffic",
+    "idioms",
+    "late",
+    "lost",
+    "moving",
+    "periodic",
+    "resources",
+    "slow",
+    "tensors",
+    "uncollected",
+]
 
 ABOUT = """
 Loops of 60 to 2,000 generations of 5 to 100 ms each, half of it spent computing and half waiting:

@@ -73,12 +73,11 @@ def begins_after_a_warm_up_of_thirty(guard: Any, leak: bool) -> None:
     hall = Hall()
     for generation in guard.generations(range(1, 121)):
         with guard.phase("play"):
-            episodes = [Episode(generation) for _ in range(20)]
-            recent.extend(episodes)
+            recent.extend(Episode(generation) for _ in range(20))
             pace(20)
         with guard.phase("learn"):
             if generation >= 45:
-                hall.keep(episodes[:10], bounded=not leak)
+                hall.keep([Episode(generation) for _ in range(10)], bounded=not leak)
             pace(20)
 
 

@@ -1,0 +1,100 @@
+"""Run programs written by strangers once and print what leakguard says of them, as it comes.
+
+``python -m regression_tests.benchmarks.first_sight FOLDER -o reports/leakbench/first_sight_N``
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import leakguard
+from regression_tests.benchmarks.first_sight import page
+from regression_tests.benchmarks.first_sight.script import Unreadable, scripts_of
+from regression_tests.benchmarks.leakbench.program import Planted
+from regression_tests.benchmarks.leakbench.score import Case, said_by
+
+Side = tuple[Planted, bool]
+
+
+def main() -> int:
+    """Run, judge, print; write the folder of ``-o``. Exit status 2 when a truth is unreadable."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--patience", type=float, default=300, metavar="SECONDS")
+    parser.add_argument("--only", default="", metavar="NAME", help="scripts with this in it")
+    parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the run files here")
+    options = parser.parse_args()
+    try:
+        scripts = [s for s in scripts_of(options.folder) if options.only in s.name]
+    except Unreadable as error:
+        print(error, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
+        run = partial(case_of, runs=options.runs or Path(scratch), patience=options.patience)
+        cases = list(pool.map(run, sides(scripts)))
+    text = page.page(cases, version())
+    print(text)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "table.md").write_text(text, encoding="utf-8")
+        words = ["python", "-m", "regression_tests.benchmarks.first_sight", *sys.argv[1:]]
+        (options.out / "COMMAND").write_text(shlex.join(words) + "\n", encoding="utf-8")
+    return 0
+
+
+def sides(scripts: list[Planted]) -> list[Side]:
+    """Return every script with each of its sides."""
+    return [(s, leak) for s in scripts for leak in ((True, False) if s.truths else (False,))]
+
+
+def case_of(side: Side, runs: Path, patience: float) -> Case:
+    """Run one side of a script, and return what leakguard says of the file that it leaves."""
+    script, leak = side
+    word = "leak" if leak else "clean"
+    file = runs / f"{script.name}-{word}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    failure = _play([sys.executable, script.file, word], file, patience)
+    if not failure:
+        try:
+            report = leakguard.diagnose(leakguard.load(file))
+            said = tuple(map(said_by, report.findings))
+            return Case("leakguard", script, leak, said, None, None, report.verdict)
+        except Exception as error:  # no answer is an answer, and the table says it
+            failure = f"{type(error).__name__}: {error}"
+    return Case("leakguard", script, leak, (), None, failure)
+
+
+def _play(command: list[str], file: Path, patience: float) -> str | None:
+    """Run a script; return why it failed."""
+    surroundings = os.environ | {"RUN_FILE": str(file)}
+    try:
+        done = subprocess.run(
+            command, env=surroundings, capture_output=True, text=True, timeout=patience
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {patience:.0f} s"
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
+        return f"exit status {done.returncode}: {last}"
+    return None
+
+
+def version() -> str:
+    """Return the commit that is judged; ``dirty`` where the checkout differs from it."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
