@@ -61,3 +61,10 @@ def diagnose(run: Run) -> Report:
     from leakguard.analysis import diagnose
 
     return diagnose(run)
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Give a notebook the magic ``%%leakguard``; ``%load_ext leakguard`` calls this."""
+    from leakguard.integrations import notebook
+
+    notebook.load(shell)

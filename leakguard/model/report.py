@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from leakguard.model.finding import Cleared, Finding, Verdict
 from leakguard.model.forecast import Forecast
@@ -43,7 +44,7 @@ class Growth:
     counts: tuple[CountChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What a run says about its memory.
 
@@ -77,3 +78,13 @@ class Report:
     growth: Growth | None = None
     phase_growth: Mapping[str, float] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Name the verdict; the whole value is a megabyte, and ``leakguard.render`` lays it out."""
+        return f"<Report {self.verdict}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """Return a small page for a notebook."""
+        # By name: what lays a report out knows this module, and not the other way round.
+        page = import_module("leakguard.render.notebook").page
+        return str(page(self))

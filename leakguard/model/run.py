@@ -32,7 +32,7 @@ class RunInfo:
     ignore: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """The snapshots of one process in the order they were taken.
 
@@ -46,6 +46,11 @@ class Run:
     notes: tuple[str, ...] = ()
     part: tuple[int, int] = (1, 1)
     finished: bool = False
+
+    def __repr__(self) -> str:
+        """Say how much there is; the whole value may be megabytes."""
+        shots, rounds = len(self.snapshots), len(self.generations)
+        return f"<Run {self.info.name or ''}: {shots} snapshots, {rounds} generations>"
 
     @property
     def baseline(self) -> Snapshot | None:

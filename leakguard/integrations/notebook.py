@@ -1,0 +1,50 @@
+"""``%load_ext leakguard``: the cell magic ``%%leakguard`` for IPython and notebooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leakguard.errors import UsageError
+from leakguard.guard import LeakGuard
+
+_HELP = "write %%leakguard for a cell with a loop over guard.generations(...), or %%leakguard 10"
+
+
+def load(shell: Any) -> None:
+    """Register the magic with an IPython shell."""
+    shell.register_magic_function(
+        lambda line, cell: watch_cell(shell, line, cell), "cell", "leakguard"
+    )
+
+
+def watch_cell(shell: Any, line: str, cell: str) -> None:
+    """Run a cell under a guard and show its report as one output.
+
+    ``%%leakguard 10`` runs the cell ten times, each time as a generation. Without a number the cell
+    runs once, with the guard in the variable ``guard`` for a loop over ``guard.generations(...)``.
+
+    Raises:
+        UsageError: what follows the magic is no number of rounds.
+    """
+    rounds = _rounds(line)
+    code = shell.compile(shell.transform_cell(cell), shell.compile.cache(cell), "exec")
+    guard = LeakGuard(report=None, name="%%leakguard")
+    with guard:
+        if rounds:
+            for _ in guard.generations(range(1, rounds + 1)):
+                exec(code, shell.user_ns)
+        else:
+            shell.user_ns["guard"] = guard
+            exec(code, shell.user_ns)
+    from IPython.display import display
+
+    display(guard.report())
+
+
+def _rounds(line: str) -> int:
+    text = line.strip()
+    if not text:
+        return 0
+    if not (text.isdecimal() and int(text)):
+        raise UsageError(f"%%leakguard {text}: that is no number of rounds; {_HELP}")
+    return int(text)
