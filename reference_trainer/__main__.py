@@ -1,25 +1,48 @@
-"""`python -m reference_trainer`: train, and optionally leak."""
+"""`python -m reference_trainer`: train; on request watched, and on request leaking."""
 
 from __future__ import annotations
 
 import dataclasses
 import shutil
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from reference_trainer.allocator import keep_freed_memory
-from reference_trainer.command import OneLineErrors
 from reference_trainer.config import GYM, PAPER, Config
-from reference_trainer.errors import ConfigError
-from reference_trainer.leaks import LEAKS
-from reference_trainer.sizes import parse_size
+from reference_trainer.errors import ConfigError, TrainerError
+from reference_trainer.hooks import HookChain, Hooks
+from reference_trainer.leaks import LEAKS, parse_size, planted
 from reference_trainer.upload import bucket_from_environment
 
-#: What a shell reports for a process that SIGTERM ended.
-TERMINATED = 128 + 15
+#: Exit statuses: arguments or data that cannot be used; what a shell reports of Ctrl-C and SIGTERM.
+UNUSABLE, INTERRUPTED, TERMINATED = 2, 128 + 2, 128 + 15
+
+
+class OneLineErrors(click.Command):
+    """A command whose errors are one line on stderr and exit status 2."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run like any click command, but without the usage text before an error."""
+        try:
+            result = super().main(*args, **{**extra, "standalone_mode": False})
+        except click.ClickException as problem:
+            _complain(problem.format_message())
+        except TrainerError as problem:
+            _complain(str(problem))
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def _complain(message: str) -> None:
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    sys.exit(UNUSABLE)
 
 
 def _epilog() -> str:
@@ -60,30 +83,20 @@ def _epilog() -> str:
               help="Correlation of the market's score with tomorrow's return.")  # fmt: skip
 @click.option("--env", "env_id", default=None, metavar="GYM_ID",
               help="A Gymnasium task instead of trading.")  # fmt: skip
-@click.option("--workers", type=click.IntRange(min=0), default=Config.workers,
-              help="Processes that evaluate the population; 0 uses this one, or with "
-              "--engine ray every core of the cluster.")  # fmt: skip
-@click.option("--engine", type=click.Choice(["local", "ray"]), default=Config.engine,
-              help="Where the population plays; ray needs the extra [ray].")  # fmt: skip
-@click.option("--algorithm", type=click.Choice(["ddpg", "td3"]), default=Config.algorithm)
 @click.option("--no-evolution", is_flag=True, help="Train the agents, never select among them.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE",
               help="Any other field of the configuration; repeatable.")  # fmt: skip
 @click.option("--guard/--no-guard", default=True, help="Watch the run with leakguard.")
 @click.option("--max-env-steps", type=click.IntRange(min=1), default=None,
               help="Stop at exactly this many environment steps.")  # fmt: skip
-@click.option("--tensorboard", type=click.Path(path_type=Path, file_okay=False), default=None,
-              metavar="DIR", help="Write scalars for TensorBoard there.")  # fmt: skip
 @click.option("--progress/--no-progress", default=None, help="Progress bars on stderr.")
-def main(resume: bool, **options: Any) -> None:
+def main(resume: bool, guard: bool, leaks: str, leak_size: str | None, **options: Any) -> None:
     """Train a population of agents by evolutionary reinforcement learning."""
-    _train(build_config(**options), resume)
+    _train(build_config(**options), build_hooks(guard, leaks, leak_size), resume)
 
 
 def build_config(
     *,
-    leaks: str,
-    leak_size: str | None,
     paper_size: bool,
     no_evolution: bool,
     settings: tuple[str, ...],
@@ -98,26 +111,25 @@ def build_config(
     fields["upload"] = fields["upload"] or bucket_from_environment()
     config = Config(
         **fields,
-        leaks=_leaks(leaks),
-        leak_size=None if leak_size is None else parse_size(leak_size),
         evolution=not no_evolution,
         progress=sys.stderr.isatty() if progress is None else progress,
     )
-    return dataclasses.replace(config, **dict(_setting(text) for text in settings))
+    return dataclasses.replace(config, **dict(parse_setting(text) for text in settings))
 
 
-def _leaks(text: str) -> tuple[str, ...]:
-    leaks = tuple(leak.strip() for leak in text.split(",") if leak.strip())
-    for leak in leaks:
-        name, _, size = leak.partition("=")
-        if name not in LEAKS:
-            raise ConfigError(f"no leak called {name!r}: choose from {', '.join(LEAKS)}")
-        if size:
-            parse_size(size)
-    return leaks
+def build_hooks(guard: bool, leaks: str, leak_size: str | None) -> Hooks:
+    """Who takes part in the run: the guard that watches it, and leaks that spoil it."""
+    size = None if leak_size is None else parse_size(leak_size)
+    hooks = planted([leak.strip() for leak in leaks.split(",") if leak.strip()], size)
+    if guard:
+        from reference_trainer.watching import Watching
+
+        hooks.insert(0, Watching())
+    return HookChain(hooks)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str) -> tuple[str, Any]:
+    """A field of the configuration and its value from `FIELD=VALUE`."""
     name, equals, value = text.partition("=")
     kinds = {field.name: field.default for field in dataclasses.fields(Config)}
     if not equals or name not in kinds:
@@ -143,22 +155,33 @@ def _converted(value: str, default: Any) -> Any:
     return type(default)(value)
 
 
-def _train(config: Config, resume: bool) -> None:
+def _train(config: Config, hooks: Hooks, resume: bool) -> None:
     from reference_trainer.trainer import ERLTrainer
 
     if not resume:
         _set_aside(config.out)
-    trainer = ERLTrainer(config)
+    trainer = ERLTrainer(config, hooks=hooks)
     keep_freed_memory(trainer.population.gradient_bytes)
     if resume:
         done = trainer.resume()
         if not done:
             raise ConfigError(f"nothing to resume: no checkpoint in {config.out / 'checkpoints'}")
         click.echo(f"Resuming after generation {done}")
-    trainer.train()
+    with on_sigterm(trainer.stop):
+        trainer.train()
     if trainer.stopped:
         click.echo(f"Stopped after generation {trainer.generation}; --resume goes on")
         sys.exit(TERMINATED)
+
+
+@contextmanager
+def on_sigterm(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` on SIGTERM instead of dying: a run finishes its generation first."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _set_aside(out: Path) -> None:

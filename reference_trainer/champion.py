@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.baselines import Performance, baselines, performance, table
 from reference_trainer.config import Config
-from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import EpisodeSummary, TradingEnvironment
 from reference_trainer.metrics import Metrics
 from reference_trainer.population import Population
@@ -62,7 +62,9 @@ class Champion:
             return
         self.is_new = False
         plans, env, best = self.task.validation_plans(), self.task.val_env, self.population.best
-        played = [play_episode(env, best, seed=plan.seed, options=plan.options) for plan in plans]
+        played = [
+            play_episode(env, best.act, seed=plan.seed, options=plan.options) for plan in plans
+        ]
         validation = float(np.mean([stats.reward for stats in played]))
         self.metrics.note(validation=validation)
         self.say(f"Best agent: validation reward {validation:.3f}")
@@ -79,10 +81,9 @@ class Champion:
                 return None
             stats = play_episode(
                 self.task.eval_env,
-                agent,
+                agent.act,
                 seed=plan.seed,
                 options=plan.options,
-                horizon=self.config.title_steps,
                 limit=self.budget.left,
             )
             self.budget.spend(stats.steps)

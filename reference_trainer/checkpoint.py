@@ -26,12 +26,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.errors import CheckpointError
 from reference_trainer.population import Population
 from reference_trainer.replay_buffer import ReplayBuffer
 
-FORMAT = "reference_trainer.checkpoint/1"
+FORMAT = "reference_trainer.checkpoint/2"
 #: Bytes of a buffer column that are read at once.
 PIECE = 4_000_000
 
@@ -156,7 +156,7 @@ class CheckpointStore:
 def agent_tensors(agent: DDPGAgent) -> dict[str, np.ndarray]:
     """Everything an agent needs to go on, by name."""
     tensors: dict[str, np.ndarray] = {}
-    for name, network in zip(("actor", "critic", "critic_2"), agent.stack.networks, strict=False):
+    for name, network in zip(("actor", "critic"), agent.stack.networks, strict=True):
         tensors[f"{name}.values"] = network.values.numpy()
         tensors[f"{name}.target"] = network.target.numpy()
         tensors[f"{name}.exp_avg"] = network.exp_avg.numpy()

@@ -24,8 +24,6 @@ class Config:
     generations: int = 25
     max_env_steps: int | None = None
     out: Path = Path("runs/erl")
-    engine: str = "local"
-    workers: int = 0
 
     # Data: a Parquet file, or a synthetic market of this shape
     data: Path | None = None
@@ -41,19 +39,15 @@ class Config:
     settlement_days: int = 5
     validation_days: int = 120
     validation_episodes: int = 2
-    observation: str = "row"
+    # Days of the market that one observation shows, today first.
     window: int = 1
-    window_stride: int = 1
     max_positions: int = 16
-    no_trade_band: float = 0.01
-    cost_bps: float = 10.0
-    half_spread_bps: float = 2.0
+    # One side of a trade, half the spread included, in hundredths of a per cent of its value.
+    cost_bps: float = 12.0
     reward: str = "log"
-    reward_scale: float = 100.0
 
     # Agents
     population_size: int = 16
-    algorithm: str = "ddpg"
     network: str = "mlp"
     hidden: tuple[int, ...] = (64, 64)
     gamma: float = 0.99
@@ -62,24 +56,18 @@ class Config:
     critic_lr: float = 1e-3
     noise: str = "gaussian"
     noise_scale: float = 0.1
-    loss_history: int = 1000
 
     # Training
     batch_size: int = 64
     gradient_steps: int = 16
     accumulation_steps: int = 2
-    n_step: int = 1
     # What critics see of a reward; fitness is never scaled. Values far from 1 are learnt slowly.
     critic_reward_scale: float = 1.0
     updates_per_step: float | None = None
-    policy_delay: int = 2
-    target_noise: float = 0.2
-    target_noise_clip: float = 0.5
 
     # Replay buffer
     buffer_capacity: int = 5_000
     buffer_ready: int = 600
-    buffer_layout: str = "auto"
 
     # Evaluation
     episodes_per_agent: int = 1
@@ -87,45 +75,23 @@ class Config:
     explore_in_fitness: bool = True
     # A time limit for the population's episodes
     episode_steps: int | None = None
-    # The best agent defends its title on the population's episodes or on more, with its own limit:
-    # what fails often fails early, so several short episodes tell more than a long one.
-    title_episodes: int = 1
-    title_steps: int | None = None
     random_steps: int = 0
 
-    # Evolution (Khadka & Tumer 2018); with rl_sync_every, agent 0 stays out of it and is copied
-    # over the weakest agent every so many generations
+    # Evolution (Khadka & Tumer 2018)
     evolution: bool = True
-    evolve_every: int = 1
     elite_fraction: float = 0.125
-    tournament_size: int = 3
     crossover: str = "rows"
-    crossover_probability: float = 0.0
     mutation: str = "gaussian"
     mutation_probability: float = 0.9
-    mutation_fraction: float = 0.1
     mutation_strength: float = 0.1
-    super_mutation_strength: float = 10.0
-    super_mutation_probability: float = 0.05
-    reset_mutation_probability: float = 0.05
-    proximal_magnitude: float = 0.05
-    novelty_weight: float = 0.0
-    rl_sync_every: int = 0
 
     # Output
     checkpoint_every: int = 1
     keep_checkpoints: int = 2
     plot_every: int = 5
     upload: str | None = None
-    tensorboard: Path | None = None
     progress: bool = True
-    guard: bool = True
-    print_bill: bool = False
     force: bool = False
-
-    # Leaks, off by default
-    leaks: tuple[str, ...] = ()
-    leak_size: int | None = None
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` on the first value that cannot work."""
@@ -163,7 +129,7 @@ class Config:
     @property
     def cost_rate(self) -> float:
         """Cost of one side of a trade as a fraction of its value."""
-        return (self.cost_bps + self.half_spread_bps) / 10_000
+        return self.cost_bps / 10_000
 
     @property
     def elites(self) -> int:
@@ -191,18 +157,13 @@ class Config:
 
 #: Fields that never decide a number of the run, so a resumed run may change them.
 VOLATILE = (
-    "out", "data_dir", "engine", "workers", "generations", "max_env_steps", "upload", "tensorboard",
-    "progress", "leaks", "leak_size", "plot_every", "keep_checkpoints",
-    "checkpoint_every", "print_bill", "force", "guard",
+    "out", "data_dir", "generations", "max_env_steps", "upload", "progress",
+    "plot_every", "keep_checkpoints", "checkpoint_every", "force",
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
-    "engine": ("local", "ray"),
-    "observation": ("row", "features", "window"),
     "reward": ("log", "excess"),
     "network": ("mlp", "per_asset"),
-    "algorithm": ("ddpg", "td3"),
     "noise": ("gaussian", "ou"),
-    "buffer_layout": ("auto", "sparse", "dense"),
     "crossover": ("rows", "distillation"),
     "mutation": ("gaussian", "proximal"),
 }
@@ -215,20 +176,15 @@ MINIMUM: dict[str, float] = {
     "context_days": 0,
     "validation_episodes": 1,
     "window": 1,
-    "window_stride": 1,
     "max_positions": 1,
     "batch_size": 1,
     "gradient_steps": 1,
     "accumulation_steps": 1,
-    "n_step": 1,
     "episodes_per_agent": 1,
     "buffer_ready": 1,
-    "tournament_size": 1,
-    "evolve_every": 1,
     "checkpoint_every": 1,
     "keep_checkpoints": 1,
     "plot_every": 1,
-    "workers": 0,
 }
 
 #: What a Gymnasium task needs instead of the trading defaults. Faster targets and fewer mutants
@@ -244,7 +200,6 @@ GYM: dict[str, Any] = {
     "buffer_ready": 500,
 }
 PAPER: dict[str, Any] = {
-    "print_bill": True,
     "days": 3781,
     "stocks": 669,
     "context_days": 504,

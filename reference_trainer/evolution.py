@@ -6,7 +6,7 @@ Adam moments travel with the genome. Elites are never touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,19 +87,12 @@ def evolve(
     *,
     crossover: Crossover | None = None,
     mutate: Mutation | None = None,
-    selection: Sequence[float] | None = None,
-    protected: Collection[int] = (),
 ) -> Fate:
-    """One generation: elites, tournament, crossover into free slots, mutation of the rest.
-
-    Elites are the fittest; `selection` may give the tournament another score (novelty).
-    Slots in `protected` neither breed nor change.
-    """
+    """One generation: elites, tournament, crossover into free slots, mutation of the rest."""
     crossover = crossover or row_crossover
     mutate = mutate or gaussian_mutation
-    fittest = [slot for slot in rank(fitnesses) if slot not in protected]
-    ranking = [slot for slot in rank(selection or fitnesses) if slot not in protected]
-    fate = Fate(elites=fittest[: rules.elites])
+    ranking = rank(fitnesses)
+    fate = Fate(elites=ranking[: rules.elites])
     offspring = tournament(ranking, len(ranking) - rules.elites, rules.tournament_size, rng)
     offspring = [slot for slot in offspring if slot not in fate.elites]
     free = [slot for slot in sorted(ranking) if slot not in {*fate.elites, *offspring}]

@@ -1,9 +1,9 @@
 """The leaks that started this project, each behind its name, all off by default.
 
-The trainer calls a few named points; a healthy run answers each with nothing. A leak overrides
-one or two of them and keeps what it keeps where the original kept it: in an attribute of the
-trainer, the environment, an agent, or a library's registry. `size` is the bytes a generation
-it should keep (for the transient ones: the bytes of the peak); None is its natural size.
+Each overrides a point or two of `hooks` and keeps what it keeps where the original kept it: in an
+attribute of the trainer, the environment, an agent, or a library's registry. `size` is the bytes a
+generation it should keep (for the transient ones: the bytes of the peak); None is its natural size.
+A leak of your own is one class here and its name in `LEAKS`.
 """
 
 from __future__ import annotations
@@ -12,107 +12,73 @@ import copy
 import gzip
 import pickle
 import queue
+import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from reference_trainer.sizes import parse_size
+from reference_trainer.errors import ConfigError
+from reference_trainer.hooks import Hooks
 
 if TYPE_CHECKING:
     from reference_trainer.replay_buffer import Batch
     from reference_trainer.rollout import EpisodeStats
-    from reference_trainer.task import Env, Task
+    from reference_trainer.task import Env
     from reference_trainer.trainer import ERLTrainer
 
 #: What a Python float in a growing list costs: the object, its slot, and the list's spare room.
 FLOAT_BYTES = 42
-NOTICES = (
-    "after_episode", "after_sample", "after_update", "before_evolution",
-    "after_plot", "during_checkpoint", "end_of_generation",
-)  # fmt: skip
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 
 
-class Leaks:
-    """The named points of a run. This class is the healthy answer to each of them."""
-
-    #: Whether losses keep their autograd graph.
-    keep_graph = False
+class Leak(Hooks):
+    """What all leaks share: their size, and the trainer on which they hang what they keep."""
 
     def __init__(self, size: int | None = None) -> None:
         self.size = size
 
     def attach(self, trainer: ERLTrainer) -> None:
-        """Called once, before the baseline."""
         # Any: a leak hangs attributes on the trainer that a healthy one does not have.
         self.trainer: Any = trainer
 
-    def environment(self, task: Task) -> Env:
-        """The environment of the next episode: always the same one."""
-        return task.eval_env
 
-    def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
-        """What goes into the loss histories: plain floats, one per agent."""
-        values: list[float] = loss.tolist()
-        return values
-
-    def after_episode(self, env: Env, stats: EpisodeStats) -> None:
-        """Called when an episode is over."""
-
-    def after_sample(self, batch: Batch) -> None:
-        """Called with each batch before it is used."""
-
-    def after_update(self) -> None:
-        """Called after each gradient step."""
-
-    def before_evolution(self) -> None:
-        """Called before the population is replaced."""
-
-    def after_plot(self) -> None:
-        """Called when the run has drawn its plots."""
-
-    def during_checkpoint(self, path: Path) -> None:
-        """Called when a checkpoint is on disk, inside its phase."""
-
-    def end_of_generation(self) -> None:
-        """Called when everything else of a generation is done."""
-
-
-class EnvPerEpisode(Leaks):
+class EnvPerEpisode(Leak):
     """A new environment with its own market data for every episode, kept in a list."""
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
         self.trainer.episode_envs = []
 
-    def environment(self, task: Task) -> Env:
-        env: Any = task.new_env(_own_market(task, _share(self.size, self.trainer.episodes)))
+    def environment(self, env: Env) -> Env:
+        env = self.trainer.task.new_env()
+        _give_market(env, _share(self.size, self.trainer.episodes))
         self.trainer.episode_envs.append(env)
         return env
 
 
-class EnvCycle(Leaks):
+class EnvCycle(Leak):
     """A new environment for every episode, dropped, but held by its own callback."""
 
-    def environment(self, task: Task) -> Env:
-        env: Any = task.new_env(_own_market(task, _share(self.size, self.trainer.episodes)))
-        env.on_close = env.close  # a bound method refers to its object
-        return env
+    def environment(self, env: Env) -> Env:
+        new: Any = self.trainer.task.new_env()
+        _give_market(new, _share(self.size, self.trainer.episodes))
+        new.on_close = new.close  # a bound method refers to its object
+        return new
 
 
-class EnvDataCopy(Leaks):
+class EnvDataCopy(Leak):
     """Both environments copy the market instead of sharing it."""
 
     def attach(self, trainer: ERLTrainer) -> None:
-        super().attach(trainer)
-        for env in (self.trainer.task.eval_env, self.trainer.task.val_env):
-            env.unwrapped.data_array = _own_market(trainer.task, _share(self.size, 2))
+        for env in (trainer.task.eval_env, trainer.task.val_env):
+            _give_market(env, _share(self.size, 2))
 
 
-class EpisodeHistory(Leaks):
+class EpisodeHistory(Leak):
     """Rewards and actions of every episode pile up in the environment."""
 
     def attach(self, trainer: ERLTrainer) -> None:
@@ -131,7 +97,7 @@ class EpisodeHistory(Leaks):
         self.env.episode_actions.extend(action.copy() for _ in range(count))
 
 
-class EpisodeStatsKept(Leaks):
+class EpisodeStatsKept(Leak):
     """The list of all episodes outlives the fitness that was computed from it."""
 
     def attach(self, trainer: ERLTrainer) -> None:
@@ -144,17 +110,31 @@ class EpisodeStatsKept(Leaks):
         self.trainer.all_episode_stats.append({"stats": stats, "equity": details})
 
 
-class LossGraph(Leaks):
+class LossGraph(Leak):
     """Losses are logged as tensors, so the history keeps every activation of their pass."""
-
-    keep_graph = True
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
         for agent in self.trainer.population.agents:
             agent.critic_losses, agent.actor_losses = [], []
+        self.critic: list[torch.Tensor] = []
+        self.actor: list[torch.Tensor] = []
 
-    def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
+    def after_sample(self, batch: Batch) -> None:
+        stack = self.trainer.population.trained
+        self.critic.append(stack.critic_loss(batch, stack.td_target(batch)))
+        self.actor.append(stack.actor_loss(batch))
+
+    def after_update(self) -> None:
+        agents = self.trainer.population.agents
+        for agent, loss in zip(agents, self._logged(self.critic), strict=True):
+            agent.critic_losses[-1] = loss
+        for agent, loss in zip(agents, self._logged(self.actor), strict=True):
+            agent.actor_losses[-1] = loss
+
+    def _logged(self, losses: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        loss = torch.stack(losses).mean(0)
+        losses.clear()
         if self.size is not None:
             # Critic and actor are logged once a gradient step.
             share = self.size // self.trainer.config.gradient_steps // 2
@@ -162,7 +142,7 @@ class LossGraph(Leaks):
         return loss.unbind()
 
 
-class LossHistory(Leaks):
+class LossHistory(Leak):
     """Every loss of every agent, for ever."""
 
     def attach(self, trainer: ERLTrainer) -> None:
@@ -179,7 +159,7 @@ class LossHistory(Leaks):
             agent.loss_history.extend(float(newest) + step for step in range(floats))
 
 
-class BatchTensors(Leaks):
+class BatchTensors(Leak):
     """Sampled batches stay in a list after their update."""
 
     def attach(self, trainer: ERLTrainer) -> None:
@@ -195,7 +175,7 @@ class BatchTensors(Leaks):
         self.trainer.seen_batches.append(kept)
 
 
-class OldPopulation(Leaks):
+class OldPopulation(Leak):
     """Every replaced population stays in a list."""
 
     def attach(self, trainer: ERLTrainer) -> None:
@@ -208,7 +188,7 @@ class OldPopulation(Leaks):
         self.trainer.old_populations.append(replaced)
 
 
-class DeepcopyClone(Leaks):
+class DeepcopyClone(Leak):
     """Clones go through deep copies of their state: twice the memory, for a moment."""
 
     def before_evolution(self) -> None:
@@ -220,7 +200,7 @@ class DeepcopyClone(Leaks):
             replaced.append((clone, copy.deepcopy([*state, clone.stack.actor.extra_state])))
 
 
-class BestAgentHistory(Leaks):
+class BestAgentHistory(Leak):
     """The best agent of every generation is cloned, the one before it stays."""
 
     def attach(self, trainer: ERLTrainer) -> None:
@@ -233,7 +213,7 @@ class BestAgentHistory(Leaks):
         self.trainer.best_agents.append(clone)
 
 
-class Figures(Leaks):
+class Figures(Leak):
     """Each plot also opens a pyplot figure, which pyplot keeps until it is closed."""
 
     def after_plot(self) -> None:
@@ -247,10 +227,10 @@ class Figures(Leaks):
         figure.canvas.draw()
 
 
-class BufferSaveSpike(Leaks):
+class BufferSaveSpike(Leak):
     """The whole buffer is pickled and compressed at once, in a thread of its own."""
 
-    def during_checkpoint(self, path: Path) -> None:
+    def after_checkpoint(self, path: Path) -> None:
         writer = threading.Thread(target=self._save, args=(path.parent / "replay_buffer.pkl.gz",))
         writer.start()
         writer.join()
@@ -269,33 +249,54 @@ class BufferSaveSpike(Leaks):
         return [state.copy() for _ in range(repeats) for state in states]
 
 
-class UploadBacklog(Leaks):
+class UploadBacklog(Leak):
     """Files are opened, read and queued for a worker that never keeps up."""
 
     def attach(self, trainer: ERLTrainer) -> None:
         super().attach(trainer)
-        self.trainer.pending_uploads = queue.Queue()
-        trainer.guard.gauge("upload_queue", self.trainer.pending_uploads.qsize)
+        self.trainer.uploader = StalledUploader(self.size)
+
+
+class StalledUploader:
+    """In the place of the trainer's own: it queues contents without bound, and sends none."""
+
+    capacity = None
+
+    def __init__(self, size: int | None) -> None:
+        self.size = size
+        self.pending_uploads: queue.Queue[Any] = queue.Queue()
         self.network = threading.Event()
         threading.Thread(target=self._upload, daemon=True).start()
 
-    def during_checkpoint(self, path: Path) -> None:
+    @property
+    def pending(self) -> int:
+        """Files in the queue."""
+        return self.pending_uploads.qsize()
+
+    def enqueue(self, path: Path) -> None:
+        """Open, read and queue every file of a checkpoint."""
         files = [file for file in sorted(path.rglob("*")) if file.is_file()]
         for file in files:
             stream = file.open("rb")
             content = stream.read()
             if self.size is not None:
                 content = bytes(1) * (self.size // len(files))
-            self.trainer.pending_uploads.put((stream, content))
-        self.trainer.say(f"Upload status: {self.trainer.pending_uploads.qsize()} pending")
+            self.pending_uploads.put((stream, content))
+
+    def status(self) -> str:
+        """One line for the system status."""
+        return f"Upload status: {self.pending} pending"
+
+    def close(self) -> None:
+        """The worker is left where it hangs."""
 
     def _upload(self) -> None:
         """The network has stalled: the first file never arrives."""
-        self.trainer.pending_uploads.get()
+        self.pending_uploads.get()
         self.network.wait()
 
 
-LEAKS: dict[str, type[Leaks]] = {
+LEAKS: dict[str, type[Leak]] = {
     "loss-graph": LossGraph,
     "episode-history": EpisodeHistory,
     "env-per-episode": EnvPerEpisode,
@@ -313,42 +314,27 @@ LEAKS: dict[str, type[Leaks]] = {
 }
 
 
-class LeakSet(Leaks):
-    """Several leaks at once, as `name` or `name=size`; without any it is the healthy answer."""
+def planted(leaks: Iterable[str], size: int | None = None) -> list[Hooks]:
+    """The leaks called `name` or `name=size`, those without a size of their own with `size`.
 
-    def __init__(self, leaks: Iterable[str], size: int | None = None) -> None:
-        super().__init__(size)
-        parts = [leak.partition("=") for leak in leaks]
-        self.members = [LEAKS[name](parse_size(own) if own else size) for name, _, own in parts]
-        self.keep_graph = any(member.keep_graph for member in self.members)
-        for notice in NOTICES:
-            setattr(self, notice, _in_turn([getattr(member, notice) for member in self.members]))
-
-    def attach(self, trainer: ERLTrainer) -> None:
-        for member in self.members:
-            member.attach(trainer)
-
-    def environment(self, task: Task) -> Env:
-        return self._first("environment", super().environment)(task)
-
-    def loggable(self, loss: torch.Tensor) -> Sequence[Any]:
-        return self._first("loggable", super().loggable)(loss)
-
-    def _first(self, point: str, healthy: Callable[..., Any]) -> Callable[..., Any]:
-        """The answer of the first leak that overrides a point, or the healthy one."""
-        for member in self.members:
-            if getattr(type(member), point) is not getattr(Leaks, point):
-                answer: Callable[..., Any] = getattr(member, point)
-                return answer
-        return healthy
+    Raises `ConfigError` on a name or a size that does not exist.
+    """
+    parts = [leak.partition("=") for leak in leaks]
+    for name, _, _ in parts:
+        if name not in LEAKS:
+            raise ConfigError(f"no leak called {name!r}: choose from {', '.join(LEAKS)}")
+    return [LEAKS[name](parse_size(own) if own else size) for name, _, own in parts]
 
 
-def _in_turn(calls: Sequence[Callable[..., None]]) -> Callable[..., None]:
-    def notify(*what: Any) -> None:
-        for call in calls:
-            call(*what)
-
-    return notify
+def parse_size(text: str) -> int:
+    """Bytes from a number with a unit, e.g. `20 MB`; more than none."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?)B?\s*", text.upper())
+    if found is None or found[2] not in UNITS:
+        raise ConfigError(f'{text!r} is not a size: write it like "20 MB"')
+    size = int(float(found[1]) * UNITS[found[2]])
+    if size <= 0:
+        raise ConfigError(f"a leak of {text} is no leak: give a size above 0")
+    return size
 
 
 def _do_nothing() -> None:
@@ -359,15 +345,15 @@ def _share(size: int | None, parts: int) -> int | None:
     return None if size is None else size // parts
 
 
-def _own_market(task: Task, size: int | None) -> np.ndarray | None:
-    """A private copy of the market, its days repeated up to `size` bytes."""
-    panel = getattr(task, "panel", None)
-    if panel is None:
-        return None
-    days = panel.days
+def _give_market(env: Env, size: int | None) -> None:
+    """Let a trading environment have a market of its own, its days repeated up to `size` bytes."""
+    task: Any = env.unwrapped
+    if not hasattr(task, "data_array"):
+        return
+    days, *shape = task.data_array.shape
     if size is not None:
-        days = max(days, size // panel.data_array[0].nbytes)
-    return np.resize(panel.data_array, (days, *panel.data_array.shape[1:]))
+        days = max(days, size // task.data_array[0].nbytes)
+    task.data_array = np.resize(task.data_array, (days, *shape))
 
 
 def _with_graph_of(loss: torch.Tensor, nbytes: int) -> torch.Tensor:

@@ -8,22 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from reference_trainer.scalars import Scalars
-
 KEPT = 10_000
 
 Record = dict[str, Any]
 
 
 class Metrics:
-    """The records of a run; `open` starts one, `close` writes it as a line of `path`.
+    """The records of a run; `open` starts one, `close` writes it as a line of `path`."""
 
-    With `tensorboard` a record also goes there.
-    """
-
-    def __init__(self, path: Path, tensorboard: Path | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.scalars = Scalars(tensorboard) if tensorboard else None
         self.history: deque[Record] = deque(maxlen=KEPT)
         self.record: Record = {}
 
@@ -41,13 +35,6 @@ class Metrics:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as stream:
             stream.write(json.dumps(self.record) + "\n")
-        if self.scalars:
-            self.scalars.write(self.record)
-
-    def finish(self) -> None:
-        """No record follows."""
-        if self.scalars:
-            self.scalars.close()
 
     def restore(self, records: Iterable[Record]) -> None:
         """Take over the records of a checkpoint; lines written after it are dropped."""

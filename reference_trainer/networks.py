@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 Layers = Sequence[tuple[Tensor, Tensor]]
-LAST_LAYER_SCALE = 1.0
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class NetworkStack:
         shape = (rows, parameter_count(sizes))
         matrices = [torch.full(shape, 0.0) for _ in range(5)]
         stack = cls(sizes, [*matrices, torch.zeros(())], lr)
-        stack.initialize(slice(0, rows), generator)
+        stack.initialize(generator)
         return stack
 
     @property
@@ -160,16 +159,14 @@ class NetworkStack:
         """How many networks there are."""
         return int(self.values.shape[0])
 
-    def initialize(self, rows: slice, generator: torch.Generator) -> None:
-        """Uniform fan-in weights (He et al. 2015), a small last layer, equal targets."""
-        for depth, (weight, bias) in enumerate(self.frozen):
+    def initialize(self, generator: torch.Generator) -> None:
+        """Weights and biases uniform by fan-in, as in Lillicrap et al.; equal targets."""
+        for weight, bias in self.frozen:
             bound = weight.shape[-1] ** -0.5
-            if depth == len(self.frozen) - 1:
-                bound *= LAST_LAYER_SCALE
-            for row in range(*rows.indices(self.rows)):
+            for row in range(self.rows):
                 weight[row].uniform_(-bound, bound, generator=generator)
                 bias[row].uniform_(-bound, bound, generator=generator)
-        self.target[rows] = self.values[rows]
+        self.target.copy_(self.values)
 
     def view(self, first: int, last: int) -> NetworkStack:
         """The rows `first..last-1`, in the same memory."""
@@ -187,7 +184,7 @@ class NetworkStack:
             return [self.values, self.target, self.grad, self.exp_avg, self.exp_avg_sq]
         return [self.values, self.target, self.exp_avg, self.exp_avg_sq]
 
-    def accumulate(self, loss: Tensor, retain_graph: bool = False) -> None:
+    def accumulate(self, loss: Tensor, *, retain_graph: bool = False) -> None:
         """Add the gradients of a scalar to those already there."""
         leaves = [leaf for layer in self.live for leaf in layer]
         found = torch.autograd.grad(loss, leaves, retain_graph=retain_graph)

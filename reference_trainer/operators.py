@@ -9,21 +9,40 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reference_trainer.config import Config
 from reference_trainer.ddpg import AgentStack
-from reference_trainer.evolution import Crossover, EvolutionRules, Mutation, settle_target
+from reference_trainer.evolution import (
+    Crossover,
+    EvolutionRules,
+    Mutation,
+    gaussian_mutation,
+    row_crossover,
+    settle_target,
+)
 from reference_trainer.networks import NetworkStack
 from reference_trainer.replay_buffer import ReplayBuffer
 
 DISTILLATION_STEPS = 12
 DISTILLATION_BATCH = 128
 PROXIMAL_BATCH = 256
+#: Standard deviation of a weight's change before it is divided by its sensitivity.
+PROXIMAL_MAGNITUDE = 0.05
 #: Sensitivities below this would let a weight that does nothing move without bound.
 LEAST_SENSITIVITY = 0.01
 #: With more actions than this, random sums of actions estimate the same sensitivity.
 PROBES = 32
 
 
-def proximal_mutation(buffer: ReplayBuffer, magnitude: float) -> Mutation:
+def operators(config: Config, buffer: ReplayBuffer) -> tuple[Crossover, Mutation]:
+    """The crossover and the mutation that the configuration names: ERL's or PDERL's."""
+    distilled, proximal = config.crossover == "distillation", config.mutation == "proximal"
+    return (
+        distillation_crossover(buffer) if distilled else row_crossover,
+        proximal_mutation(buffer) if proximal else gaussian_mutation,
+    )
+
+
+def proximal_mutation(buffer: ReplayBuffer, magnitude: float = PROXIMAL_MAGNITUDE) -> Mutation:
     """Mutate every weight in proportion to how little the actions depend on it.
 
     delta ~ N(0, magnitude), divided by s = sqrt(sum_k (sum_i d mu_k(s_i) / d theta)^2) over the
@@ -94,30 +113,7 @@ def distillation_crossover(buffer: ReplayBuffer) -> Crossover:
 def _better_actions(parents: list[AgentStack], states: Tensor) -> Tensor:
     actions = [p.architecture.actor(p.actor.frozen, states) for p in parents]
     values = [
-        parent.architecture.critic(parent.critics[0].frozen, states, action)
+        parent.architecture.critic(parent.critic.frozen, states, action)
         for parent, action in zip(parents, actions, strict=True)
     ]
     return torch.where((values[0] > values[1]).unsqueeze(-1), actions[0], actions[1])
-
-
-@torch.no_grad()
-def novelty(stack: AgentStack, states: Tensor, neighbours: int = 3) -> np.ndarray:
-    """How differently each agent acts from its nearest neighbours on the same states: `[P]`.
-
-    The mean distance of actions to the `neighbours` closest agents (Lehman & Stanley 2011).
-    """
-    shared = states[:1].expand(stack.rows, -1, -1)
-    actions = stack.architecture.actor(stack.actor.frozen, shared).flatten(1)
-    distances = torch.cdist(actions, actions) / actions.shape[1] ** 0.5
-    nearest = distances.sort(dim=1).values[:, 1 : neighbours + 1]
-    return nearest.mean(dim=1).numpy()
-
-
-def sync_learner(stack: AgentStack, learner: int, fitnesses: list[float]) -> int:
-    """Copy the learner over the weakest agent (ERL's injection); returns the slot it took."""
-    weakest = min(
-        (slot for slot in range(len(fitnesses)) if slot != learner),
-        key=lambda slot: fitnesses[slot],
-    )
-    stack.copy_row(weakest, learner)
-    return weakest

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import psutil
 import torch
 
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.config import Config
-from reference_trainer.ddpg import AgentStack, DDPGAgent, LearningRules
+from reference_trainer.ddpg import AgentStack
 from reference_trainer.errors import ConfigError
 from reference_trainer.networks import Architecture, parameter_count
 
 #: Matrices per network that a run keeps: values, target, gradients and two Adam moments.
 MATRICES = 5
+#: Bytes from which a run shows what its population takes.
+WORTH_A_BILL = 1e9
+#: What `made_by` says of a member that evolution left alone.
+KEPT = "kept"
 
 
 class Population:
@@ -24,8 +30,8 @@ class Population:
         generator = torch.Generator().manual_seed(config.seed)
         self.stack = AgentStack.create(
             architecture,
-            learning_rules(config),
             self.size + 1,
+            tau=config.tau,
             actor_lr=config.actor_lr,
             critic_lr=config.critic_lr,
             generator=generator,
@@ -33,17 +39,14 @@ class Population:
         self.trained = self.stack.view(0, self.size)
         scales = noise_scales(config.noise_scale, self.size)
         members = [
-            DDPGAgent(
-                self.stack.view(row, row + 1),
-                noise=config.noise,
-                noise_scale=scale,
-                loss_history=config.loss_history,
-            )
+            DDPGAgent(self.stack.view(row, row + 1), noise=config.noise, noise_scale=scale)
             for row, scale in enumerate([*scales, 0.0])
         ]
         self.agents, self.best = members[:-1], members[-1]
         self.keep_as_best(0)
         self.best.fitness = None
+        #: What made each member: see `Fate.operator`.
+        self.made_by = [KEPT] * self.size
 
     @property
     def gradient_bytes(self) -> int:
@@ -60,24 +63,22 @@ class Population:
         self.stack.copy_row(self.best_row, member)
         self.best.fitness = self.agents[member].fitness
 
+    def statistics(self) -> dict[str, dict[str, float]]:
+        """Agents and mean fitness by what made them, all on the same episodes."""
+        fitness: dict[str, list[float]] = {}
+        for name, value in zip(self.made_by, self.fitnesses(), strict=True):
+            fitness.setdefault(name, []).append(value)
+        return {
+            name: {"agents": len(values), "fitness": float(np.mean(values))}
+            for name, values in sorted(fitness.items())
+        }
+
     def fitnesses(self) -> list[float]:
         """The fitness of each member; raises `RuntimeError` before the first evaluation."""
         values = [agent.fitness for agent in self.agents]
         if None in values:
             raise RuntimeError("the population has not been evaluated yet")
         return [value for value in values if value is not None]
-
-
-def learning_rules(config: Config) -> LearningRules:
-    """The constants of the update from the configuration."""
-    return LearningRules(
-        gamma=config.gamma,
-        tau=config.tau,
-        twin=config.algorithm == "td3",
-        policy_delay=config.policy_delay,
-        target_noise=config.target_noise,
-        target_noise_clip=config.target_noise_clip,
-    )
 
 
 def noise_scales(scale: float, agents: int) -> list[float]:
@@ -88,15 +89,14 @@ def noise_scales(scale: float, agents: int) -> list[float]:
 
 
 def memory_bill(
-    actor_sizes: Sequence[int], critic_sizes: Sequence[int], agents: int, *, twin: bool
+    actor_sizes: Sequence[int], critic_sizes: Sequence[int], agents: int
 ) -> dict[str, int]:
     """Bytes a population of this shape takes, before any of it is allocated."""
-    actor = parameter_count(actor_sizes)
-    critics = parameter_count(critic_sizes) * (2 if twin else 1)
-    networks = 4 * (actor + critics)
+    actor, critic = parameter_count(actor_sizes), parameter_count(critic_sizes)
+    networks = 4 * (actor + critic)
     return {
         "parameters per actor": actor,
-        "parameters per critic": parameter_count(critic_sizes),
+        "parameters per critic": critic,
         "networks and targets": 2 * networks * (agents + 1),
         "gradients": networks * (agents + 1),
         "Adam moments": 2 * networks * (agents + 1),
@@ -107,16 +107,11 @@ def memory_bill(
 def check_memory(config: Config, architecture: Architecture, say: Callable[[str], None]) -> None:
     """Refuse a population that cannot fit, before any of it is allocated.
 
-    Raises `ConfigError` unless `config.force`.
+    A bill of a GB or more is shown. Raises `ConfigError` unless `config.force`.
     """
-    bill = memory_bill(
-        architecture.actor_sizes,
-        architecture.critic_sizes,
-        config.population_size,
-        twin=config.algorithm == "td3",
-    )
+    bill = memory_bill(architecture.actor_sizes, architecture.critic_sizes, config.population_size)
     available = psutil.virtual_memory().available
-    if config.print_bill:
+    if bill["total"] >= WORTH_A_BILL:
         say(bill_text(bill, available))
     if bill["total"] > available and not config.force:
         raise ConfigError(

@@ -2,14 +2,14 @@
 
 Episodes are stored as runs of rows, one row a state. The next state of a row is the row
 after it, so no state is stored twice, and a trading state is a day index into the shared panel
-plus the portfolio: 147 bytes with sixteen positions, where the windows would take megabytes.
+plus the portfolio: 144 bytes with sixteen positions, where the windows would take megabytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,16 +17,16 @@ from torch import Tensor
 
 from reference_trainer.state_storage import StateStorage, touched
 
-TERMINATED = 1
+#: Flags of a row: the step taken there ended the task; no step was taken there.
+TERMINATED, LAST = 1, 2
 
 
 @dataclass(frozen=True)
 class Batch:
     """Transitions for P agents, B each; the tensors are reused by the next sample.
 
-    `observation` and `next_observation` `[P, B, O]`, `action` `[P, B, A]`, `reward` (scaled,
-    summed and discounted over the n steps) and `discount` (gamma^n, or 0 after termination)
-    `[P, B]`.
+    `observation` and `next_observation` `[P, B, O]`, `action` `[P, B, A]`, `reward` (scaled) and
+    `discount` (gamma, or 0 after termination) `[P, B]`.
     """
 
     observation: Tensor
@@ -52,14 +52,6 @@ class Step(NamedTuple):
     info: Mapping[str, Any]
 
 
-class EpisodeRecorder(Protocol):
-    """Whatever listens to an episode as it is played."""
-
-    def begin(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None: ...
-    def add(self, step: Step) -> None: ...
-    def end(self) -> None: ...
-
-
 class ReplayBuffer:
     """The newest `capacity` transitions of all agents.
 
@@ -74,24 +66,19 @@ class ReplayBuffer:
         rows: int,
         *,
         gamma: float,
-        n_step: int = 1,
         reward_scale: float = 1.0,
     ) -> None:
         self.capacity, self.storage, self.rows = capacity, storage, rows
-        self.gamma, self.n_step, self.reward_scale = gamma, n_step, reward_scale
+        self.gamma, self.reward_scale = gamma, reward_scale
         self.columns: dict[str, np.ndarray] = {
             **storage.columns,
             "reward": touched((rows,), np.float32),
-            "steps_left": touched((rows,), np.int16),
             "flags": touched((rows,), np.uint8),
-            "agent": touched((rows,), np.uint8),
         }
         self._row_of = touched((capacity,), np.int32)
         self.rows_written = 0
         self.transitions_written = 0
         self._oldest = 0
-        self._open = False
-        self._episode_start = self._agent = 0
         self._scratch: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
 
     def __len__(self) -> int:
@@ -108,16 +95,13 @@ class ReplayBuffer:
         row = sum(column.nbytes for column in self.columns.values()) / self.rows
         return row + self._row_of.itemsize
 
-    def begin(self, observation: np.ndarray, info: Mapping[str, Any], agent: int) -> None:
-        """Start an episode of an agent with its first state."""
-        self._episode_start = self.rows_written
-        self._agent = agent
-        self._open = True
+    def begin(self, observation: np.ndarray, info: Mapping[str, Any]) -> None:
+        """Start an episode with its first state."""
         self._write_state(observation, info)
 
     def add(self, step: Step) -> None:
         """Add the step that was taken from the last state, and the state it led to."""
-        if not self._open:
+        if not self.rows_written:
             raise RuntimeError("begin() an episode before adding steps to it")
         row = (self.rows_written - 1) % self.rows
         self.storage.write_action(row, step.action)
@@ -127,13 +111,6 @@ class ReplayBuffer:
         self.transitions_written += 1
         self._write_state(step.observation, step.info)
         self._oldest = max(self._oldest, self.transitions_written - self.capacity)
-
-    def end(self) -> None:
-        """Close the episode; an n-step return never crosses this line."""
-        last = self.rows_written - 1
-        span = np.arange(self._episode_start, last + 1)[-self.rows :]
-        self.columns["steps_left"][span % self.rows] = np.minimum(last - span, 32_767)
-        self._open = False
 
     def blank_batch(self, agents: int, size: int) -> Batch:
         """A batch of zeros in the memory that `sample` will reuse."""
@@ -147,10 +124,12 @@ class ReplayBuffer:
         chosen = rng.integers(self._oldest, self.transitions_written, agents * size)
         rows = self._row_of[chosen % self.capacity].astype(np.int64)
         observation, action, following = self._buffers(agents, size)
-        reward, discount, last = self._returns(rows)
         self.storage.read_states(rows, observation)
         self.storage.read_actions(rows, action)
-        self.storage.read_states(last, following)
+        self.storage.read_states((rows + 1) % self.rows, following)
+        reward = np.float32(self.reward_scale) * self.columns["reward"][rows]
+        terminated = self.columns["flags"][rows] == TERMINATED
+        discount = np.where(terminated, np.float32(0.0), np.float32(self.gamma))
         return self._batch(agents, size, reward, discount)
 
     def state(self) -> dict[str, int]:
@@ -166,10 +145,8 @@ class ReplayBuffer:
         self.rows_written = state["rows_written"]
         self.transitions_written = state["transitions_written"]
         self._oldest = state["oldest"]
-        self._open = False
         rows = np.arange(max(0, self.rows_written - self.rows), self.rows_written) % self.rows
-        # A state with no step left ended an episode: nothing was done in it.
-        rows = rows[self.columns["steps_left"][rows] > 0][-self.capacity :]
+        rows = rows[self.columns["flags"][rows] != LAST][-self.capacity :]
         newest = np.arange(self.transitions_written - len(rows), self.transitions_written)
         self._row_of[newest % self.capacity] = rows
 
@@ -177,29 +154,13 @@ class ReplayBuffer:
         row = self.rows_written % self.rows
         self._forget_row(row)
         self.storage.write_state(row, observation, info)
-        self.columns["agent"][row] = self._agent
-        # Until the episode ends, no step is known to follow this state.
-        self.columns["steps_left"][row] = 1
+        self.columns["flags"][row] = LAST  # until a step is taken there
         self.rows_written += 1
 
     def _forget_row(self, row: int) -> None:
         """Drop the oldest transition when its row is written over now."""
         if len(self) and self.rows_written >= self.rows:
             self._oldest += int(self._row_of[self._oldest % self.capacity]) == row
-
-    def _returns(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """n-step rewards, discounts, and the row of the state they end in."""
-        steps = np.minimum(self.columns["steps_left"][rows], self.n_step)
-        reward = self.columns["reward"][rows].copy()
-        last = rows
-        for ahead in range(1, self.n_step):
-            going = steps > ahead
-            last = np.where(going, (rows + ahead) % self.rows, last)
-            reward += np.where(going, self.gamma**ahead * self.columns["reward"][last], 0.0)
-        discount = (self.gamma ** steps.astype(np.float32)).astype(np.float32)
-        discount[self.columns["flags"][last] & TERMINATED > 0] = 0.0
-        reward = (self.reward_scale * reward).astype(np.float32, copy=False)
-        return reward, discount, (last + 1) % self.rows
 
     def _batch(self, agents: int, size: int, reward: np.ndarray, discount: np.ndarray) -> Batch:
         observation, action, following = self._buffers(agents, size)

@@ -1,17 +1,20 @@
-"""Episodes: an agent plays, the buffer listens."""
+"""Episodes: a policy plays, the buffer listens."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import EpisodeSummary, TradingEnvironment
-from reference_trainer.replay_buffer import EpisodeRecorder, Step
+from reference_trainer.replay_buffer import ReplayBuffer, Step
+
+#: The action in [-1, 1] for a flat float32 observation.
+Policy = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -46,44 +49,36 @@ class StepBudget:
 
 def play_episode(
     env: gymnasium.Env[Any, Any],
-    agent: DDPGAgent,
+    policy: Policy,
     *,
     seed: int | None = None,
     options: dict[str, Any] | None = None,
-    explore: np.random.Generator | None = None,
-    buffer: EpisodeRecorder | None = None,
-    member: int = 0,
-    random: bool = False,
+    buffer: ReplayBuffer | None = None,
     horizon: int | None = None,
     limit: int = sys.maxsize,
 ) -> EpisodeStats:
-    """Play one episode; with `explore` the actions carry noise, with `buffer` they are kept.
+    """Play one episode; what happens is kept in `buffer`, if there is one.
 
-    `random` draws uniform actions from `explore` instead of asking the agent. `horizon` is a time
-    limit: the episode is whole with so many steps. After `limit` steps it is cut.
+    `horizon` is a time limit: the episode is whole with so many steps. After `limit` it is cut.
     """
     observation, info = env.reset(seed=seed, options=options)
-    agent.noise.reset()
     if buffer is not None:
-        buffer.begin(observation, info, member)
+        buffer.begin(observation, info)
     total, steps, over = 0.0, 0, False
-    size = agent.stack.architecture.action_size
     while not over and steps < limit:
-        if random and explore is not None:
-            action = explore.uniform(-1.0, 1.0, size).astype(np.float32)
-        else:
-            action = agent.act(flat(observation), explore)
+        action = policy(flat(observation))
         observation, reward, terminated, truncated, info = env.step(to_range(env, action))
+        if buffer is not None:
+            buffer.add(Step(action, float(reward), terminated, observation, info))
         total += float(reward)
         steps += 1
         over = terminated or truncated or steps == horizon
-        if buffer is not None:
-            buffer.add(Step(action, float(reward), terminated, observation, info))
-    if buffer is not None:
-        buffer.end()
-    task = env.unwrapped
-    summary = task.summary() if isinstance(task, TradingEnvironment) else None
-    return EpisodeStats(total, steps, summary, cut=not over)
+    return EpisodeStats(total, steps, _summary(env), cut=not over)
+
+
+def random_policy(size: int, rng: np.random.Generator) -> Policy:
+    """Uniform actions, whatever is seen."""
+    return lambda observation: rng.uniform(-1.0, 1.0, size).astype(np.float32)
 
 
 def flat(observation: np.ndarray) -> np.ndarray:
@@ -98,3 +93,8 @@ def to_range(env: gymnasium.Env[Any, Any], action: np.ndarray) -> np.ndarray:
         return action
     middle, half = (space.high + space.low) / 2, (space.high - space.low) / 2
     return (middle + half * action).astype(space.dtype)
+
+
+def _summary(env: gymnasium.Env[Any, Any]) -> EpisodeSummary | None:
+    task = env.unwrapped
+    return task.summary() if isinstance(task, TradingEnvironment) else None

@@ -14,8 +14,6 @@ from reference_trainer.observation import MarketView
 class StateStorage(Protocol):
     """Keeps the states and actions of the ring's rows in its own columns."""
 
-    #: Whether `write_state` reads the observation, or only what `info` says.
-    needs_observation: bool
     columns: dict[str, np.ndarray]
     observation_size: int
     action_size: int
@@ -28,8 +26,6 @@ class StateStorage(Protocol):
 
 class VectorStates:
     """Any Gymnasium task: observations and actions as float32 vectors."""
-
-    needs_observation = True
 
     def __init__(self, rows: int, observation_size: int, action_size: int) -> None:
         self.observation_size, self.action_size = observation_size, action_size
@@ -57,8 +53,6 @@ class VectorStates:
 
 class _PanelStates:
     """Trading states: the day, the clock, and a portfolio in one of two layouts."""
-
-    needs_observation = False
 
     def __init__(self, rows: int, view: MarketView, stocks: int) -> None:
         self.view, self.stocks = view, stocks
@@ -119,7 +113,7 @@ class DensePanelStates(_PanelStates):
 
 
 class SparsePanelStates(_PanelStates):
-    """At most `slots` positions and orders as (stock, float16) pairs: 147 bytes at sixteen."""
+    """At most `slots` positions and orders as (stock, float16) pairs: 144 bytes at sixteen."""
 
     def __init__(self, rows: int, view: MarketView, stocks: int, slots: int) -> None:
         super().__init__(rows, view, stocks)

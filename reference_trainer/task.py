@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,8 +10,6 @@ import numpy as np
 
 from reference_trainer.config import Config
 from reference_trainer.data import Panel, Split, open_market, split_days
-from reference_trainer.data.draft import draft_of
-from reference_trainer.data.panel import mapped
 from reference_trainer.environment import TradingEnvironment, TradingRules
 from reference_trainer.errors import ConfigError
 from reference_trainer.networks import (
@@ -20,7 +17,7 @@ from reference_trainer.networks import (
     mlp_architecture,
     per_asset_architecture,
 )
-from reference_trainer.observation import MarketView, causal_features, window_lags
+from reference_trainer.observation import MarketView
 from reference_trainer.state_storage import (
     DensePanelStates,
     SparsePanelStates,
@@ -47,7 +44,7 @@ class Task(Protocol):
     architecture: Architecture
 
     def describe(self) -> str: ...
-    def new_env(self, data_array: np.ndarray | None = None) -> Env: ...
+    def new_env(self) -> Env: ...
     def storage(self, rows: int) -> StateStorage: ...
     def plan_episode(self, rng: np.random.Generator) -> EpisodePlan: ...
     def validation_plans(self) -> list[EpisodePlan]: ...
@@ -83,13 +80,11 @@ class TradingTask:
             f"validation days {validation.start} to {validation.stop - 1}"
         )
 
-    def new_env(
-        self, data_array: np.ndarray | None = None, first: int | None = None
-    ) -> TradingEnvironment:
-        """An environment on the shared panel, or on a `data_array` of its own."""
+    def new_env(self, first: int | None = None) -> TradingEnvironment:
+        """An environment on the shared panel, aimed at its `first` day or the first to train on."""
         config, start = self.config, self.split.train.start if first is None else first
         return TradingEnvironment(
-            self.panel.data_array if data_array is None else data_array,
+            self.panel.data_array,
             self.panel.dates,
             self.stats,
             start,
@@ -100,19 +95,16 @@ class TradingTask:
             close_column=self.panel.feature("close"),
             view=self.view,
             rules=TradingRules(
-                config.cost_rate,
-                config.max_positions,
-                config.no_trade_band,
-                config.reward_scale,
-                config.reward == "excess",
+                cost_rate=config.cost_rate,
+                max_positions=config.max_positions,
+                excess=config.reward == "excess",
             ),
         )
 
     def storage(self, rows: int) -> StateStorage:
         """Indices into the panel, with the smaller of the two portfolio layouts."""
         stocks, slots = self.panel.stocks, self.config.max_positions
-        sparse = {"auto": stocks > 2 * slots, "sparse": True, "dense": False}
-        if sparse[self.config.buffer_layout]:
+        if stocks > 2 * slots:
             return SparsePanelStates(rows, self.view, stocks, slots)
         return DensePanelStates(rows, self.view, stocks)
 
@@ -138,33 +130,13 @@ class TradingTask:
         }
 
     def _market_view(self) -> MarketView:
-        config, panel = self.config, self.panel
-        if config.observation == "row":
-            return MarketView(panel.data_array, self.stats)
-        if config.observation == "window":
-            lags = window_lags(config.window, config.window_stride)
-            if max(lags) > config.context_days:
-                raise ConfigError(
-                    f"a window of {max(lags) + 1} days needs as much context, got "
-                    f"{config.context_days}: raise context_days or shrink the window"
-                )
-            return MarketView(panel.data_array, self.stats, lags)
-        return self._feature_view()
-
-    def _feature_view(self) -> MarketView:
-        """Causal features, computed once per panel and kept beside it."""
-        panel, path = self.panel, self.panel.folder / "causal_features.npy"
-        if not path.exists():
-            keep = [panel.feature("score")] if "score" in panel.features else []
-            features = causal_features(
-                panel.data_array, panel.feature("close"), panel.feature("volume"), keep
+        config = self.config
+        if config.window - 1 > config.context_days:
+            raise ConfigError(
+                f"a window of {config.window} days needs as much context, got "
+                f"{config.context_days}: raise context_days or shrink the window"
             )
-            with draft_of(path) as draft:
-                np.save(draft, features)
-        source = mapped(path)
-        shown = dataclasses.replace(panel, data_array=source, features=())
-        train = self.split.train
-        return MarketView(source, shown.normalization_stats(train.start, train.stop))
+        return MarketView(self.panel.data_array, self.stats, tuple(range(config.window)))
 
     def _architecture(self) -> Architecture:
         config, stocks = self.config, self.panel.stocks
@@ -194,7 +166,7 @@ class GymTask:
         sizes = self.architecture
         return f"Task {self.env_id}: {sizes.observation_size} numbers seen, {sizes.action_size} set"
 
-    def new_env(self, data_array: np.ndarray | None = None) -> Env:
+    def new_env(self) -> Env:
         """Another environment of this name."""
         try:
             env = gymnasium.make(self.env_id)

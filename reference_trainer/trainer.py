@@ -2,46 +2,60 @@
 
 from __future__ import annotations
 
-import gc
+import enum
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from leakguard import phase
-from reference_trainer.breeding import Breeder
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.champion import Champion
 from reference_trainer.checkpoint import CheckpointStore
 from reference_trainer.config import Config
 from reference_trainer.ddpg import Losses
-from reference_trainer.engine import Round, make_evaluator
-from reference_trainer.leaks import LeakSet
+from reference_trainer.evolution import EvolutionRules, evolve
+from reference_trainer.hooks import Hooks
 from reference_trainer.metrics import Metrics, Record
+from reference_trainer.operators import operators
 from reference_trainer.plots import Plotter
 from reference_trainer.population import Population, check_memory
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
-from reference_trainer.rollout import StepBudget
-from reference_trainer.stopping import on_sigterm
-from reference_trainer.streams import Purpose, stream
+from reference_trainer.rollout import (
+    EpisodeStats,
+    Policy,
+    StepBudget,
+    play_episode,
+    random_policy,
+)
 from reference_trainer.task import EpisodePlan, make_task
 from reference_trainer.upload import Uploader
-from reference_trainer.watching import make_guard, warm_up, watched
 
 T = TypeVar("T")
 #: Rows of the ring per transition: an episode of ten steps or more fits its last state.
 ROWS_PER_TRANSITION = 1.1
+#: Generations whose seconds make the average.
 TIMINGS = 1_000
+
+
+class Purpose(enum.IntEnum):
+    """What a stream of random numbers decides; the values are part of a run's identity."""
+
+    EVALUATION = 0
+    TRAINING = 1
+    EVOLUTION = 2
 
 
 class ERLTrainer:
     """Population, buffer, and two environments; `train()` runs the generations."""
 
-    def __init__(self, config: Config, log: TextIO | None = None) -> None:
+    def __init__(
+        self, config: Config, log: TextIO | None = None, hooks: Hooks | None = None
+    ) -> None:
         self.config = config
         self.log = log or sys.stdout
         # One thread: small matrices gain nothing from two, and sums keep their order.
@@ -51,8 +65,7 @@ class ERLTrainer:
         self.population = Population(config, self.task.architecture)
         self.buffer = self._new_buffer()
         self.budget = StepBudget(config.max_env_steps)
-        self.breeder = Breeder(config, self.population, self.buffer)
-        self.metrics = Metrics(config.out / "metrics.jsonl", config.tensorboard)
+        self.metrics = Metrics(config.out / "metrics.jsonl")
         self.champion = Champion(
             config, self.task, self.population, self.budget, self.metrics, self.say
         )
@@ -66,33 +79,31 @@ class ERLTrainer:
         self.generation = self.transitions = 0
         self.stopped = self.cut = False
         self.seconds: deque[float] = deque(maxlen=TIMINGS)
-        self.guard = make_guard(self)
-        self.leaks = LeakSet(config.leaks, config.leak_size)
-        self.leaks.attach(self)
-        self.evaluator = make_evaluator(config, self.task, self.buffer, self.budget, self.leaks)
+        self.hooks = hooks or Hooks()
+        self.hooks.attach(self)
 
     def train(self) -> None:
-        """Run the generations that are left, watched by leakguard."""
+        """Run the generations that are left."""
         self.say(self.task.describe())
-        warm_up(self)
-        try:
-            with on_sigterm(self.stop), watched(self, self._generations_left()) as generations:
-                for generation in generations:
-                    self.run_generation(generation)
-        finally:
-            self.close()
+        with self.hooks.training(self._generations_left()) as generations:
+            for generation in generations:
+                self.run_generation(generation)
         if self.uploader:
             self.uploader.close()
 
     def run_generation(self, generation: int) -> None:
         """One generation of ERL (Khadka & Tumer 2018, algorithm 1)."""
         self.begin_generation(generation)
-        self.evaluate_population()
-        self.train_population()
-        self.evolve_population()
+        with self.hooks.phase("evaluate_population"):
+            self.evaluate_population()
+        with self.hooks.phase("train_population"):
+            self.train_population()
+        with self.hooks.phase("evolve_population"):
+            self.evolve_population()
         self.champion.validate()
         self.end_generation()
-        self.save_checkpoint()
+        with self.hooks.phase("checkpoint"):
+            self.save_checkpoint()
         self.plot_progress()
         self.print_status()
 
@@ -103,28 +114,25 @@ class ERLTrainer:
         self.metrics.open(generation)
         self.say(f"\nGeneration {generation} / {self.config.generations}")
 
-    @phase("evaluate_population")
     def evaluate_population(self) -> None:
         """Every agent plays the same episodes; transitions go to the buffer."""
-        drawn, before = self._episode_plans(), self.transitions
-        plans = drawn[: self.config.episodes_per_agent]
-        round_ = Round(self.generation, plans, self.env_steps < self.config.random_steps)
-        played = self.evaluator.play(self.population, round_)
-        fitnesses = []
-        for agent, episodes in zip(
-            self.bar(self.population.agents, "Evaluating agents"), played, strict=True
-        ):
-            self.transitions += sum(stats.steps for stats in episodes)
-            if len(episodes) == len(plans) and not episodes[-1].cut:
-                agent.fitness = float(np.mean([stats.reward for stats in episodes]))
+        plans, before, fitnesses = self._episode_plans(), self.transitions, []
+        random = self.env_steps < self.config.random_steps
+        for member, agent in enumerate(self.bar(self.population.agents, "Evaluating agents")):
+            played = [
+                self._play(plan, self._policy(agent, random, member, number))
+                for number, plan in enumerate(plans)
+                if self.budget.left
+            ]
+            if len(played) == len(plans) and not played[-1].cut:
+                agent.fitness = float(np.mean([stats.reward for stats in played]))
                 fitnesses.append(agent.fitness)
         self.cut = len(fitnesses) < self.population.size
         self.metrics.note(new_transitions=self.transitions - before)
         self._note_fitness(fitnesses)
         if not self.cut:
-            self.champion.challenge(drawn)
+            self.champion.challenge(plans)
 
-    @phase("train_population")
     def train_population(self) -> None:
         """Gradient steps for all agents at once, each on its own batches."""
         ready, stored = self.config.buffer_ready, len(self.buffer)
@@ -133,24 +141,34 @@ class ERLTrainer:
             self.say(f"Buffer not ready: {stored} / {ready}")
             return
         rng = self._random(Purpose.TRAINING)
-        generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
         for done in self.bar(range(self._gradient_steps()), "Training agents"):
-            losses = self.population.trained.update(
-                self._batches(rng), generator=generator, keep_graph=self.leaks.keep_graph
-            )
-            self._log_losses(losses)
-            self.leaks.after_update()
+            self._log_losses(self.population.trained.update(self._batches(rng)))
+            self.hooks.after_update()
             self.metrics.note(updates=done + 1)
 
-    @phase("evolve_population")
     def evolve_population(self) -> None:
         """Elites stay, winners breed, the rest is written over; nothing is allocated.
 
         A generation that the step limit cut has no fitness to select by.
         """
-        self.leaks.before_evolution()
-        if not self.cut:
-            self.breeder.breed(self.generation, self._random(Purpose.EVOLUTION))
+        self.hooks.before_evolution()
+        if self.cut or not self.config.evolution:
+            return
+        config, population = self.config, self.population
+        crossover, mutate = operators(config, self.buffer)
+        fate = evolve(
+            population.trained,
+            population.fitnesses(),
+            EvolutionRules(
+                elites=config.elites,
+                mutation_probability=config.mutation_probability,
+                mutation_strength=config.mutation_strength,
+            ),
+            self._random(Purpose.EVOLUTION),
+            crossover=crossover,
+            mutate=mutate,
+        )
+        population.made_by = [fate.operator(slot) for slot in range(population.size)]
 
     def end_generation(self) -> None:
         """Close the record of the generation."""
@@ -162,7 +180,6 @@ class ERLTrainer:
         )
         self.metrics.close()
 
-    @phase("checkpoint")
     def save_checkpoint(self) -> None:
         """Write a complete checkpoint, or leave the last one as it is."""
         due = self.generation % self.config.checkpoint_every == 0
@@ -171,7 +188,7 @@ class ERLTrainer:
         path = self.checkpoints.save(self.generation, self.population, self.buffer, self._state())
         if self.uploader:
             self.uploader.enqueue(path)
-        self.leaks.during_checkpoint(path)
+        self.hooks.after_checkpoint(path)
 
     def plot_progress(self) -> None:
         """Draw the run so far, every few generations and at the end."""
@@ -182,9 +199,7 @@ class ERLTrainer:
         if self.champion.compared:
             curves = {name: result.curve for name, result in self.champion.compared.items()}
             self.plotter.equity(curves, plots / "equity.png")
-        # The artists of a figure refer to one another: free them now, not some generations later.
-        gc.collect()
-        self.leaks.after_plot()
+        self.hooks.after_plot()
 
     def print_status(self) -> None:
         """The block that says how far the run is."""
@@ -200,7 +215,7 @@ class ERLTrainer:
         )
         if self.uploader:
             self.say(f"   {self.uploader.status()}")
-        self.leaks.end_of_generation()
+        self.hooks.end_of_generation()
 
     def resume(self) -> int:
         """Go on from the newest complete checkpoint; returns its generation, 0 without one."""
@@ -213,7 +228,7 @@ class ERLTrainer:
         self.generation = int(state["generation"])
         self.budget.taken = int(state["env_steps"])
         self.transitions = int(state["transitions"])
-        self.breeder.made_by = list(state["made_by"])
+        self.population.made_by = list(state["made_by"])
         self.metrics.restore(state["history"])
         if self.uploader:
             # The last process may have died before all of it was sent.
@@ -223,11 +238,6 @@ class ERLTrainer:
     def stop(self) -> None:
         """End the run after this generation, with a checkpoint."""
         self.stopped = True
-
-    def close(self) -> None:
-        """End the processes that evaluate, and the streams of metrics."""
-        self.evaluator.close()
-        self.metrics.finish()
 
     @property
     def env_steps(self) -> int:
@@ -261,21 +271,41 @@ class ERLTrainer:
         while not (self.stopped or self._is_last):
             yield self.generation + 1
 
-    def _random(self, purpose: Purpose) -> np.random.Generator:
-        return stream(self.config.seed, purpose, self.generation)
+    def _random(self, purpose: Purpose, *more: int) -> np.random.Generator:
+        """A stream of its own: it can be repeated whatever was drawn before it."""
+        return np.random.default_rng([self.config.seed, int(purpose), self.generation, *more])
 
     def _episode_plans(self) -> list[EpisodePlan]:
-        """The same start states for all agents: fitness differences, not luck.
-
-        The population plays the first of them, the two that fight for the title all.
-        """
+        """The same start states for all agents: fitness differences, not luck."""
         rng = self._random(Purpose.EVALUATION)
-        count = max(self.config.episodes_per_agent, self.config.title_episodes)
-        return [self.task.plan_episode(rng) for _ in range(count)]
+        return [self.task.plan_episode(rng) for _ in range(self.config.episodes_per_agent)]
 
-    def _note_fitness(self, fitnesses: list[float]) -> None:
+    def _policy(self, agent: DDPGAgent, random: bool, member: int, number: int) -> Policy:
+        """How an agent plays the episode of that number: at random, exploring, or as it is."""
+        rng = self._random(Purpose.EVALUATION, member, number)
+        if random:
+            return random_policy(self.task.architecture.action_size, rng)
+        return agent.exploring(rng) if self.config.explore_in_fitness else agent.act
+
+    def _play(self, plan: EpisodePlan, policy: Policy) -> EpisodeStats:
+        """One episode of the evaluation; its steps count and its transitions are kept."""
+        env = self.hooks.environment(self.task.eval_env)
+        stats = play_episode(
+            env,
+            policy,
+            seed=plan.seed,
+            options=plan.options,
+            buffer=self.buffer,
+            horizon=self.config.episode_steps,
+            limit=self.budget.left,
+        )
+        self.budget.spend(stats.steps)
+        self.transitions += stats.steps
+        self.hooks.after_episode(env, stats)
+        return stats
+
+    def _note_fitness(self, fitnesses: Sequence[float]) -> None:
         """Fitness of the agents that played all their episodes, and what had made them."""
-        made_by = {} if self.cut else self.breeder.statistics()
         values = np.array(fitnesses or [np.nan])
         mean, highest, lowest = (float(x) for x in (values.mean(), values.max(), values.min()))
         self.say(f"Fitness: mean {mean:.3f}, max {highest:.3f}, min {lowest:.3f}")
@@ -287,7 +317,7 @@ class ERLTrainer:
         }
         self.metrics.note(
             **{name: value if fitnesses else None for name, value in found.items()},
-            made_by=made_by,
+            made_by={} if self.cut else self.population.statistics(),
         )
 
     def _gradient_steps(self) -> int:
@@ -301,24 +331,26 @@ class ERLTrainer:
         """The batches over which one gradient step accumulates."""
         for _ in range(self.config.accumulation_steps):
             batch = self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
-            self.leaks.after_sample(batch)
+            self.hooks.after_sample(batch)
             yield batch
 
     def _log_losses(self, losses: Losses) -> None:
-        for name, loss in (("critic", losses.critic), ("actor", losses.actor)):
-            if loss is None:
-                continue
-            values = self.leaks.loggable(loss)
-            for agent, value in zip(self.population.agents, values, strict=True):
-                getattr(agent, f"{name}_losses").append(value)
-            self.metrics.note(**{f"{name}_loss": float(loss.detach().mean())})
+        """Each agent remembers its own losses as plain numbers, the record their means."""
+        for agent, critic, actor in zip(
+            self.population.agents, losses.critic.tolist(), losses.actor.tolist(), strict=True
+        ):
+            agent.critic_losses.append(critic)
+            agent.actor_losses.append(actor)
+        self.metrics.note(
+            critic_loss=float(losses.critic.mean()), actor_loss=float(losses.actor.mean())
+        )
 
     def _state(self) -> dict[str, Any]:
         return {
             "settings": self.config.algorithm_settings(),
             "env_steps": self.env_steps,
             "transitions": self.transitions,
-            "made_by": self.breeder.made_by,
+            "made_by": self.population.made_by,
             "history": list(self.history),
         }
 
@@ -330,6 +362,5 @@ class ERLTrainer:
             self.task.storage(rows),
             rows,
             gamma=config.gamma,
-            n_step=config.n_step,
             reward_scale=config.critic_reward_scale,
         )

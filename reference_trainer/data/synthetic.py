@@ -7,13 +7,14 @@ what the stock earns of its own on the next day: at 0 the score is noise and not
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from reference_trainer.data.draft import draft_of
 
 FEATURES = (
     "open", "high", "low", "close", "volume",
@@ -50,6 +51,15 @@ def write_synthetic_market(
             stop = min(start + DAYS_PER_YEAR, days)
             writer.write_table(_rows(panel, listed, dates, symbols, start, stop))
     return path
+
+
+@contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """Yield where to write: `path` appears complete or not at all, whoever else writes it."""
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        yield draft
+        draft.replace(path)
 
 
 def synthetic_market(

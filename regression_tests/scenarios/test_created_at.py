@@ -24,9 +24,9 @@ def line_of(file: str, text: str) -> str:
 @pytest.mark.parametrize(
     ("leak", "file", "line", "function"),
     [
-        ("env-per-episode", "leaks.py", "env: Any = task.new_env(", "environment"),
+        ("env-per-episode", "leaks.py", "env = self.trainer.task.new_env()", "environment"),
         ("old-population", "leaks.py", "replaced = [agent.clone()", "before_evolution"),
-        ("loss-graph", "leaks.py", "return loss.unbind()", "loggable"),
+        ("loss-graph", "leaks.py", "return loss.unbind()", "_logged"),
     ],
 )
 def test_leak_is_led_back_to_the_line_that_makes_it(trained, leak, file, line, function):

@@ -21,11 +21,14 @@ import pytest
 pytest.importorskip("torch")
 
 from leakguard.errors import MemoryBudgetBroken
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.config import Config
-from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
+from reference_trainer.hooks import HookChain
+from reference_trainer.leaks import planted
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
+from reference_trainer.watching import Phases
 
 # One worker has all trainers: the market is made once.
 pytestmark = pytest.mark.xdist_group("trained")
@@ -48,13 +51,14 @@ def build(market: Path, tmp_path: Path) -> Build:
 
     def trainer(*leaks: str) -> ERLTrainer:
         config = Config(
-            out=tmp_path / "run", data_dir=market, leaks=leaks, guard=False, generations=100,
+            out=tmp_path / "run", data_dir=market, generations=100,
             days=200, stocks=6, context_days=20, trading_days=8, settlement_days=3,
             validation_days=40, hidden=(16, 16), batch_size=16, gradient_steps=8,
             accumulation_steps=2, buffer_capacity=600, buffer_ready=100, plot_every=1000,
             progress=False,
         )  # fmt: skip
-        return ERLTrainer(config, log=io.StringIO())
+        hooks = HookChain([Phases(), *planted(leaks)])
+        return ERLTrainer(config, log=io.StringIO(), hooks=hooks)
 
     return trainer
 
@@ -86,7 +90,6 @@ def test_leak_breaks_the_budget_and_is_named(memory_budget, build: Build, leak: 
 def test_trainer_that_is_done_leaves_nothing_behind(build: Build, expect_freed):
     trainer = build()
     trainer.run_generation(1)
-    trainer.close()
     expect_freed(trainer, "the run is over")
     expect_freed(trainer.population.agents, "the run is over")
 

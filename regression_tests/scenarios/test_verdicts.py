@@ -8,7 +8,7 @@ import pytest
 pytestmark = pytest.mark.xdist_group("trained")
 
 ENVIRONMENT = "reference_trainer.environment.TradingEnvironment"
-AGENT = "reference_trainer.ddpg.DDPGAgent"
+AGENT = "reference_trainer.agent.DDPGAgent"
 TRAINER = "reference_trainer.trainer.ERLTrainer"
 
 

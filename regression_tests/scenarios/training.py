@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 from reference_trainer.config import Config
+from reference_trainer.hooks import HookChain
+from reference_trainer.leaks import planted
 from reference_trainer.trainer import ERLTrainer
+from reference_trainer.watching import Watching
 
 
 def main(out: Path, data: Path, leaks: list[str]) -> None:
@@ -19,7 +22,6 @@ def main(out: Path, data: Path, leaks: list[str]) -> None:
         out=out,
         data_dir=data,
         generations=5,
-        leaks=tuple(leaks),
         days=200,
         stocks=6,
         context_days=20,
@@ -37,7 +39,7 @@ def main(out: Path, data: Path, leaks: list[str]) -> None:
     )
     out.mkdir(parents=True, exist_ok=True)
     with (out / "training.log").open("w", encoding="utf-8") as log:
-        ERLTrainer(config, log=log).train()
+        ERLTrainer(config, log=log, hooks=HookChain([Watching(), *planted(leaks)])).train()
 
 
 if __name__ == "__main__":

@@ -32,19 +32,24 @@ STEP = re.compile(r"\.(\w+)|\[\*\]|\['([^']*)'\]|\[(\d+)\]")
 
 
 def train(leak: str, out: Path) -> Any:
-    """Return a trainer after six small generations with a leak."""
+    """Return who watched a trainer for six small generations with a leak; it keeps the trainer."""
     from reference_trainer.config import Config
+    from reference_trainer.hooks import HookChain
+    from reference_trainer.leaks import planted
     from reference_trainer.trainer import ERLTrainer
+    from reference_trainer.watching import Watching
 
     config = Config(
-        out=out, generations=6, leaks=(leak,), leak_size=8_000_000, days=200, stocks=6,
+        out=out, generations=6, days=200, stocks=6,
         context_days=20, trading_days=8, settlement_days=3, validation_days=40, hidden=(16, 16),
         batch_size=16, gradient_steps=8, accumulation_steps=2, buffer_capacity=2_000,
         buffer_ready=100, plot_every=1, progress=False,
     )  # fmt: skip
-    trainer = ERLTrainer(config, log=open(os.devnull, "w"))  # noqa: SIM115
+    watching = Watching()
+    hooks = HookChain([watching, *planted([leak], 8_000_000)])
+    trainer = ERLTrainer(config, log=open(os.devnull, "w"), hooks=hooks)  # noqa: SIM115
     trainer.train()
-    return trainer
+    return watching
 
 
 def objects_at(path: str) -> list[Any]:
@@ -103,8 +108,8 @@ def tell(leak: str) -> None:
     """Print, as JSON, each finding's holder, the bytes told and the bytes released."""
     tracemalloc.start()
     with tempfile.TemporaryDirectory() as folder:
-        trainer = train(leak, Path(folder))
-        findings = trainer.guard.report().findings
+        watching = train(leak, Path(folder))
+        findings = watching.guard.report().findings
         rows = [
             (f.held_by, f.created_at, f.retained_bytes, release(f.held_by))
             for f in findings

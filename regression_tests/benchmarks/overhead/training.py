@@ -25,7 +25,7 @@ def train(
     from reference_trainer.allocator import keep_freed_memory
     from reference_trainer.config import Config
     from reference_trainer.trainer import ERLTrainer
-    from reference_trainer.watching import make_guard
+    from reference_trainer.watching import Watching, warm_up
 
     torch.set_num_threads(1)
 
@@ -36,14 +36,16 @@ def train(
 
     config = Config(
         generations=generations, out=folder, data_dir=folder / "data", progress=False,
-        guard=variant == GUARDED, checkpoint_every=10**6, plot_every=10**6, **SIZES[size],
+        checkpoint_every=10**6, plot_every=10**6, **SIZES[size],
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, tracer(variant, folder):
-        trainer = Timed(config, log)
+        # On a core that two share, wall time depends on what the other does.
+        guarded = Watching(clock=time.process_time) if variant == GUARDED else None
+        trainer = Timed(config, log, guarded)
         if keep:
             keep_freed_memory(trainer.population.gradient_bytes)
-        # On a core that two share, wall time depends on what the other does.
-        trainer.guard = make_guard(trainer, clock=time.process_time)
+        if guarded is None:
+            warm_up(trainer)
         stopwatch.start()
         trainer.train()
         return stopwatch.stop(folder / "run.jsonl")

@@ -13,7 +13,7 @@ import click
 import numpy as np
 import torch
 
-from reference_trainer.ddpg import AgentStack, LearningRules
+from reference_trainer.ddpg import AgentStack
 from reference_trainer.evolution import EvolutionRules, evolve
 from reference_trainer.networks import mlp_architecture
 from regression_tests.benchmarks.trainer.memory import cost, status
@@ -28,8 +28,8 @@ def main(width: int, out: Path) -> None:
     """Evolve a population several times, each way."""
     torch.set_num_threads(1)
     stack = AgentStack.create(
-        mlp_architecture(24, 6, (width, width)), LearningRules(), AGENTS,
-        actor_lr=1e-4, critic_lr=1e-3, generator=torch.Generator().manual_seed(0),
+        mlp_architecture(24, 6, (width, width)), AGENTS,
+        tau=0.005, actor_lr=1e-4, critic_lr=1e-3, generator=torch.Generator().manual_seed(0),
     )  # fmt: skip
     size = sum(network.nbytes for network in stack.networks)
     in_place = _measured(lambda seed: _evolve(stack, seed))

@@ -22,9 +22,9 @@ import numpy as np
 
 from leakguard.capture.allocator import allocator_memory
 from leakguard.capture.pools import pool_memory
-from reference_trainer.__main__ import _setting
+from reference_trainer.__main__ import parse_setting
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.config import Config
-from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
@@ -51,7 +51,7 @@ class End(NamedTuple):
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
 def main(generations: int, settings: tuple[str, ...], out: Path) -> None:
     """Train and write what stayed flat."""
-    changed = dict(_setting(text) for text in settings)
+    changed = dict(parse_setting(text) for text in settings)
     config = Config(
         generations=generations, progress=False, guard=False,
         data_dir=Path(tempfile.mkdtemp(prefix="market")),

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
-from reference_trainer.__main__ import _setting
+from reference_trainer.__main__ import parse_setting
 from reference_trainer.config import Config
 from reference_trainer.trainer import ERLTrainer
 from regression_tests.benchmarks.trainer.memory import reset_peak, status
@@ -40,9 +40,9 @@ SETTINGS: dict[str, Any] = {
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
 def main(generations: int, data_dir: Path, settings: tuple[str, ...], out: Path) -> None:
     """Run a few generations phase by phase and write what they cost."""
-    changed = {**SETTINGS, **dict(_setting(text) for text in settings)}
+    changed = {**SETTINGS, **dict(parse_setting(text) for text in settings)}
     config = Config(
-        **changed, generations=generations, data_dir=data_dir, guard=False, progress=False,
+        **changed, generations=generations, data_dir=data_dir, progress=False,
         out=Path(tempfile.mkdtemp(prefix="full-size")),
     )  # fmt: skip
     before = status("RssAnon")
@@ -51,7 +51,6 @@ def main(generations: int, data_dir: Path, settings: tuple[str, ...], out: Path)
     opening = time.perf_counter() - began
     reset_peak()
     phases = [_generation(trainer, number + 1) for number in range(generations)]
-    trainer.close()
     lines = [
         f"{config.days} days x {config.stocks} stocks, {config.population_size} agents of "
         f"{config.hidden}, {generations} generations, buffer of {config.buffer_capacity:,} "

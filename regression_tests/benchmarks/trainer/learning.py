@@ -15,7 +15,7 @@ import io
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ import numpy as np
 import torch
 from gymnasium.wrappers import TransformReward
 
-from reference_trainer.__main__ import _setting
+from reference_trainer.__main__ import parse_setting
 from reference_trainer.config import GYM, Config
-from reference_trainer.rollout import play_episode
+from reference_trainer.rollout import Policy, play_episode
 from reference_trainer.trainer import ERLTrainer
 
 JUDGED_EPISODES = 20
@@ -74,7 +74,7 @@ def main(
     Runs go to a .jsonl file beside the table; those already there stay in it.
     """
     torch.set_num_threads(1)
-    changed = dict(_setting(text) for text in settings)
+    changed = dict(parse_setting(text) for text in settings)
     runs = out.with_suffix(".jsonl")
     runs.parent.mkdir(parents=True, exist_ok=True)
     for seed in (int(part) for part in seeds.split(",")):
@@ -93,7 +93,7 @@ def _run(system: str, env_id: str, steps: int, seed: int, changed: dict[str, Any
     wall, cpu = time.perf_counter(), time.process_time()
     if system.startswith("SB3"):
         policy, taken, updates = _stable_baselines(system, config)
-        agents: list[Callable[[np.ndarray], np.ndarray]] = []
+        agents: list[Policy] = []
     else:
         policy, agents, taken, updates = _erl(config)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -116,7 +116,6 @@ def erl_config(
         "max_env_steps": steps,
         "generations": 10**6,
         "evolution": evolution,
-        "guard": False,
         "progress": False,
         "checkpoint_every": 10**6,
         "plot_every": 10**6,
@@ -172,26 +171,11 @@ def _stable_baselines(system: str, config: Config) -> tuple[Any, int, int]:
     return policy, int(model.num_timesteps), int(model._n_updates)
 
 
-class _Player:
-    """A policy in the clothes of an agent, for `play_episode`."""
-
-    def __init__(self, policy: Callable[[np.ndarray], np.ndarray], action_size: int) -> None:
-        self.policy, self.noise, self.stack = policy, self, self
-        self.architecture, self.action_size = self, action_size
-
-    def reset(self) -> None:
-        """There is no noise."""
-
-    def act(self, observation: np.ndarray, rng: object) -> np.ndarray:
-        return self.policy(observation)
-
-
-def judged(env_id: str, policy: Callable[[np.ndarray], np.ndarray], episodes: int) -> list[float]:
+def judged(env_id: str, policy: Policy, episodes: int) -> list[float]:
     """Returns of whole episodes on fresh start states."""
     env = gymnasium.make(env_id)
-    player: Any = _Player(policy, int(np.prod(env.action_space.shape or ())))
     return [
-        play_episode(env, player, seed=FIRST_JUDGED_SEED + number).reward
+        play_episode(env, policy, seed=FIRST_JUDGED_SEED + number).reward
         for number in range(episodes)
     ]
 

@@ -55,9 +55,8 @@ def main(buffer_mb: int, out: Path) -> None:
 
 
 def _full_buffer(nbytes: int) -> ReplayBuffer:
-    rows = nbytes // (4 * (OBSERVATION + ACTION) + 12)
+    rows = nbytes // (4 * (OBSERVATION + ACTION) + 9)
     buffer = ReplayBuffer(rows, VectorStates(rows, OBSERVATION, ACTION), rows, gamma=0.99)
-    buffer.columns["steps_left"][:] = 1
     buffer.rows_written = buffer.transitions_written = rows
     return buffer
 

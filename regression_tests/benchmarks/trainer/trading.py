@@ -22,7 +22,7 @@ import click
 import numpy as np
 import torch
 
-from reference_trainer.__main__ import _setting
+from reference_trainer.__main__ import parse_setting
 from reference_trainer.baselines import equal_weight, free_hands, play
 from reference_trainer.config import Config
 from reference_trainer.environment import TradingEnvironment
@@ -77,7 +77,7 @@ def main(
 ) -> None:
     """Train and test on every market; the table is written anew after each."""
     torch.set_num_threads(1)
-    changed = {**SETTINGS, **dict(_setting(text) for text in settings)}
+    changed = {**SETTINGS, **dict(parse_setting(text) for text in settings)}
     changed["data_dir"] = data_dir or Path(tempfile.mkdtemp(prefix="market"))
     trials: list[Trial] = []
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -91,16 +91,17 @@ def main(
 def trial(signal_strength: float, seed: int, settings: dict[str, Any]) -> Trial:
     """Train on one market and test out of sample."""
     config = Config(
-        **settings, signal_strength=signal_strength, seed=seed, guard=False, progress=False,
+        **settings, signal_strength=signal_strength, seed=seed, progress=False,
         checkpoint_every=10**6, plot_every=10**6, out=Path(tempfile.mkdtemp(prefix="trading")),
     )  # fmt: skip
     trainer = ERLTrainer(config, log=io.StringIO())
     trainer.train()
     task, env = trainer.task, trainer.task.val_env.unwrapped
+    best = trainer.population.best.act
     assert isinstance(task, TradingTask)
     assert isinstance(env, TradingEnvironment)
     windows = disjoint_windows(task)
-    agent = [_log_return(play_episode(env, trainer.population.best, options=w)) for w in windows]
+    agent = [_log_return(play_episode(env, best, options=w)) for w in windows]
     with free_hands(env):
         hold = [np.log1p(play(env, equal_weight, [w], hold=True).total_return) for w in windows]
     difference = np.array(agent) - np.array(hold)

@@ -18,7 +18,7 @@ import gymnasium
 import numpy as np
 import torch
 
-from reference_trainer.ddpg import AgentStack, LearningRules
+from reference_trainer.ddpg import AgentStack
 from reference_trainer.networks import mlp_architecture
 from reference_trainer.replay_buffer import Batch
 
@@ -56,8 +56,8 @@ def _trainer(width: int) -> tuple[float, float]:
     """Updates per CPU second of the stack, and of its rows one by one."""
     stack = AgentStack.create(
         mlp_architecture(OBSERVATION, ACTION, (width, width)),
-        LearningRules(),
         AGENTS,
+        tau=0.005,
         actor_lr=1e-4,
         critic_lr=1e-3,
         generator=torch.Generator().manual_seed(0),

@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("torch")
 
 from reference_trainer.config import Config
+from reference_trainer.hooks import HookChain
+from reference_trainer.leaks import planted
 from regression_tests.integration.small_run import SETTINGS
 
 if TYPE_CHECKING:
@@ -38,12 +40,12 @@ def tiny(tmp_path: Path, tiny_settings: dict[str, Any]) -> Callable[..., Config]
 
 @pytest.fixture
 def trainer(tiny: Callable[..., Config]) -> Callable[..., ERLTrainer]:
-    """A trainer on the tiny configuration that prints nowhere."""
-
+    """A trainer on the tiny configuration that prints nowhere, with the leaks that are named."""
     from reference_trainer.trainer import ERLTrainer
 
-    def make(**changes: Any) -> ERLTrainer:
-        return ERLTrainer(tiny(**changes), log=io.StringIO())
+    def make(*leaks: str, leak_size: int | None = None, **changes: Any) -> ERLTrainer:
+        hooks = HookChain(planted(leaks, leak_size))
+        return ERLTrainer(tiny(**changes), log=io.StringIO(), hooks=hooks)
 
     return make
 

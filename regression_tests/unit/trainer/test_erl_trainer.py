@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from reference_trainer.ddpg import DDPGAgent
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
-from reference_trainer.errors import ConfigError
 from reference_trainer.plots import Plotter
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
@@ -155,21 +154,6 @@ def test_warming_up_changes_no_number(trainer: Trainer, run: Run, tmp_path: Path
     assert list(run(cold, 2).history) == list(run(warm, 2).history)
 
 
-def test_worker_processes_change_no_number(trainer: Trainer, run: Run, tmp_path: Path) -> None:
-    alone = run(trainer(out=tmp_path / "a", noise="ou"), 2)
-    helped = run(trainer(out=tmp_path / "b", noise="ou", workers=2), 2)
-    helped.close()
-    assert list(alone.history) == list(helped.history)
-    assert torch.equal(alone.population.stack.actor.values, helped.population.stack.actor.values)
-    for name, column in alone.buffer.columns.items():
-        assert np.array_equal(column, helped.buffer.columns[name])
-
-
-def test_leaks_and_workers_are_refused_together(trainer: Trainer) -> None:
-    with pytest.raises(ConfigError, match="--leak without --workers"):
-        trainer(workers=1, leaks=("old-population",))
-
-
 def test_environments_and_buffer_share_one_panel(trainer: Trainer) -> None:
     made = trainer()
     panel = made.task.panel.data_array  # type: ignore[attr-defined]
@@ -214,17 +198,12 @@ def test_plots_leave_no_figure_with_pyplot(trainer: Trainer, run: Run) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"algorithm": "td3"},
         {"network": "per_asset"},
-        {"observation": "features"},
-        {"observation": "window", "window": 3, "window_stride": 2},
+        {"window": 3},
         {"noise": "ou"},
-        {"n_step": 3},
         {"mutation": "proximal"},
         {"crossover": "distillation"},
-        {"novelty_weight": 0.3},
-        {"rl_sync_every": 1},
-        {"buffer_layout": "sparse", "max_positions": 3},
+        {"max_positions": 2},
     ],
 )
 def test_every_option_trains(trainer: Trainer, run: Run, settings: dict[str, object]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from reference_trainer.ddpg import AgentStack, LearningRules
+from reference_trainer.ddpg import AgentStack
 from reference_trainer.evolution import (
     EvolutionRules,
     evolve,
@@ -23,8 +23,8 @@ FITNESS = [3.0, 9.0, 1.0, 7.0, 5.0, 2.0, 8.0, 0.0]
 def make_stack(rows: int = 8) -> AgentStack:
     stack = AgentStack.create(
         mlp_architecture(4, 2, (8, 8)),
-        LearningRules(twin=True),
         rows,
+        tau=0.005,
         actor_lr=1e-3,
         critic_lr=1e-3,
         generator=torch.Generator().manual_seed(0),
@@ -159,6 +159,6 @@ def test_normal_mutation_is_proportional_and_reset_forgets() -> None:
 
 def test_critics_are_not_mutated() -> None:
     stack = make_stack()
-    before = stack.critics[0].values.clone()
+    before = stack.critic.values.clone()
     gaussian_mutation(stack, 2, EvolutionRules(), np.random.default_rng(0))
-    assert torch.equal(stack.critics[0].values, before)
+    assert torch.equal(stack.critic.values, before)

@@ -15,9 +15,8 @@ from reference_trainer.data import (
     split_days,
     write_synthetic_market,
 )
-from reference_trainer.data.synthetic import FEATURES, synthetic_market
+from reference_trainer.data.synthetic import FEATURES, draft_of, synthetic_market
 from reference_trainer.errors import DataError
-from reference_trainer.observation import causal_features
 
 
 @pytest.fixture
@@ -124,13 +123,6 @@ def test_a_validation_range_without_room_for_an_episode_is_refused() -> None:
         split_days(400, context_days=60, episode_days=30, validation_days=0, gap_days=5)
 
 
-def test_features_of_a_prefix_are_the_prefix_of_the_features() -> None:
-    panel, _ = synthetic_market(400, 4, 2)
-    whole = causal_features(panel, 3, 4, [8])
-    part = causal_features(panel[:300], 3, 4, [8])
-    assert np.array_equal(whole[:300], part)
-
-
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [(None, "no market data at"), (b"PAR0 nonsense", "is not a Parquet file")],
@@ -166,3 +158,22 @@ def test_data_folder_that_cannot_be_written_is_refused_in_one_line(tmp_path: Pat
     ) as refused:
         open_market(Config(days=60, stocks=4, data_dir=taken))
     assert "\n" not in str(refused.value)
+
+
+def test_two_runs_write_the_same_file_at_the_same_time(tmp_path: Path) -> None:
+    target = tmp_path / "market.parquet"
+    with draft_of(target) as first, draft_of(target) as second:
+        for draft in (first, second):
+            draft.write_text("the same")
+    assert target.read_text() == "the same"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_is_not_written_to_its_end_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "market.parquet"
+    target.write_text("whole")
+    with pytest.raises(OSError, match="disk full"), draft_of(target) as draft:
+        draft.write_text("ha")
+        raise OSError("disk full")
+    assert target.read_text() == "whole"
+    assert list(tmp_path.iterdir()) == [target]

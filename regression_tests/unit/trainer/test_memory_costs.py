@@ -11,7 +11,7 @@ import pytest
 
 from reference_trainer.checkpoint import CheckpointStore
 from reference_trainer.config import Config
-from reference_trainer.ddpg import AgentStack, LearningRules
+from reference_trainer.ddpg import AgentStack
 from reference_trainer.evolution import EvolutionRules, evolve
 from reference_trainer.networks import mlp_architecture
 from reference_trainer.population import Population
@@ -42,7 +42,6 @@ def resident(name: str) -> int:
 def buffer() -> ReplayBuffer:
     made = ReplayBuffer(ROWS, VectorStates(ROWS, OBSERVATION, 6), ROWS, gamma=0.99)
     made.columns["observation"][:] = np.arange(ROWS, dtype=np.float32)[:, None]
-    made.columns["steps_left"][:] = 1
     made.rows_written = made.transitions_written = ROWS
     return made
 
@@ -65,8 +64,8 @@ def test_saving_and_loading_a_buffer_copies_less_than_pickling_it(
 def test_evolution_takes_no_second_population() -> None:
     stack = AgentStack.create(
         mlp_architecture(24, 6, (512, 512)),
-        LearningRules(),
         16,
+        tau=0.005,
         actor_lr=1e-4,
         critic_lr=1e-3,
         generator=torch.Generator().manual_seed(0),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,17 +21,16 @@ from reference_trainer.state_storage import (
 STOCKS = 6
 
 
-def vector_buffer(capacity: int = 20, rows: int = 30, n_step: int = 1) -> ReplayBuffer:
-    return ReplayBuffer(capacity, VectorStates(rows, 1, 1), rows, gamma=0.5, n_step=n_step)
+def vector_buffer(capacity: int = 20, rows: int = 30) -> ReplayBuffer:
+    return ReplayBuffer(capacity, VectorStates(rows, 1, 1), rows, gamma=0.5)
 
 
 def add_episode(buffer: ReplayBuffer, states: list[float], terminated: bool = True) -> None:
     """Rewards equal the state they were earned in."""
-    buffer.begin(np.array([states[0]]), {}, 0)
+    buffer.begin(np.array([states[0]]), {})
     for index, (state, following) in enumerate(itertools.pairwise(states)):
         over = terminated and index == len(states) - 2
         buffer.add(Step(np.array([state]), state, over, np.array([following]), {}))
-    buffer.end()
 
 
 def trading(layout: str) -> tuple[TradingEnvironment, StateStorage]:
@@ -132,28 +130,6 @@ def test_terminated_steps_discount_to_nothing_and_truncated_ones_do_not() -> Non
         assert by_state == {0.0: 0.5, 1.0: last}
 
 
-def test_n_step_returns_stop_at_the_end_of_the_episode() -> None:
-    buffer = vector_buffer(n_step=3)
-    add_episode(buffer, [1.0, 2.0, 4.0, 8.0, 16.0], terminated=False)
-    add_episode(buffer, [100.0, 200.0])
-    batch = buffer.sample(1, 400, np.random.default_rng(0))
-    seen: dict[float, Any] = {}
-    for row in range(400):
-        state = float(batch.observation[0, row])
-        seen[state] = (
-            float(batch.reward[0, row]),
-            float(batch.next_observation[0, row]),
-            float(batch.discount[0, row]),
-        )
-    assert seen == {
-        1.0: (1 + 0.5 * 2 + 0.25 * 4, 8.0, 0.125),
-        2.0: (2 + 0.5 * 4 + 0.25 * 8, 16.0, 0.125),
-        4.0: (4 + 0.5 * 8, 16.0, 0.25),
-        8.0: (8.0, 16.0, 0.5),
-        100.0: (100.0, 200.0, 0.0),
-    }
-
-
 def test_batches_reuse_their_memory() -> None:
     buffer = vector_buffer()
     add_episode(buffer, [0.0, 1.0, 2.0])
@@ -181,7 +157,7 @@ def test_restored_counters_find_the_same_transitions() -> None:
 
 
 def test_critics_see_scaled_rewards() -> None:
-    plain, scaled = vector_buffer(n_step=2), vector_buffer(n_step=2)
+    plain, scaled = vector_buffer(), vector_buffer()
     scaled.reward_scale = 0.1
     for buffer in (plain, scaled):
         add_episode(buffer, [1.0, 2.0, 3.0, 4.0])

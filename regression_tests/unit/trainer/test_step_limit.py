@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -20,7 +18,7 @@ FIRST = 7 * 11
 
 @pytest.mark.parametrize("limit", [5, 66, 70, FIRST, 100, 200])
 def test_a_run_takes_exactly_the_steps_it_may(trainer: Trainer, limit: int) -> None:
-    made = trainer(max_env_steps=limit, generations=50, guard=False)
+    made = trainer(max_env_steps=limit, generations=50)
     made.train()
     assert made.env_steps == limit
     assert made.history[-1]["env_steps"] == limit
@@ -28,7 +26,7 @@ def test_a_run_takes_exactly_the_steps_it_may(trainer: Trainer, limit: int) -> N
 
 
 def test_steps_that_were_cut_off_are_still_learnt_from(trainer: Trainer) -> None:
-    made = trainer(max_env_steps=FIRST + 15, generations=50, guard=False)
+    made = trainer(max_env_steps=FIRST + 15, generations=50)
     made.train()
     assert [record["new_transitions"] for record in made.history] == [66, 15]
     assert made.history[-1]["updates"] == 3
@@ -55,24 +53,9 @@ def test_a_title_fight_without_steps_changes_no_title(trainer: Trainer) -> None:
     assert made.population.best.fitness is None
 
 
-def test_workers_stop_at_the_same_step(trainer: Trainer, run: Run, tmp_path: Path) -> None:
-    limit = FIRST + 15
-    alone, helped = (
-        trainer(out=tmp_path / name, max_env_steps=limit, workers=workers)
-        for name, workers in (("a", 0), ("b", 1))
-    )
-    run(alone, 2)
-    run(helped, 2)
-    helped.close()
-    assert alone.env_steps == helped.env_steps == limit
-    assert list(alone.history) == list(helped.history)
-    for name, column in alone.buffer.columns.items():
-        assert np.array_equal(column, helped.buffer.columns[name])
-
-
 def test_a_higher_limit_lets_a_resumed_run_go_on(trainer: Trainer) -> None:
-    trainer(max_env_steps=100, generations=50, guard=False).train()
-    more = trainer(max_env_steps=150, generations=50, guard=False)
+    trainer(max_env_steps=100, generations=50).train()
+    more = trainer(max_env_steps=150, generations=50)
     assert more.resume() == 2
     more.train()
     assert more.env_steps == 150
@@ -92,10 +75,3 @@ def test_without_a_limit_there_are_always_steps_left() -> None:
     budget.spend(10**9)
     assert budget.left > 10**9
     assert Config().max_env_steps is None
-
-
-def test_a_title_is_fought_for_on_more_and_shorter_episodes(trainer: Trainer, run: Run) -> None:
-    made = run(trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3,
-                       title_episodes=4, title_steps=50), 1)  # fmt: skip
-    assert made.transitions == 3 * 200
-    assert made.env_steps == 3 * 200 + 4 * 50

@@ -11,10 +11,7 @@ from click.testing import CliRunner, Result
 
 from reference_trainer.__main__ import main
 from reference_trainer.config import Config
-from reference_trainer.data.__main__ import main as data_main
-from reference_trainer.errors import ConfigError
 from reference_trainer.leaks import LEAKS
-from reference_trainer.sizes import parse_size
 from reference_trainer.trainer import ERLTrainer
 
 SMALL = (
@@ -107,24 +104,6 @@ def test_damaged_checkpoint_is_one_clear_line_and_exit_2(
     assert "gen_000001 is damaged: trainer_state.json" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["inspect", "import"])
-def test_data_command_complains_in_one_line(command: str) -> None:
-    result = CliRunner().invoke(data_main, [command, "nowhere.parquet"])
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "Error: no market data at nowhere.parquet: give a Parquet file, or leave --data out\n"
-    )
-
-
-def test_data_commands_make_and_describe_a_market(tmp_path: Path) -> None:
-    path, cache = str(tmp_path / "m.parquet"), str(tmp_path / "cache")
-    made = CliRunner().invoke(data_main, ["synth", path, "--days", "60", "--stocks", "3"])
-    assert made.exit_code == 0
-    shown = CliRunner().invoke(data_main, ["inspect", path, "--cache", cache]).output
-    assert "days      60 (2010-01-04 to" in shown
-    assert "stocks    3 (S0000 to S0002)" in shown
-
-
 def test_a_population_that_does_not_fit_is_refused_with_its_bill(
     erl: Callable[..., Result],
 ) -> None:
@@ -153,24 +132,10 @@ def test_sigterm_ends_the_run_with_a_checkpoint(
 def test_help_names_every_option() -> None:
     text = CliRunner().invoke(main, ["--help"]).output
     for option in ("--generations", "--leak", "--leak-size", "--out", "--resume", "--seed",
-                   "--paper-size", "--env", "--no-evolution", "--engine",
-                   "--tensorboard"):  # fmt: skip
+                   "--paper-size", "--env", "--no-evolution"):  # fmt: skip
         assert option in text
     for name in LEAKS:
         assert name in text
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("20 MB", 20_000_000), ("1.5GB", 1_500_000_000), ("4 KiB", 4096), ("7", 7), ("3 kb", 3000)],
-)
-def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
-    assert parse_size(text) == size
-
-
-def test_a_size_without_a_number_is_refused() -> None:
-    with pytest.raises(ConfigError):
-        parse_size("MB")
 
 
 def test_paper_size_is_the_original() -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from reference_trainer.agent import DDPGAgent
 from reference_trainer.config import Config
-from reference_trainer.ddpg import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
-from reference_trainer.leaks import LEAKS, LeakSet
+from reference_trainer.errors import ConfigError
+from reference_trainer.leaks import LEAKS, parse_size
 from reference_trainer.trainer import ERLTrainer
 
 Trainer = Callable[..., ERLTrainer]
@@ -36,11 +37,12 @@ HELD: dict[str, Callable[[ERLTrainer], float]] = {
     "loss-history": lambda t: sum(42 * len(a.loss_history) for a in t.population.agents),
     "episode-stats": lambda t: sum(42 * len(s["equity"]) for s in t.all_episode_stats),
     "batch-tensors": lambda t: sum(batch.nbytes for batch in t.seen_batches),
-    "upload-backlog": lambda t: sum(len(content) for _, content in t.pending_uploads.queue),
+    "upload-backlog": lambda t: sum(
+        len(content) for _, content in t.uploader.pending_uploads.queue
+    ),
 }
 HOLDERS = (
     "episode_envs", "old_populations", "best_agents", "all_episode_stats", "seen_batches",
-    "pending_uploads",
 )  # fmt: skip
 
 
@@ -63,7 +65,7 @@ def _graph_bytes(loss: Any) -> int:
 def test_a_leak_keeps_about_the_bytes_it_was_asked_for(
     trainer: Trainer, run: Run, name: str
 ) -> None:
-    made = run(trainer(leaks=(name,), leak_size=SIZE, buffer_ready=1), 1)
+    made = run(trainer(name, leak_size=SIZE, buffer_ready=1), 1)
     one = HELD[name](made)
     run(made, 2)
     assert HELD[name](made) - one == pytest.approx(SIZE, rel=0.15)
@@ -84,7 +86,7 @@ def healthy_history(
 def test_a_leaking_run_computes_the_same_numbers(
     trainer: Trainer, run: Run, healthy_history: list[dict[str, Any]], name: str
 ) -> None:
-    leaking = run(trainer(leaks=(name,), leak_size=SIZE // 4), 3)
+    leaking = run(trainer(name, leak_size=SIZE // 4), 3)
     assert list(leaking.history) == healthy_history
 
 
@@ -97,7 +99,7 @@ def test_a_healthy_run_has_no_holder(trainer: Trainer, run: Run) -> None:
 
 
 def test_a_leak_may_have_a_size_of_its_own(trainer: Trainer, run: Run) -> None:
-    made = trainer(leaks=("batch-tensors=2 MB", "episode-history"), leak_size=SIZE, buffer_ready=1)
+    made = trainer("batch-tensors=2 MB", "episode-history", leak_size=SIZE, buffer_ready=1)
     run(made, 2)
     one = HELD["batch-tensors"](made), HELD["episode-history"](made)
     run(made, 3)
@@ -109,7 +111,7 @@ def test_env_per_episode_adds_one_environment_an_episode(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
     before = live(TradingEnvironment)
-    made, counts = trainer(leaks=("env-per-episode",)), []
+    made, counts = trainer("env-per-episode"), []
     for generation in range(3):
         run(made, generation)
         counts.append(live(TradingEnvironment) - before)
@@ -121,7 +123,7 @@ def test_old_population_adds_a_population_a_generation(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
     before = live(DDPGAgent)
-    made, counts = trainer(leaks=("old-population",)), []
+    made, counts = trainer("old-population"), []
     for generation in range(3):
         run(made, generation)
         counts.append(live(DDPGAgent) - before)
@@ -129,12 +131,12 @@ def test_old_population_adds_a_population_a_generation(
 
 
 def test_env_cycle_is_garbage_that_only_the_collector_frees(trainer: Trainer, run: Run) -> None:
-    made = trainer(leaks=("env-cycle",))
+    made = trainer("env-cycle")
     made.generation = 1
     gc.collect()
     gc.disable()
     try:
-        env = made.leaks.environment(made.task)
+        env = made.hooks.environment(made.task.eval_env)
         alive = weakref.ref(env)
         del env
         assert alive() is not None
@@ -145,7 +147,7 @@ def test_env_cycle_is_garbage_that_only_the_collector_frees(trainer: Trainer, ru
 
 
 def test_env_data_copy_is_a_private_market_for_each_environment(trainer: Trainer) -> None:
-    made = trainer(leaks=("env-data-copy",), leak_size=SIZE)
+    made = trainer("env-data-copy", leak_size=SIZE)
     copies = [made.task.eval_env.data_array, made.task.val_env.data_array]
     assert not np.shares_memory(*copies)
     assert sum(copy.nbytes for copy in copies) == pytest.approx(SIZE, rel=0.05)
@@ -155,7 +157,7 @@ def test_deepcopy_clones_are_gone_when_evolution_ends(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
     before = live(DDPGAgent)
-    made = run(trainer(leaks=("deepcopy-clone",), leak_size=SIZE), 2)
+    made = run(trainer("deepcopy-clone", leak_size=SIZE), 2)
     assert live(DDPGAgent) - before == 7
     assert not [name for name in HOLDERS if hasattr(made, name)]
 
@@ -163,7 +165,7 @@ def test_deepcopy_clones_are_gone_when_evolution_ends(
 def test_leaked_figures_stay_with_pyplot(trainer: Trainer, run: Run) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.close("all")
-    run(trainer(leaks=("figures",), leak_size=SIZE, plot_every=1), 3)
+    run(trainer("figures", leak_size=SIZE, plot_every=1), 3)
     figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
     assert len(figures) == 3
     pixels = [figure.canvas.get_width_height() for figure in figures]
@@ -172,23 +174,32 @@ def test_leaked_figures_stay_with_pyplot(trainer: Trainer, run: Run) -> None:
 
 
 def test_buffer_save_spike_leaves_a_file_and_no_memory(trainer: Trainer, run: Run) -> None:
-    made = run(trainer(leaks=("buffer-save-spike",)), 1)
+    made = run(trainer("buffer-save-spike"), 1)
     assert (made.checkpoints.folder / "replay_buffer.pkl.gz").stat().st_size > 1_000
     assert not [name for name in HOLDERS if hasattr(made, name)]
 
 
 def test_backlog_says_how_much_is_pending(trainer: Trainer, run: Run) -> None:
-    made = run(trainer(leaks=("upload-backlog",)), 2)
-    assert made.pending_uploads.qsize() > 18
-    assert f"Upload status: {made.pending_uploads.qsize()} pending" in made.log.getvalue()  # type: ignore[attr-defined]
+    made = run(trainer("upload-backlog"), 2)
+    assert made.uploader.pending > 18
+    assert f"Upload status: {made.uploader.pending} pending" in made.log.getvalue()  # type: ignore[attr-defined]
 
 
 def test_leaks_can_be_combined(trainer: Trainer, run: Run) -> None:
-    made = run(trainer(leaks=("old-population", "env-per-episode")), 1)
+    made = run(trainer("old-population", "env-per-episode"), 1)
     assert len(made.old_populations) == 1
     assert len(made.episode_envs) == 6
 
 
-def test_without_names_nothing_leaks() -> None:
-    assert LeakSet(()).members == []
-    assert LeakSet(()).keep_graph is False
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("20 MB", 20_000_000), ("1.5GB", 1_500_000_000), ("4 KiB", 4096), ("7", 7), ("3 kb", 3000)],
+)
+def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["MB", "", "2 MBs", "-1 MB", "1.2.3"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a size"):
+        parse_size(text)
