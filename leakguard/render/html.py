@@ -17,6 +17,7 @@ from leakguard.model.finding import Finding
 from leakguard.model.report import Report
 from leakguard.render import facts, outline
 from leakguard.render.charts import count_chart, leak_chart, memory_chart, more_charts
+from leakguard.render.explanations import explained
 from leakguard.render.issue import finding_text
 from leakguard.render.large_objects import large_objects
 from leakguard.render.log_block import snapshot_block
@@ -77,6 +78,7 @@ def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]
         "fix": clean(finding.fix) if finding.fix else None,
         # The memory of the run is drawn once, under the gravest finding.
         "chart": leak_chart(report, finding, with_memory=finding is report.findings[0]),
+        "explained": [_explained(word) for word in (finding.kind, finding.pattern)],
         "facts": [fact for fact in told if fact.label not in {"Path", "Fix"}],
         "path": next((fact for fact in told if fact.label == "Path"), None),
         "site": clean(finding.created_at) if finding.created_at else None,
@@ -85,6 +87,15 @@ def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]
         "label": clean(snapshot.label) if snapshot else None,
         "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,
     }
+
+
+def _explained(word: str) -> tuple[str, Markup]:
+    """Return a word and what it means as HTML; the text is this package's own."""
+    from markdown_it import MarkdownIt
+
+    entry = explained(word)
+    text = "" if entry is None else MarkdownIt("js-default", {"html": False}).render(entry.text)
+    return word, Markup(text)
 
 
 def _policy(style: str, script: str) -> str:

@@ -1,0 +1,69 @@
+"""``leakguard explain``: what a word of a report means and what to do about it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+from leakguard.cli.output import columns, wants_color, write
+from leakguard.errors import UsageError
+from leakguard.render.explanations import Explanation, explained, explanations
+
+_GROUPS = {
+    "kind": "What grows",
+    "pattern": "How it grows",
+    "verdict": "What is concluded",
+    "word": "Other words of a report",
+}
+
+
+@click.command("explain")
+@click.argument("word", nargs=-1)
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+              show_default=True)  # fmt: skip
+def explain(word: tuple[str, ...], color: str) -> int:
+    """Say what a WORD of a report means, how it looks in code, how to fix it, and a real case.
+
+    WORD is a kind (instances, autograd ...), a pattern (growing, filling ...), a verdict or another
+    word of a report; without one, all of them are listed.
+    """
+    if not word:
+        write(_list(), None)
+        return 0
+    write(_laid_out(_found(" ".join(word)), wants_color(color, None)), None)
+    return 0
+
+
+def _found(word: str) -> Explanation:
+    entry = explained(word)
+    if entry is not None:
+        return entry
+    names = [name for e in explanations() for name in (e.name, *e.aliases)]
+    near = get_close_matches(word, names, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "'leakguard explain' lists the words"
+    raise UsageError(f"nothing is known about {word!r}; {hint}")
+
+
+def _list() -> str:
+    lines = []
+    for group, title in _GROUPS.items():
+        names = ", ".join(entry.name for entry in explanations() if entry.group == group)
+        lines += click.wrap_text(names, columns(), f"{title}: ", "  ").splitlines()
+    return "\n".join([*lines, "", "leakguard explain WORD tells more", ""])
+
+
+def _laid_out(entry: Explanation, color: bool) -> str:
+    import io
+
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    page = io.StringIO()
+    console = Console(file=page, width=columns(), force_terminal=color, no_color=not color,
+                      color_system="standard" if color else None, _environ={})  # fmt: skip
+    also = f" (also: {', '.join(entry.aliases)})" if entry.aliases else ""
+    console.print(f"{entry.name}, a {entry.group} of a report{also}", style="bold", markup=False)
+    console.print()
+    console.print(Markdown(entry.text, code_theme="ansi_dark"))
+    return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))

@@ -1,0 +1,52 @@
+"""What the words of a report mean, how a leak looks in code, how to fix it, and a real case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from leakguard.render.picture import asset
+
+_ENTRY = re.compile(r"^## (?P<name>.+)\n\*(?P<about>.+)\*\n\n(?P<text>(?:.|\n)+?)(?=^## |\Z)", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One word: what it is (``kind``, ``pattern``, ``verdict`` or ``word``), its other names, text.
+
+    ``text`` is Markdown.
+    """
+
+    name: str
+    group: str
+    aliases: tuple[str, ...]
+    text: str
+
+
+@lru_cache(maxsize=1)
+def explanations() -> tuple[Explanation, ...]:
+    """Return every explanation, in the order of the document."""
+    return tuple(_entries(asset("explanations.md")))
+
+
+def explained(word: str) -> Explanation | None:
+    """Return the explanation of a word or one of its other names; None where there is none."""
+    wanted = _plain(word)
+    known = explanations()
+    exact = (entry for entry in known if _plain(entry.name) == wanted)
+    return next(exact, None) or next(
+        (entry for entry in known if wanted in map(_plain, entry.aliases)), None
+    )
+
+
+def _entries(document: str) -> Iterator[Explanation]:
+    for entry in _ENTRY.finditer(document):
+        group, _, also = entry["about"].partition("; also: ")
+        aliases = tuple(also.split(", ")) if also else ()
+        yield Explanation(entry["name"], group, aliases, entry["text"].strip())
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[\s_-]+", " ", word.strip().lower())
