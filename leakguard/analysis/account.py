@@ -168,7 +168,7 @@ class _Settlement:
             return sum(d.bytes_rate or 0.0 for d in tensors) >= MOST * rate
         if growth.name == "rss_shared":
             return self._maps() or self._named_bytes() >= MOST * rate
-        if growth.name == "mapped":
+        if growth.name in ("mapped", "address_space"):
             stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
             named = self._named_bytes() >= MOST * rate
             return named or stacks or self._maps() or bool(self.filling)

@@ -67,7 +67,9 @@ class Defect:
             return place.kind
         if self.lead.source == "container":
             return KINDS.get(self.lead.type or "", "container")
-        return self.lead.kind
+        # Builtin objects are told as what their container gains; without one, as what they are.
+        unheld = self.container is None and self.lead.kind == "container"
+        return "instances" if unheld else self.lead.kind
 
     @property
     def held_by(self) -> str | None:

@@ -298,6 +298,10 @@ _ARRAY = (
     "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
 )
 _ANY = "find what appends them and never removes; clear it each generation, or bound it"
+UNHELD_ADVICE = (
+    "no container that can be reached holds them: look for an extension module that took a "
+    "reference too many, or for a C library that keeps them; try that package's latest release"
+)
 
 # How each type of container is bounded; anything else is cleared.
 _BOUNDS = {

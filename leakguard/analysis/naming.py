@@ -10,7 +10,7 @@ from leakguard.analysis.defect import Defect, loose_start, memory_start
 from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import advice, known_leak
+from leakguard.analysis.knowledge import UNHELD_ADVICE, advice, known_leak
 from leakguard.analysis.origin import with_origin
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Finding, Holder
@@ -48,6 +48,8 @@ def headline(finding: Finding) -> str:
         parts.append(f"since generation {finding.started_at}")
     if finding.count_per_generation is not None:
         parts.append(f"{format_number(finding.count_per_generation)} {what} more each generation")
+    elif finding.bytes_per_generation is None:
+        parts.append(finding.reason.partition(" (")[0])
     else:
         parts.append("memory grows")
     if finding.held_by:
@@ -92,9 +94,17 @@ def _finding(case: Case, defect: Defect) -> Finding:
         held_by=holder.path if holder else None,
         path=tuple(hop.line for hop in lead.path or (holder.trace if holder else ())),
         confidence=_confidence(lead, evidence),
-        fix=lead.fix or advice(lead.type or "", None if lead.source == "promise" else holder),
+        fix=lead.fix or _advice(case, lead, holder),
         ruled_out=lead.ruled_out,
     )
+
+
+def _advice(case: Case, lead: Growth, holder: Holder | None) -> str:
+    """Return what to change; builtin objects that a look found no holder of are a case apart."""
+    looked = any(snapshot.holders for snapshot in case.run.snapshots)
+    if looked and holder is None and lead.source == "type" and "." not in lead.name:
+        return UNHELD_ADVICE
+    return advice(lead.type or "", None if lead.source == "promise" else holder)
 
 
 def _fingerprint(defect: Defect, holder: Holder | None) -> str:

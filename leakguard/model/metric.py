@@ -89,6 +89,9 @@ _ALL = (
            "Anonymous RSS beyond what both allocators have in use or hold: mappings and stacks.",
            {"rss_anonymous": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1,
             "python_held": -1}),
+    Metric("address_space", "bytes", "Address space outside of the allocators",
+           "VMS beyond what both allocators have in use or hold: mappings, touched or not.",
+           {"vms": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1, "python_held": -1}),
 )  # fmt: skip
 
 METRICS = {metric.name: metric for metric in _ALL}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
@@ -19,6 +20,8 @@ from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.units import KB, MB, format_bytes, format_change, format_number
 
+# Mappings are counted in pages.
+_PAGES = 4_096
 # Mappings come by the megabyte (arenas, stacks), and freed pages come back late.
 _MAPPED_NOISE = 1 * MB
 _MAPPED = 250 * KB
@@ -40,6 +43,7 @@ class MetricRow:
         integer: the values are counts of things, exact to one.
         second: metrics one of which grows with it where it is a leak; ``and_second`` says so.
         exact: the kernel or the interpreter counts it, so it needs no second.
+        takes_ram: False where its bytes are none of the memory that can run out.
         counts_as: the type that the finding names.
         reason: the sentence with the numbers, where the standard one does not do.
         applies: what else must hold.
@@ -53,6 +57,7 @@ class MetricRow:
     integer: bool = False
     second: tuple[str, ...] = ()
     exact: bool = False
+    takes_ram: bool = True
     worst: Verdict = "leak"
     counts_as: str | None = None
     reason: Said | None = None
@@ -83,7 +88,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         type=row.counts_as,
         rate=rate,
         unit=judged.series.unit,
-        bytes_rate=rate if in_bytes else None,
+        bytes_rate=rate if in_bytes and row.takes_ram else None,
         interval=verdict.interval,
         since=judged.started_at,
         counts=() if in_bytes else tuple(map(int, judged.series.values)),
@@ -167,6 +172,16 @@ def _held_fix(case: Case, held: Judged) -> str:
     )
 
 
+# -- mappings ------------------------------------------------------------------------------------
+
+
+def _is_mapped_evenly(case: Case, space: Judged) -> bool:
+    """True where most generations map more: arenas and stacks of threads come in rare steps."""
+    values = space.series.values
+    rises = sum(later > before for before, later in pairwise(values))
+    return rises >= MOST * (len(values) - 1)
+
+
 # -- live memory -----------------------------------------------------------------------------------
 
 
@@ -199,7 +214,7 @@ def _live_memory(metric: str) -> MetricRow:
         _memory_fix,
         least=NOTABLE_BYTES,
         floor=BYTES_FLOOR,
-        second=("rss",) if metric in ("live_memory", "heap_in_use") else (),
+        second=("rss", "vms") if metric in ("live_memory", "heap_in_use") else (),
         reason=_memory_reason,
     )
 
@@ -257,8 +272,19 @@ _ROWS = (
         _always("close() each shared memory segment in every process and unlink() it in one; "
                 "receive tensors from workers into buffers that are reused"),
         least=NOTABLE_BYTES,
-        second=("open_files",),
+        second=("open_files", "rss"),
         counts_as="shared memory",
+    ),
+    MetricRow(
+        "address_space",
+        "native",
+        _always("unmap what is mapped (close the mmap, munmap in C): it costs no RAM until it is "
+                "touched, and a process may have 65,530 mappings only (vm.max_map_count)"),
+        least=NOTABLE_BYTES,
+        floor=_PAGES,
+        exact=True,
+        takes_ram=False,
+        applies=_is_mapped_evenly,
     ),
     MetricRow(
         "mapped",

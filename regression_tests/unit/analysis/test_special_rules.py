@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Run, Snapshot, TypeCount
+from leakguard.model import Holder, Run, Snapshot, TypeCount
 from leakguard.model.snapshot import Collection
 from leakguard.testing import RunStory, State
 
@@ -92,11 +92,50 @@ def test_pools_of_objects_that_a_census_sees_are_no_native_memory():
     assert kinds(replace(run, snapshots=tuple(sized))) == ["instances"]
 
 
+SPACE = {"vms": 900 * MB}
+
+
+def _mapping(*added: int) -> Run:
+    """Tell a run whose address space gains so many bytes in each generation."""
+    told = RunStory()
+    told.baseline(State({**BASE, **SPACE}, {"list": 1000}))
+    size = SPACE["vms"]
+    for more in added:
+        size += more
+        told.generation(work=State({**BASE, "vms": size}, {"list": 1000}))
+    return told.run()
+
+
+def test_mappings_that_nobody_touches_are_a_leak_of_address_space_and_of_no_memory():
+    (finding,) = diagnose(_mapping(*[160_000] * 20)).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("native", "leak", "work")
+    assert finding.bytes_per_generation is None
+    assert "unmap" in finding.fix
+
+
+def test_arenas_of_threads_that_come_now_and_then_are_no_leak_of_address_space():
+    assert kinds(_mapping(*([0] * 6 + [64 * MB]) * 4)) == []
+
+
 def test_shared_memory_that_stays_mapped_is_reported_with_its_fix():
     run = story(rss=2 * MB, rss_shared=2 * MB, open_files=1)
     shared = [f for f in diagnose(run).findings if f.type == "shared memory"]
     assert [(f.kind, f.verdict, f.phase) for f in shared] == [("native", "leak", "work")]
     assert "unlink()" in shared[0].fix
+
+
+def test_builtin_objects_without_a_holder_are_instances_that_an_extension_may_have_lost():
+    told = RunStory()
+    for n in range(1, 11):
+        state = State({"rss": 100 * MB, "heap_in_use": 50 * MB + n * MB},
+                      {"tuple": 30_000 + 3_000 * n}, {"tuple": MB * n})  # fmt: skip
+        told.generation(work=state)
+    run = told.run()
+    looked = Holder("app.names[*]", "str", 10)
+    seen = tuple(replace(s, holders=(looked,)) for s in run.snapshots)
+    (finding,) = diagnose(replace(run, snapshots=seen)).findings
+    assert (finding.kind, finding.type, finding.held_by) == ("instances", "tuple", None)
+    assert "extension" in finding.fix
 
 
 def test_objects_frozen_in_each_generation_are_a_collector_that_is_kept_from_its_work():
