@@ -78,7 +78,9 @@ class Case:
     @property
     def counts_objects(self) -> bool:
         """True when the heap was walked, so that live objects are known by type."""
-        return any(s.census is not None and s.census.complete for s in self.run.snapshots)
+        taken = (s.census for s in self.run.snapshots if s.census is not None)
+        # A guard's log names only the types that changed, and the bytes of all of them.
+        return any(census.complete or census.bytes is not None for census in taken)
 
     @property
     def counts_allocators(self) -> bool:

@@ -41,6 +41,7 @@ def growth(run: Run) -> Growth | None:
         _rss(baseline),
         _rss(current),
         tuple(_count_changes(baseline, counted)),
+        counted.label,
     )
 
 

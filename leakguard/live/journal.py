@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leakguard.live.end_report import show_end_report
 from leakguard.live.history import History
-from leakguard.model import Report, Run, RunInfo, Snapshot
+from leakguard.model import Census, Report, Run, RunInfo, Snapshot
 from leakguard.store import jsonl, schema
 
 _TREND_GENERATIONS = 3
@@ -37,18 +37,19 @@ class Journal:
         self._sink = sink
         self._log_every = log_every
         self._history = History()
+        self._first: Census | None = None
         self.next_serial = 0
         self.looks = 0
         self.finished = False
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
-        """Record one snapshot; the first one is not logged, since the user did not ask for it."""
+        """Record one snapshot."""
         line = schema.encode_snapshot(snapshot)
         self._history.append(line, round_)
         self._write(line)
         self.next_serial += 1
         self.looks += snapshot.census is not None
-        if self._sink and snapshot.serial and (round_ or 0) % self._log_every == 0:
+        if self._sink and (round_ or 0) % self._log_every == 0:
             self._log(snapshot, self._sink)
 
     def run(self) -> Run:
@@ -85,7 +86,9 @@ class Journal:
     def _log(self, snapshot: Snapshot, sink: Callable[[str], object]) -> None:
         from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
-        sink(snapshot_block(snapshot))
+        if self._first is None and snapshot.census is not None and snapshot.census.complete:
+            self._first = snapshot.census
+        sink(snapshot_block(snapshot, first=self._first, exact=True))
         if snapshot.moment != "generation":
             return
         from leakguard.analysis import growth, trend

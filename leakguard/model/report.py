@@ -35,13 +35,17 @@ class CountChange:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The latest generation's end against the baseline."""
+    """The latest generation's end against the baseline.
+
+    ``counts`` are those of the snapshot labelled ``counted``, the last one that was looked into.
+    """
 
     baseline: str
     current: str
     rss_before: int | None
     rss_after: int | None
     counts: tuple[CountChange, ...] = ()
+    counted: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from leakguard.model import (
+    Census,
     CountChange,
     Finding,
     Gauge,
@@ -19,6 +20,7 @@ from leakguard.model import (
 from leakguard.model.metric import METRICS
 from leakguard.model.units import GB, MB
 from leakguard.render.facts import heading, leak_facts
+from leakguard.render.log_exact import exact_sections
 from leakguard.render.text import clean
 
 FRAME = "=" * 70
@@ -35,21 +37,29 @@ CENSUS_NAMES = {
 _SIZE_END, _COUNT_END, _TREND_END = 33, 29, 43
 
 
-def snapshot_block(snapshot: Snapshot, large_object: int = 50 * MB) -> str:
+def snapshot_block(
+    snapshot: Snapshot,
+    large_object: int = 50 * MB,
+    *,
+    first: Census | None = None,
+    exact: bool = False,
+) -> str:
     """Return the framed ``MEMORY SNAPSHOT`` block of one snapshot, without a final newline.
 
     What is unknown is left out; it is never printed as 0. ``large_object`` is the threshold in
-    bytes that the heading of the large objects names.
+    bytes that the heading of the large objects names. ``exact`` adds what a reader needs to judge
+    the log like the run itself; ``first`` is the run's first census, which later ones refer to.
     """
     sections = (
         _process_memory(snapshot.metrics),
         _gpu_memory(snapshot.metrics),
-        _object_counts(snapshot),
+        _object_counts(snapshot, first),
         _peak(snapshot.metrics),
         _resources(snapshot.metrics),
         _allocator(snapshot.metrics),
         _gauges(snapshot.gauges),
         _large_objects(snapshot, large_object),
+        exact_sections(snapshot, first, short_names(snapshot.watched)) if exact else (),
     )
     body = (line for section in sections for line in section)
     return _framed(f"🔍 MEMORY SNAPSHOT: {_one_line(snapshot.label)}", body)
@@ -73,7 +83,8 @@ def growth_block(growth: Growth) -> str:
         f"Baseline: {_one_line(growth.baseline)}",
         f"Current:  {_one_line(growth.current)}",
         *_ram_usage(growth),
-        *_count_changes(growth.counts),
+        # Counts of an earlier look are not the current ones.
+        *(_count_changes(growth.counts) if growth.counted in (None, growth.current) else ()),
     ]
     return _framed("📈 MEMORY GROWTH ANALYSIS", lines)
 
@@ -130,8 +141,8 @@ def _size_rows(metrics: Mapping[str, int | float], titles: Mapping[str, str]) ->
             yield _row(f"   {title}:", _size(metrics[name]), _SIZE_END)
 
 
-def _object_counts(snapshot: Snapshot) -> Iterator[str]:
-    rows = chain(_watched_rows(snapshot.watched), _census_rows(snapshot))
+def _object_counts(snapshot: Snapshot, first: Census | None) -> Iterator[str]:
+    rows = chain(_watched_rows(snapshot.watched), _census_rows(snapshot, first))
     yield from _section("📊 Object Counts:", rows)
 
 
@@ -150,12 +161,15 @@ def _remark(seen: Watched) -> str:
     return expected if seen.as_expected else f"{expected}, found {seen.count}"
 
 
-def _census_rows(snapshot: Snapshot) -> Iterator[str]:
-    types = {} if snapshot.census is None else snapshot.census.types
+def _census_rows(snapshot: Snapshot, first: Census | None) -> Iterator[str]:
+    census = snapshot.census
     for name, title in CENSUS_NAMES.items():
+        entry = None if census is None else census.types.get(name)
+        if entry is None and census is not None and not census.complete and first is not None:
+            entry = first.types.get(name)  # a later census leaves out what did not change
         # A watched type is already among the rows above.
-        if name in types and name not in snapshot.watched:
-            yield _row(f"   {title}:", str(types[name].count), _COUNT_END)
+        if entry is not None and name not in snapshot.watched:
+            yield _row(f"   {title}:", str(entry.count), _COUNT_END)
 
 
 def _peak(metrics: Mapping[str, int | float]) -> Iterator[str]:

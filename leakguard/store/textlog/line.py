@@ -80,7 +80,7 @@ _PARTS = re.compile(
     rf"|(?P<place>[\w./\\<>-]+\.py:\d+(?::\w+)?|\b[\w.]+:[\w<>]+:\d+\b)"
     rf"|(?P<level>{_LEVELS}(?: +(?=[|:\]-]))?)"
 )
-_GENERAL = {"time": rf"(?:\[?(?:{_TIME})\]?| +)", "place": r"\S+", "level": r"(?:[A-Z]+ *)"}
+_GENERAL = {"time": rf"(?:\[?(?:{_TIME})\]?| +)", "place": r"\S+", "level": r"(?:[A-Z]+ *?)"}
 
 _RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]*|\[default|\[\d+,)(\d{1,6})")
 _PID = re.compile(r"(?i:pid)[\s_=:#-]*(\d{1,9})|[\w.-]+\[(\d{1,9})\]:")

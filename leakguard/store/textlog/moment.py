@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from leakguard.model import Census, Gauge, LargeObject, Snapshot, TypeCount, Watched
-from leakguard.model.snapshot import Moment
+from leakguard.model import Gauge, LargeObject, Snapshot, TypeCount, Watched
+from leakguard.model.holder import Holder
+from leakguard.model.snapshot import Collection, Expectation, Moment, Site
+from leakguard.store.textlog.exact import Exact
 
 
 class Place(NamedTuple):
@@ -88,7 +91,7 @@ class Draft:
 
     ``step`` is the bytes that the last printed digit of its RSS stands for, ``rounds`` what other
     lines had announced, ``order`` the line it stands on, ``is_single`` true when it has no block
-    of its own, ``threshold`` the size of a large object.
+    of its own, ``whole`` when its block is not cut, ``threshold`` the size of a large object.
     """
 
     label: str
@@ -105,7 +108,9 @@ class Draft:
     rounds: Rounds = NO_ROUNDS
     order: int = 0
     is_single: bool = False
+    whole: bool = False
     threshold: int | None = None
+    exact: Exact | None = None
 
     @classmethod
     def labelled(cls, label: str) -> Draft:
@@ -136,9 +141,27 @@ class Draft:
             (other.label, other.metrics, other.watched, other.types, other.gauges)
         )
 
+    @property
+    def counts_nothing(self) -> bool:
+        """True when a block that came to its end counts no objects: nobody looked."""
+        return self.whole and not self.watched and not self.types
+
+    def add_exact(self, exact: Exact) -> None:
+        """Take what a guard wrote to the byte; it stands above what is rounded."""
+        if not exact.metrics:
+            return
+        self.exact = exact
+        self.metrics |= exact.metrics
+        if "rss" in exact.metrics:
+            self.step = 1
+        if exact.moment is not None:
+            generation, label = exact.generation, self.label
+            after = label.partition(": After ")[2] or label if generation is not None else label
+            self.place = Place(exact.moment, after if exact.moment == "phase" else None, generation)
+
     def add_count(self, name: str, count: int) -> None:
-        """Add the live count of a type, unless a snapshot block already told it."""
-        if name in self.watched:
+        """Add the live count of a type, unless a block of this moment counted for itself."""
+        if name in self.watched or self.exact is not None:
             return
         known = CENSUS_TYPES.get(name) or _BARE_TYPES.get(name)
         if known is None:
@@ -146,21 +169,50 @@ class Draft:
         else:
             self.types.setdefault(known, count)
 
-    def snapshot(self, serial: int, start: datetime | None) -> Snapshot:
+    def snapshot(self, serial: int, start: datetime | None, whole: WholeTypes) -> Snapshot:
         """Return the finished value; ``start`` is the time of the run's first snapshot."""
-        types = {name: TypeCount(count) for name, count in self.types.items()}
-        census = Census(types, complete=False, large=tuple(self.large))
+        exact = self.exact or Exact()
         return Snapshot(
             serial,
             self.label,
             *self.place,
-            seconds=_seconds(start, self.time),
+            seconds=_seconds(start, self.time) if exact.seconds is None else exact.seconds,
             metrics=self.metrics,
+            entry=exact.entry,
+            phases=exact.phases,
             gauges=self.gauges,
-            watched=self.watched,
-            census=census if types or self.large else None,
+            watched={whole.names.get(name, name): seen for name, seen in self.watched.items()},
+            census=exact.census(whole.types_of(self), tuple(self.large)),
+            change=exact.change or None,
+            holders=exact.found_of(Holder),
+            expectations=exact.found_of(Expectation),
+            collection=next(iter(exact.found_of(Collection)), None),
+            sites=exact.found_of(Site),
             extra={title: tuple(lines) for title, lines in self.extra.items()},
         )
+
+
+class WholeTypes:
+    """The run's first census as far as later blocks tell of it, and full names of classes."""
+
+    def __init__(self, drafts: Iterable[Draft]) -> None:
+        """Gather what the blocks of one run say about its beginning."""
+        self.names: dict[str, str] = {}
+        self._first: dict[str, TypeCount] = {}
+        for exact in (draft.exact for draft in drafts if draft.exact is not None):
+            self.names |= exact.names
+            for name, (_, before) in (exact.types or {}).items():
+                self._first.setdefault(name, before)
+
+    def types_of(self, draft: Draft) -> Mapping[str, TypeCount]:
+        """Return the counts of a moment; what its block leaves out is as it was first."""
+        counts = {name: TypeCount(count) for name, count in draft.types.items()}
+        exact = draft.exact
+        if exact is None or exact.types is None:
+            return counts
+        own = {name: now for name, (now, _) in exact.types.items()}
+        # ChainMap asks for mutable maps, and nothing here changes them.
+        return ChainMap(own, self._first, counts) if exact.all_types else ChainMap(own, counts)
 
 
 def _seconds(start: datetime | None, time: datetime | None) -> float | None:

@@ -11,7 +11,7 @@ NUMBER = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
 _NUMBER = re.compile(NUMBER)
 _SIZE = re.compile(rf"([+-]?)\s*({NUMBER})\s*([A-Za-z]+)")
 # Larger values are damage: 2^63 bytes or objects exist on no machine.
-_LARGEST = 2**63
+LARGEST = 2**63
 
 
 # One size stands in many blocks.
@@ -29,7 +29,7 @@ def parse_bytes(text: str, whole: bool = True) -> int | None:
     if unit not in UNITS or not (whole or unit.endswith("b")):
         return None
     size = _plain(match[2]) * UNITS[unit]
-    return None if size >= _LARGEST else round(-size if match[1] == "-" else size)
+    return None if size >= LARGEST else round(-size if match[1] == "-" else size)
 
 
 def parse_count(text: str) -> int | None:
@@ -47,7 +47,7 @@ def parse_number(text: str) -> float | int | None:
     if _NUMBER.fullmatch(text) is None or len(text) > 40:
         return None
     value = _plain(text)
-    return None if value >= _LARGEST else value
+    return None if value >= LARGEST else value
 
 
 @functools.lru_cache(maxsize=1024)

@@ -84,7 +84,8 @@ class Part:
             found = self._find(row, taken)
             if found is None:
                 found = _from_point(row)
-                self._insert(self._position(found, before), found)
+                place = 0 if row is trend.baseline else self._position(found, before)
+                self._insert(place, found)
                 taken[row.label] = taken.get(row.label, 0) + 1
                 self.rebuilt += 1
             before = found
@@ -97,12 +98,13 @@ class Part:
         ):
             if label is None:
                 continue
-            draft = self._moment(label, point)
-            if draft is not None:
+            draft = self._moment(label, point, is_baseline=side == 0)
+            # Counts of a moment that was not looked into are those of an earlier one.
+            if draft is not None and not (side and draft.counts_nothing):
                 for name, pair in change.counts.items():
                     draft.add_count(name, pair[side])
 
-    def _moment(self, label: str, point: Point | None) -> Draft | None:
+    def _moment(self, label: str, point: Point | None, is_baseline: bool) -> Draft | None:
         known = self._labels.get(label)
         if known:
             same = [p for p in known if point is None or _same(p, point)]
@@ -110,7 +112,7 @@ class Part:
         if point is None:
             return None
         draft = _from_point(point)
-        self._insert(self._position(draft), draft)
+        self._insert(0 if is_baseline else self._position(draft), draft)
         self.rebuilt += 1
         return draft
 

@@ -13,7 +13,7 @@ from leakguard.model import Run, RunInfo
 from leakguard.model.units import format_bytes
 from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.line import Speaker
-from leakguard.store.textlog.moment import NO_ROUNDS, Draft, parse_label, settle
+from leakguard.store.textlog.moment import NO_ROUNDS, Draft, WholeTypes, parse_label, settle
 from leakguard.store.textlog.part import Part
 from leakguard.store.textlog.snapshot import read_snapshot
 from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
@@ -292,7 +292,8 @@ def _begin(parts: list[Part]) -> Part:
 
 def _run(info: RunInfo, part: Part, place: tuple[int, int], notes: tuple[str, ...]) -> Run:
     start = next((point.time for point in part.points if point.time is not None), None)
-    snapshots = tuple(point.snapshot(serial, start) for serial, point in enumerate(part.points))
+    whole = WholeTypes(part.points)
+    snapshots = tuple(point.snapshot(k, start, whole) for k, point in enumerate(part.points))
     finished = any(point.place.moment == "end" for point in part.points)
     return Run(info, snapshots, (*_notes(part), *notes), place, finished)
 
@@ -312,7 +313,7 @@ def _info(who: Speaker, part: Part, memory_limit: int | None) -> RunInfo:
 
 def _notes(part: Part) -> Iterable[str]:
     steps = [point.step for point in part.points if point.step]
-    if steps:
+    if steps and max(steps) > 1:
         yield f"the log prints RSS in steps of {format_bytes(max(steps))}; less is not visible"
     if part.rebuilt:
         yield f"{part.rebuilt} moments are known from trend and growth tables only, without details"

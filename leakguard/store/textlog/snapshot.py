@@ -7,6 +7,7 @@ import re
 
 from leakguard.model import Gauge, LargeObject, Watched
 from leakguard.store.textlog.block import PICTOGRAPH, Block
+from leakguard.store.textlog.exact import SECTIONS, Exact
 from leakguard.store.textlog.line import when
 from leakguard.store.textlog.moment import CENSUS_TYPES, Draft
 from leakguard.store.textlog.number import (
@@ -52,7 +53,8 @@ def read_snapshot(block: Block) -> Draft | None:
         reader.take(payload, whole)
     draft = reader.draft
     draft.time = when(block.prefix.text)
-    draft.quoted = block.quoted
+    draft.quoted, draft.whole = block.quoted, not block.cut
+    draft.add_exact(reader.exact)
     return draft if "rss" in draft.metrics else None
 
 
@@ -61,6 +63,7 @@ class _Reader:
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
+        self.exact = Exact()
         self._section = ""
         self._title = ""
         # Until the RSS row shows otherwise: what is not indented is a title or noise.
@@ -68,6 +71,10 @@ class _Reader:
 
     def take(self, payload: str, whole: bool) -> None:
         indent = payload[:1].isspace()
+        if indent and self._section in SECTIONS:
+            if whole:
+                self.exact.take(self._section, payload.strip())
+            return
         if indent and whole and self._section == "object counts" and self._take_object(payload):
             return
         row = None if payload.endswith(":") else _ROW.fullmatch(payload)

@@ -1,0 +1,165 @@
+"""The end of a guard's log block: numbers to the byte, so that a log is judged like its run file.
+
+What stands above them is for people and rounded; this part is what ``leakguard report`` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from leakguard.model import Census, Snapshot, TypeCount
+from leakguard.render.text import clean
+
+# Types, those that changed most bytes first. A look of a small program finds some 50, of which
+# imports and caches make most; what leaks is among them within a look or two.
+MOST_TYPES = 100
+# Columns, as wide as the frame.
+_WIDTH = 70
+# Characters a record; what reads logs skips lines that are much longer. The deep fields go first.
+_LONGEST = 1900
+_DEEP = ("cycles", "stack", "trace", "types")
+_EMPTY: tuple[object, ...] = (None, {}, [], ())
+_NOTHING = TypeCount(0, 0)
+
+
+def exact_sections(
+    snapshot: Snapshot, first: Census | None, names: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the lines of the sections.
+
+    Types are compared with ``first``, the run's first census; ``names`` maps the qualified names
+    of watched classes to those printed above.
+    """
+    yield "🔢 Exact numbers:"
+    yield from _packed(_numbers(snapshot))
+    for full, short in names.items():
+        if short != full:
+            yield f"   {clean(short)} is {clean(full)}"
+    if snapshot.phases:
+        yield "⏱ Phases of this generation:"
+        yield from _phases(snapshot)
+    if snapshot.census is not None and first is not None:
+        yield "🔬 Types changed since the start:"
+        yield from _packed(_types(snapshot, snapshot.census, first), "; ")
+    found = list(_found(snapshot))
+    if found:
+        yield "🔗 Found in the heap:"
+        yield from found
+
+
+def _packed(tokens: Iterable[str], separator: str = " ", indent: str = "   ") -> Iterator[str]:
+    """Yield lines of whole tokens, as wide as the frame unless one token is wider."""
+    line = ""
+    for token in tokens:
+        longer = line + separator + token if line else indent + token
+        if line and len(longer) > _WIDTH:
+            yield line
+            longer = indent + token
+        line = longer
+    if line:
+        yield line
+
+
+def _numbers(snapshot: Snapshot) -> Iterator[str]:
+    """``name=value(+change)`` with the change since the phase or generation began, 0 left out.
+
+    ``began`` says that the beginning is known, ``(?)`` that it is not known for this number.
+    """
+    yield f"moment={snapshot.moment}"
+    if snapshot.generation is not None:
+        yield f"generation={snapshot.generation}"
+    if snapshot.seconds is not None:
+        yield f"seconds={snapshot.seconds:.3f}"
+    if snapshot.entry:
+        yield "began"
+    for name, value in snapshot.metrics.items():
+        yield f"{name}={value}{_change(value, snapshot.entry.get(name)) if snapshot.entry else ''}"
+    if snapshot.census is not None:
+        yield from _totals(snapshot.census)
+
+
+def _totals(census: Census) -> Iterator[str]:
+    """What the whole heap holds; storage as ``objects/buffers/bytes``."""
+    if census.objects is not None:
+        yield f"live_objects={census.objects}"
+    if census.bytes is not None:
+        yield f"live_bytes={census.bytes}"
+    storages = {"arrays": census.arrays, "mapped": census.mapped}
+    storages |= {f"tensors:{device}": storage for device, storage in census.tensors.items()}
+    for name, storage in storages.items():
+        if storage is not None:
+            yield f"{name}={storage.objects}/{storage.storages}/{storage.bytes}"
+
+
+def _change(value: float, before: float | None) -> str:
+    if before is None:
+        return "(?)"
+    return f"({value - before:+})" if value != before else ""
+
+
+def _phases(snapshot: Snapshot) -> Iterator[str]:
+    for name, total in snapshot.phases.items():
+        yield f"   {clean(name)}: {total.times} x, {total.seconds:.3f} s"
+        changes = (f"{metric}={change:+}" for metric, change in total.change.items() if change)
+        yield from _packed(changes, indent="      ")
+
+
+def _found(snapshot: Snapshot) -> Iterator[str]:
+    """Yield containers that grow, garbage, broken promises and sites, one JSON record a row."""
+    growing = (h for h in snapshot.holders if h.streak or h.entries > (h.before or h.entries))
+    collection = () if snapshot.collection is None else (snapshot.collection,)
+    large = () if snapshot.census is None else snapshot.census.large
+    records = {"large": large, "holder": growing, "collection": collection,
+               "expectation": snapshot.expectations, "site": snapshot.sites}  # fmt: skip
+    for kind, values in records.items():
+        yield from (f"   {kind} {_json(value)}" for value in values)
+
+
+def _json(value: object) -> str:
+    """Return a record without what is empty, and without what makes it too long for a line."""
+    import msgspec
+
+    fields = {name: item for name, item in msgspec.to_builtins(value).items() if item not in _EMPTY}
+    for _ in range(len(_DEEP) + 1):
+        text = msgspec.json.encode(fields).decode()
+        if len(text) <= _LONGEST:
+            break
+        fields.pop(next((name for name in _DEEP if name in fields), ""), None)
+    return clean(text)
+
+
+def _types(snapshot: Snapshot, census: Census, first: Census) -> Iterator[str]:
+    changed = _changed(census, first)
+    largest = sorted(changed, key=lambda name: _weight(name, snapshot, *changed[name]))
+    for name in largest[:MOST_TYPES]:
+        yield f"{clean(name)}={_type_token(*changed[name], (snapshot.change or {}).get(name))}"
+    if len(largest) > MOST_TYPES:
+        yield f"and {len(largest) - MOST_TYPES} more"
+    if not changed:
+        yield "none"
+
+
+def _changed(census: Census, first: Census) -> dict[str, tuple[TypeCount, TypeCount]]:
+    now: Mapping[str, TypeCount] = census.types
+    if census.complete:
+        now = {**dict.fromkeys(first.types, _NOTHING), **census.types}
+    pairs = {name: (entry, first.types.get(name, _NOTHING)) for name, entry in now.items()}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _weight(
+    name: str, snapshot: Snapshot, now: TypeCount, before: TypeCount
+) -> tuple[bool, int, int]:
+    """Watched types come first, then those that changed most bytes."""
+    size = abs((now.bytes or 0) - (before.bytes or 0))
+    return name not in snapshot.watched, -size, -abs(now.count - before.count)
+
+
+def _type_token(now: TypeCount, before: TypeCount, here: TypeCount | None) -> str:
+    """``count(+change),bytes(+change),here+count,+bytes``: here is what this phase added."""
+    token = f"{now.count}({now.count - before.count:+})"
+    if now.bytes is not None and before.bytes is not None:
+        token += f",{now.bytes}({now.bytes - before.bytes:+})"
+    if here is not None:
+        token += f",here{here.count:+}" + ("" if here.bytes is None else f",{here.bytes:+}")
+    return token
