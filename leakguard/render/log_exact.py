@@ -105,11 +105,10 @@ def _phases(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _found(snapshot: Snapshot) -> Iterator[str]:
-    """Yield containers that grow, garbage, broken promises and sites, one JSON record a row."""
-    growing = (h for h in snapshot.holders if h.streak or h.entries > (h.before or h.entries))
+    """Yield containers, garbage, broken promises and sites, one JSON record a row."""
     collection = () if snapshot.collection is None else (snapshot.collection,)
     large = () if snapshot.census is None else snapshot.census.large
-    records = {"large": large, "holder": growing, "collection": collection,
+    records = {"large": large, "holder": snapshot.holders, "collection": collection,
                "expectation": snapshot.expectations, "site": snapshot.sites}  # fmt: skip
     for kind, values in records.items():
         yield from (f"   {kind} {_json(value)}" for value in values)

@@ -5,8 +5,8 @@ The road of a line, with the file that each station lies in:
 ``file``      bytes of the log, unpacked; only the lines around a few words that matter go on
 ``line``      text without colours, bars and JSON; the prefix tells process and time
 ``block``     framed lines are gathered, whatever stands between them
-``snapshot``  the rows of a ``MEMORY SNAPSHOT``, ``exact`` the numbers at its end, to the byte, that a
-              guard writes; ``table`` the rows of the trend and of the growth
+``snapshot``  the rows of a ``MEMORY SNAPSHOT``, ``exact`` the numbers to the byte at its end, which
+              a guard writes; ``table`` the rows of the trend and of the growth
 ``one_line``  ``RAM: 35.2 GB``, ``Generation 3 / 25`` and their kin, which need no block
 ``moment``    all of them become drafts of snapshots, each at its place in the run
 ``runs``      drafts by process, thinned when there are too many; ``part`` puts one run in order
