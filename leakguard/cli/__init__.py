@@ -14,12 +14,13 @@ from leakguard import __version__
 from leakguard.cli.check import check
 from leakguard.cli.diff import diff
 from leakguard.cli.explain import explain
+from leakguard.cli.mcp import mcp
 from leakguard.cli.output import close_quietly, complain
 from leakguard.cli.report import report
 from leakguard.cli.snapshot import snapshot
 from leakguard.errors import LeakguardError
 
-COMMANDS: tuple[click.Command, ...] = (report, check, diff, snapshot, explain)
+COMMANDS: tuple[click.Command, ...] = (report, check, diff, snapshot, explain, mcp)
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 

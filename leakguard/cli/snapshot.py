@@ -25,14 +25,23 @@ def snapshot(pid: int, wait: float) -> int:
     """
     from leakguard.render.holders import render_holders
 
+    click.echo(render_holders(ask(pid, wait)), nl=False)
+    return 0
+
+
+def ask(pid: int, wait: float) -> Snapshot:
+    """Return a look that the guard of process ``pid`` takes now, within ``wait`` seconds.
+
+    Raises:
+        UsageError: no guard listens there, or it does not answer in time.
+    """
     beacon = find_beacon(pid)
     before = _latest(beacon)
     try:
         os.kill(pid, beacon.signal)
     except OSError as error:
         raise UsageError(f"cannot signal process {pid}: {error.strerror}") from None
-    click.echo(render_holders(_answer(beacon, before, wait)), nl=False)
-    return 0
+    return _answer(beacon, before, wait)
 
 
 def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
