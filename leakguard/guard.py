@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterable, Callable, Iterable
 from types import TracebackType
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar, overload
 
-from leakguard.capture.allocation_sites.tracer import Trace
-from leakguard.capture.expectation import Promises
-from leakguard.capture.peak import PeakMeter
-from leakguard.capture.recorder import Recorder
-from leakguard.capture.watchlist import Watch, Watchlist
+from leakguard.capture.watchlist import Watch
 from leakguard.errors import StillAlive, UsageError
 from leakguard.live import active
-from leakguard.live.alarm import Alarm, OnLeak
-from leakguard.live.beacon import Listener
-from leakguard.live.cycle_watch import CycleWatch
-from leakguard.live.governor import Governor
-from leakguard.live.journal import Journal
-from leakguard.live.log_sink import Log, log_sink
-from leakguard.live.project_settings import checked_patterns, project_ignores
-from leakguard.live.run_facts import run_facts
-from leakguard.live.tracing import Tracing
+from leakguard.live.active import Leave
+from leakguard.live.alarm import OnLeak
+from leakguard.live.assembly import new_watcher
+from leakguard.live.ending import Ending
+from leakguard.live.labels import plain_text
+from leakguard.live.log_sink import Log
+from leakguard.live.rounds import Generation, Generations, checked_rounds
+from leakguard.live.settings import Share, Signal, checked_settings
+from leakguard.live.suspicion import Suspicion
 from leakguard.live.watcher import Watcher
 from leakguard.model import Expectation, Report, Run
-from leakguard.model.snapshot import Moment
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
 
 T = TypeVar("T")
-
-_peaks = PeakMeter()  # the kernel keeps one high-water mark a process, so guards share one meter
 
 
 class LeakGuard:
@@ -48,8 +40,9 @@ class LeakGuard:
                 with guard.phase("evaluate_population"):
                     ...
 
-    Used without ``with``, the guard starts at its first call and ends at ``stop()``. It never
-    raises into the loop because of itself: what fails becomes a note in the next snapshot.
+    Used without ``with``, the guard starts at its first call and ends at ``stop()``, or with the
+    process. It never raises into the loop because of itself: what fails becomes a note in the next
+    snapshot. After its end, ``with`` or ``start`` begins another run.
     """
 
     def __init__(
@@ -59,29 +52,32 @@ class LeakGuard:
         out: str | os.PathLike[str] | None = None,
         log: Log | None = None,
         log_every: int = 1,
-        large_object: str | int = "50 MB",
-        max_overhead: float | None = 0.01,
-        on_signal: int | None = None,
-        collect: Literal["suspicion", "never"] = "suspicion",
-        trace: Trace = "auto",
+        large_object: str | float = "50 MB",
+        max_overhead: Share = 0.01,
+        on_signal: Signal = None,
+        collect: str = "suspicion",
+        trace: str = "auto",
         name: str | None = None,
         ignore: Iterable[str] = (),
-        report: Literal["stderr"] | None = "stderr",
+        report: str | None = "stderr",
         on_leak: OnLeak | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        suspicion: Callable[[], Suspicion] = Suspicion,
     ) -> None:
         """Set up a guard; nothing is measured or opened before it starts.
 
         Args:
             watch: classes with the count, or (low, high) range, of instances that should be alive;
-                a list of classes counts them without an expectation.
+                a class alone, or a list of classes, is counted without an expectation.
             out: JSON lines file; a run is appended to what it holds.
             log: stream, logger or function that gets the text blocks and the final report.
             log_every: write the blocks of every n-th generation only.
             large_object: objects of this size and more are listed one by one.
-            max_overhead: share of wall time the guard may cost after its first eight generations;
-                None looks at every generation whatever it costs.
-            on_signal: answer this signal (for example ``signal.SIGUSR1``) with a look at who holds
+            max_overhead: share of wall time that looks at the heap may cost, 0.01 or ``"1%"``; a
+                short run may cost 0.2 s of CPU or two looks instead, and 5 % of its time (at most
+                a second) more while memory rises. None looks at every generation, whatever it
+                costs.
+            on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds
                 what; ``leakguard snapshot PID`` sends it. Needs ``out``.
             collect: whether the guard may run the garbage collector. On ``suspicion`` it does so
                 after objects that nothing holds have piled up for some generations, and once at
@@ -100,44 +96,32 @@ class LeakGuard:
             on_leak: called with the report of the run so far once for each leak, at the end of the
                 generation that proves it, to alert, save or stop: what it raises ends the loop.
             clock: monotonic seconds.
+            suspicion: makes what decides, look by look, that something grows.
 
         Raises:
             UsageError: an argument cannot be used.
         """
-        if log_every < 1:
-            raise UsageError(f"log_every={log_every} is not a number of generations, 1 or more")
-        if max_overhead is not None and not 0 < max_overhead <= 1:
-            raise UsageError(f"max_overhead={max_overhead} is not a share between 0 and 1")
-        if collect not in ("suspicion", "never"):
-            raise UsageError(f"collect={collect!r} is unknown; use 'suspicion' or 'never'")
-        if trace not in get_args(Trace):
-            choices = ", ".join(get_args(Trace))
-            raise UsageError(f"trace={trace!r} is unknown; use one of {choices}")
-        if report not in ("stderr", None):
-            raise UsageError(f"report={report!r} is unknown; use 'stderr' or None")
-        if on_leak is not None and not callable(on_leak):
-            raise UsageError(f"on_leak= takes a function, not {type(on_leak).__name__}")
-        self._on_screen = report is not None
-        self._alarm = None if on_leak is None else Alarm(on_leak)
-        self._trace: Trace = trace
-        self._out = None if out is None else Path(out)
-        self._sink = log_sink(log)
-        self._log_every = log_every
-        self._name = name
-        self._ignore = checked_patterns(ignore, "LeakGuard")
-        self._clock = clock
-        self._max_overhead = max_overhead
-        self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
-        self._recorder = Recorder(
-            Watchlist(watch), self._gauges, parse_size(large_object), peaks=_peaks
+        self._settings = checked_settings(
+            watch=watch,
+            out=out,
+            log=log,
+            log_every=log_every,
+            large_object=large_object,
+            max_overhead=max_overhead,
+            on_signal=on_signal,
+            collect=collect,
+            trace=trace,
+            name=name,
+            ignore=ignore,
+            report=report,
+            on_leak=on_leak,
+            clock=clock,
         )
-        if on_signal is not None and out is None:
-            raise UsageError("on_signal= needs out=, the file where the answer is written")
-        self._on_signal = on_signal
-        self._listener: Listener | None = None
-        self._promises = Promises(may_collect=collect != "never")
-        self._cycles = None if collect == "never" else CycleWatch()
+        self._suspicion = suspicion
+        self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
         self._watcher: Watcher | None = None
+        self._ending: Ending | None = None
+        self._entered = 0
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -147,23 +131,19 @@ class LeakGuard:
         Raises:
             UsageError: the run file cannot be written.
         """
+        if self._watcher is not None and self._watcher.safety.over:
+            self._watcher = None
         self._started()
         return self
 
     def stop(self) -> None:
-        """End the run: stop being active, close the file, and write the report."""
-        if self._watcher is not None:
-            active.deactivate(self)
-            if self._listener is not None:
-                self._listener.close()
-                self._listener = None
-            self._watcher.safely(self._watcher.tracing.stop)
-            self._listen(self._watcher)
-            self._watcher.safely(self._watcher.journal.finish)
-            self._ring()
+        """End the run: look a last time, close the file, and write the report to the log."""
+        self._stop(failed=False)
 
     def __enter__(self) -> LeakGuard:
-        return self.start()
+        self.start()
+        self._entered += 1
+        return self
 
     def __exit__(
         self,
@@ -171,7 +151,9 @@ class LeakGuard:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
+        self._entered -= 1
+        if not self._entered:
+            self._stop(failed=kind is not None)
 
     # -- what the user says ---------------------------------------------------------------------
 
@@ -179,48 +161,68 @@ class LeakGuard:
         """Return a phase of this guard, for ``with`` or as a decorator."""
         return phase(name, self)
 
-    def generations(self, rounds: Iterable[T]) -> Iterator[T]:
-        """Yield from ``rounds``, each one a generation of the run.
+    @overload
+    def generations(self, rounds: AsyncIterable[T]) -> Generations[T]: ...
+    @overload
+    def generations(self, rounds: Iterable[T]) -> Generations[T]: ...
+    @overload
+    def generations(self, rounds: int | None = None) -> Generations[int]: ...
+    def generations(
+        self, rounds: Iterable[T] | AsyncIterable[T] | int | None = None
+    ) -> Generations[T] | Generations[int]:
+        """Return ``rounds`` for a loop, ``for`` or ``async for``; each round is a generation.
 
-        Integers keep their own number; anything else is counted from 1.
+        A number counts so many from 0, and without any the loop has no end. Integers keep their
+        own number in the run; anything else is counted from 1.
+
+        Raises:
+            UsageError: ``rounds`` is nothing to loop over.
         """
-        watcher = self._started()
-        for index, item in enumerate(rounds):
-            number = item if type(item) is int else index + 1
-            watcher.safely(watcher.begin_round, number)
-            try:
-                yield item
-            finally:
-                watcher.safely(watcher.end_round)
-            self._listen(watcher)
-            self._ring()
+        return Generations(self._started(), checked_rounds(rounds))
+
+    def generation(self, number: int | None = None) -> Generation:
+        """Begin a generation: ``with guard.generation(): ...``, or a call where one begins.
+
+        A generation that was called ends when the next one is, or with the run. Numbers count
+        from 1 unless given.
+        """
+        return Generation(self._started(), number)
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""
-        watcher = self._started()
-        text = f"{label} (baseline)" if baseline and "baseline" not in label.lower() else label
-        moment: Moment = "baseline" if baseline else "mark"
-        watcher.mark(text, moment)
+        text = plain_text(label)
+        text = f"{text} (baseline)" if baseline and "baseline" not in text.lower() else text
+        self._started().mark(text, baseline=bool(baseline))
 
     def inspect(self, label: str = "Inspection") -> None:
         """Record this moment with a look at who holds what: containers, sizes, leak traces."""
-        watcher = self._started()
-        watcher.safely(watcher.inspect, label)
+        self._started().inspect(plain_text(label))
 
-    def gauge(self, name: str, value: Callable[[], float], capacity: float | None = None) -> None:
+    def gauge(
+        self, name: str, value: Callable[[], float], capacity: float | str | None = None
+    ) -> None:
         """Report a number of your own with every snapshot.
 
-        With a ``capacity``, growth that follows the gauge is filling, not leaking.
+        With a ``capacity``, a number or a size such as ``"50 MB"``, growth that follows the gauge
+        is filling, not leaking.
+
+        Raises:
+            UsageError: ``value`` is no function, or ``capacity`` no size; once the run has begun
+                that is a note in the next snapshot.
         """
-        self._gauges[name] = (value, capacity)
+        try:
+            self._gauges[plain_text(name)] = _gauge(value, capacity)
+        except UsageError as error:
+            if self._watcher is None:
+                raise
+            self._watcher.safety.note(f"gauge {plain_text(name)}", str(error))
 
     def expect_freed(self, target: object, why: str = "") -> None:
         """Say that ``target``, or every element of it, should be gone when this generation ends.
 
         Only weak references are kept. What is still alive after a collection is a finding.
         """
-        watcher = self._started()
-        watcher.safely(self._promise, target, why)
+        self._started().promise(target, plain_text(why))
 
     def assert_freed(self) -> None:
         """Judge what ``expect_freed`` was told so far, now.
@@ -228,10 +230,7 @@ class LeakGuard:
         Raises:
             StillAlive: something is still referenced; the message says how many of what.
         """
-        watcher = self._started()
-        survivors = self._promises.collect()
-        held = watcher.holders_of(survivors)
-        alive = [outcome for outcome in self._promises.judge(held) if outcome.alive]
+        alive = [outcome for outcome in self._started().judged_promises() if outcome.alive]
         if alive:
             raise StillAlive("; ".join(map(_still_alive, alive)))
 
@@ -240,7 +239,7 @@ class LeakGuard:
     @property
     def run(self) -> Run:
         """The run so far, as values."""
-        return self._started().journal.run()
+        return self._started().scribe.journal.run()
 
     def report(self) -> Report:
         """Diagnose the run so far."""
@@ -250,45 +249,27 @@ class LeakGuard:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
+    def enter_phase(self, name: str) -> Leave | None:
         """Begin a phase and return what ends it; ``phase`` calls this."""
         return self._started().enter_phase(name)
 
     def _started(self) -> Watcher:
         if self._watcher is None:
-            info = run_facts(
-                self._name,
-                self._recorder.large_object,
-                self._max_overhead,
-                tuple(dict.fromkeys((*self._ignore, *project_ignores()))),
-            )
-            self._watcher = Watcher(
-                Journal(info, self._out, self._sink, self._log_every, self._on_screen),
-                self._recorder,
-                Governor(self._max_overhead, self._clock),
-                self._promises,
-                self._clock,
-                cycles=self._cycles,
-                tracing=Tracing(self._trace),
-            )
-            if self._on_signal is not None and self._out is not None:
-                self._listener = Listener(self._on_signal, self._out, self._watcher.request)
+            watcher = new_watcher(self._settings, self._gauges, self._suspicion)
+            self._ending = Ending(self._settings, watcher, self._stop)
+            self._watcher = watcher
             active.activate(self)
-            self._watcher.start()
+            watcher.start()
         return self._watcher
 
-    def _listen(self, watcher: Watcher) -> None:
-        if self._alarm is not None:
-            watcher.safely(self._alarm.listen, watcher.journal)
-
-    def _ring(self) -> None:
-        if self._alarm is not None:
-            self._alarm.ring()
-
-    def _promise(self, target: object, why: str) -> None:
-        problem = self._promises.add(target, why)
-        if problem is not None:
-            self._started().problems["expect_freed"] = problem
+    def _stop(self, *, failed: bool) -> None:
+        active.deactivate(self)
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            ending.close()
+        if self._watcher is not None:
+            self._watcher.end(failed=failed)
+            self._watcher.ring()
 
 
 def expect_freed(target: object, why: str = "") -> None:
@@ -296,6 +277,17 @@ def expect_freed(target: object, why: str = "") -> None:
     guard = active.active_guard()
     if guard is not None:
         guard.expect_freed(target, why)
+
+
+def _gauge(
+    value: Callable[[], float], capacity: float | str | None
+) -> tuple[Callable[[], float], float | None]:
+    if not callable(value):
+        raise UsageError(
+            f"a gauge takes a function that returns the number, not {type(value).__name__}; "
+            "write for example lambda: len(buffer)"
+        )
+    return value, None if capacity is None else float(parse_size(capacity))
 
 
 def _still_alive(outcome: Expectation) -> str:

@@ -6,12 +6,10 @@ import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from leakguard.live.active import active_guard
-
-if TYPE_CHECKING:
-    from leakguard.guard import LeakGuard
+from leakguard.live.active import ActiveGuard, Leave, active_guard
+from leakguard.live.labels import plain_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,21 +18,28 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
     """Measure a stretch of code as a phase of the active guard.
 
     Works as ``with phase("evaluate"):`` and as ``@phase("evaluate")`` on functions, methods,
-    coroutines, generators and async generators. A decorated call with no active guard costs one
-    look at a list. A generator is in its phase while its own body runs, not while its consumer
-    does. A phase that is already open around this point is not opened twice, so a recursive
-    function counts once.
+    coroutines, generators and async generators; ``@phase`` alone takes the function's name. A
+    decorated call with no active guard costs one look at a list. A generator is in its phase while
+    its own body runs, not while its consumer does. A phase that is already open around this point
+    is not opened twice, so a recursive function counts once.
     """
 
-    def __init__(self, name: str, guard: LeakGuard | None = None) -> None:
-        """Name the phase; ``guard`` is the active one unless given."""
-        self.name = name
+    def __new__(cls, name: object = "", guard: ActiveGuard | None = None) -> Any:
+        """Return a phase; for a function, that function in a phase of its name."""
+        if not _is_function(name):
+            return super().__new__(cls)
+        function = getattr(name, "__func__", None) or name
+        return cls(getattr(function, "__name__", "phase"), guard)(cast("Any", name))
+
+    def __init__(self, name: object, guard: ActiveGuard | None = None) -> None:
+        """Name the phase, by a text or anything that has one; ``guard`` is the active one."""
+        self.name = plain_text(name.__name__ if isinstance(name, type) else name) or "(no name)"
         self._guard = guard
-        self._exits: list[Callable[[BaseException | None], None] | None] = []
+        self._exits: list[Leave | None] = []
 
     def __enter__(self) -> phase:
         guard = self._guard or active_guard()
-        self._exits.append(guard.enter_phase(self.name) if guard else None)
+        self._exits.append(_entered(guard, self.name) if guard else None)
         return self
 
     def __exit__(
@@ -43,13 +48,30 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        leave = self._exits.pop()
+        leave = self._exits.pop() if self._exits else None
         if leave is not None:
             leave(error)
 
     def __call__(self, function: F) -> F:
         """Return ``function`` with this phase around each of its calls."""
-        return cast(F, _wrapper_of(function)(function, self.name, self._guard))
+        if isinstance(function, staticmethod | classmethod):
+            inner = function.__func__
+            wrapped = _wrapper_of(inner)(inner, self.name, self._guard)
+            return cast("F", type(function)(wrapped))
+        return cast("F", _wrapper_of(function)(function, self.name, self._guard))
+
+
+def _is_function(name: object) -> bool:
+    kinds = (functools.partial, staticmethod, classmethod)
+    return inspect.isroutine(name) or isinstance(name, kinds)
+
+
+def _entered(guard: ActiveGuard, name: str) -> Leave | None:
+    """Begin the phase; where the stack has no room left for that, the program still has."""
+    try:
+        return guard.enter_phase(name)
+    except RecursionError:
+        return None
 
 
 def _wrapper_of(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +85,7 @@ def _wrapper_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_function(
-    function: Callable[..., Any], name: str, guard: LeakGuard | None
+    function: Callable[..., Any], name: str, guard: ActiveGuard | None
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def in_phase(*args: Any, **kwargs: Any) -> Any:
@@ -76,7 +98,7 @@ def _wrap_function(
 
 
 def _wrap_coroutine(
-    function: Callable[..., Any], name: str, guard: LeakGuard | None
+    function: Callable[..., Any], name: str, guard: ActiveGuard | None
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     async def in_phase(*args: Any, **kwargs: Any) -> Any:
@@ -87,7 +109,7 @@ def _wrap_coroutine(
 
 
 def _wrap_generator(
-    function: Callable[..., Any], name: str, guard: LeakGuard | None
+    function: Callable[..., Any], name: str, guard: ActiveGuard | None
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def in_phase(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
@@ -113,7 +135,7 @@ def _wrap_generator(
 
 
 def _wrap_async_generator(
-    function: Callable[..., Any], name: str, guard: LeakGuard | None
+    function: Callable[..., Any], name: str, guard: ActiveGuard | None
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     async def in_phase(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:

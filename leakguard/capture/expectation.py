@@ -29,6 +29,11 @@ class Promises:
         self._may_collect = may_collect
         self._open: list[_Promise] = []
 
+    @property
+    def pending(self) -> bool:
+        """True when something was promised that is not judged yet."""
+        return bool(self._open)
+
     def add(self, target: object, why: str) -> str | None:
         """Hold ``target``, or the elements of a list, tuple, set or dict, weakly.
 
@@ -76,9 +81,10 @@ def _judged(promise: _Promise, answers: Iterator[Held | None]) -> Expectation:
 
 
 def _members(target: object) -> Iterator[object]:
-    if type(target) in (list, tuple, set, frozenset):
+    kind = type(target)  # compared by identity: a metaclass may define ==
+    if any(kind is known for known in (list, tuple, set, frozenset)):
         yield from cast("Iterable[object]", target)
-    elif type(target) is dict:
+    elif kind is dict:
         yield from cast("dict[object, object]", target).values()
     else:
         yield target

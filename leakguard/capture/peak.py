@@ -43,10 +43,15 @@ class PeakMeter:
         """
         with self._lock:
             self._fold(mark)
-            peak = self._open.pop(ticket)
+            peak = self._open.pop(ticket, int(mark or 0))
         if self.unavailable is not None:
             raise Unavailable(self.unavailable)
         return peak
+
+    def drop(self, ticket: int) -> None:
+        """Forget a phase whose end cannot be recorded."""
+        with self._lock:
+            self._open.pop(ticket, None)
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

@@ -27,8 +27,16 @@ def measure(probes: Iterable[tuple[str, Probe]]) -> Measurement:
     for name, probe in probes:
         try:
             result.metrics.update(probe())
-        except Unavailable as reason:
-            result.unavailable[name] = str(reason)
         except Exception as error:  # the watched program never fails because of a probe
-            result.unavailable[name] = f"{type(error).__name__}: {error}"
+            result.unavailable[name] = reason_of(error)
     return result
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what a note says about an error; one that cannot even be told gives its type."""
+    if isinstance(error, Unavailable):
+        return str(error)
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from leakguard.guard import LeakGuard
+#: Ends a phase; it is given the exception that left the phase, if one did.
+Leave = Callable[["BaseException | None"], None]
 
-_guards: list[LeakGuard] = []
+
+class ActiveGuard(Protocol):
+    """What a phase and a promise need of the guard around them."""
+
+    def enter_phase(self, name: str) -> Leave | None:
+        """Begin a phase and return what ends it; None when it is not recorded."""
+
+    def expect_freed(self, target: object, why: str = "") -> None:
+        """Hold ``target`` weakly until it is judged."""
+
+
+_guards: list[ActiveGuard] = []
 _phases: ContextVar[tuple[str, ...]] = ContextVar("leakguard_phases", default=())
 
 
-def active_guard() -> LeakGuard | None:
+def active_guard() -> ActiveGuard | None:
     """Return the innermost guard that is active in this process, or None."""
     return _guards[-1] if _guards else None
 
 
-def activate(guard: LeakGuard) -> None:
+def activate(guard: ActiveGuard) -> None:
     """Make ``guard`` the active one of the whole process, threads included."""
     _guards.append(guard)
 
 
-def deactivate(guard: LeakGuard) -> None:
+def deactivate(guard: ActiveGuard) -> None:
     """Take ``guard`` out, wherever it stands."""
     if guard in _guards:
         _guards.remove(guard)
@@ -33,6 +45,14 @@ def open_phases() -> tuple[str, ...]:
     return _phases.get()
 
 
-def set_open_phases(names: tuple[str, ...]) -> None:
-    """Set the phases around this point, in this thread or task only."""
-    _phases.set(names)
+def open_phase(name: str) -> None:
+    """Open a phase around what follows, in this thread or task only."""
+    _phases.set((*_phases.get(), name))
+
+
+def close_phase(name: str) -> None:
+    """Close the innermost phase of this name: of interleaved generators any may end first."""
+    names = list(_phases.get())
+    if name in names:
+        del names[len(names) - 1 - names[::-1].index(name)]
+        _phases.set(tuple(names))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from leakguard.capture.probe import reason_of
 from leakguard.live.end_report import show_end_report
 from leakguard.live.history import History
-from leakguard.model import Census, Report, Run, RunInfo, Snapshot
+from leakguard.model import Report, Run, RunInfo, Snapshot
 from leakguard.store import jsonl, schema
+from leakguard.store.census_delta import CensusDelta
 
 _TREND_GENERATIONS = 3
 
@@ -37,35 +40,40 @@ class Journal:
         self._sink = sink
         self._log_every = log_every
         self._history = History()
-        self._first: Census | None = None
+        self._delta = CensusDelta()
         self.next_serial = 0
         self.looks = 0
         self.finished = False
+        self._complained = False
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
         """Record one snapshot."""
-        line = schema.encode_snapshot(snapshot)
-        self._history.append(line, round_)
-        self._write(line)
+        reduced = self._delta.reduced(snapshot)
+        line = schema.encode_snapshot(reduced)
         self.next_serial += 1
         self.looks += snapshot.census is not None
+        self._history.append(line, round_)
+        self._write(line)
         if self._sink and (round_ or 0) % self._log_every == 0:
-            self._log(snapshot, self._sink)
+            self._log(reduced)
 
     def run(self) -> Run:
         """Return the run so far; a long one is thinned to evenly spaced generations."""
         snapshots = tuple(jsonl.decode_snapshots(self._history))
         return Run(self._info, snapshots, finished=self.finished)
 
-    def finish(self) -> None:
-        """Close the file and write the report to the log, or a short one to standard error."""
+    def finish(self, spent: float) -> None:
+        """Close the file and write the report to the log, or a short one to standard error.
+
+        ``spent`` is what the guard has cost in seconds.
+        """
         if self.finished:
             return
         self.finished = True
         if self._writer is not None:
-            self._writer.close()
+            self._safely(lambda writer: writer.close(spent))
         if self._sink is not None:
-            self._sink(_report_text(self._report()))
+            self._told(lambda sink: sink(_report_text(self._report())))
         elif self._on_screen:
             show_end_report(self._report(), self._out)
 
@@ -75,29 +83,48 @@ class Journal:
         return diagnose(self.run())
 
     def _write(self, line: bytes) -> None:
+        self._safely(lambda writer: writer.write(line))
+
+    def _safely(self, write: Callable[[jsonl.RunWriter], None]) -> None:
         if self._writer is None:
             return
         try:
-            self._writer.write(line)
+            write(self._writer)
         except OSError as error:  # a full disk must not end the training
             self._writer = None
-            print(f"leakguard: the run is no longer written: {error}", file=sys.stderr)
+            _complain(f"the run is no longer written: {error}")
 
-    def _log(self, snapshot: Snapshot, sink: Callable[[str], object]) -> None:
+    def _log(self, snapshot: Snapshot) -> None:
         from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
-        if self._first is None and snapshot.census is not None and snapshot.census.complete:
-            self._first = snapshot.census
-        sink(snapshot_block(snapshot, first=self._first, exact=True))
-        if snapshot.moment != "generation":
+        block = snapshot_block(snapshot, first=self._delta.first, exact=True)
+        self._told(lambda sink: sink(block))
+        if snapshot.moment != "generation" or self._sink is None:
             return
         from leakguard.analysis import growth, trend
 
         recent = Run(self._info, tuple(jsonl.decode_snapshots(self._history.recent(64))))
-        sink(trend_block(trend(recent, generations=_TREND_GENERATIONS)))
+        self._told(lambda sink: sink(trend_block(trend(recent, generations=_TREND_GENERATIONS))))
         change = growth(recent)
         if change is not None:
-            sink(growth_block(change))
+            self._told(lambda sink: sink(growth_block(change)))
+
+    def _told(self, tell: Callable[[Callable[[str], object]], object]) -> None:
+        """Write to the log; where that fails it is said once, and tried again the next time."""
+        if self._sink is None:
+            return
+        try:
+            tell(self._sink)
+        except Exception as error:
+            if not self._complained:
+                _complain(f"the log cannot be written: {reason_of(error)}")
+            self._complained = True
+
+
+def _complain(text: str) -> None:
+    """Say it on stderr, if there is one."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"leakguard: {text}", file=sys.stderr)
 
 
 def _report_text(report: Report) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from leakguard.live.phase_names import kind_of
 from leakguard.model import PhaseTotal
 
 _SNAPSHOTS_A_PHASE = 16
@@ -12,7 +13,6 @@ _SNAPSHOTS_A_PHASE = 16
 
 @dataclass(slots=True)
 class _Tally:
-    entered: int = 0
     left: int = 0
     seconds: float = 0.0
     change: dict[str, int | float] = field(default_factory=dict)
@@ -22,26 +22,27 @@ class _Tally:
 class Round:
     """The generation that is running; ``index`` counts rounds from 0, ``number`` is the user's.
 
-    ``deep`` says whether a census is taken at the end of this round, ``phases_deep`` whether its
-    phases are looked at with one too. A phase that runs many times in a round is looked at once,
-    each round at another of its runs, and writes at most 16 snapshots.
+    ``phases_deep`` says whether its phases are looked at with a census. A phase that runs many
+    times in a round is looked at once, each round at another of its runs, and writes at most 16
+    snapshots; phases whose names differ in numbers only are one phase here.
     """
 
     index: int | None = None
     number: int | None = None
-    deep: bool = True
-    phases_deep: bool = True
+    last: bool = False
+    phases_deep: bool = False
     previous: Mapping[str, int] = field(default_factory=dict)
+    _entered: dict[str, int] = field(default_factory=dict)
     _tallies: dict[str, _Tally] = field(default_factory=dict)
 
     def enter(self, phase: str) -> tuple[bool, bool]:
         """Count one entry of ``phase``; return (write a snapshot, look at it in depth)."""
-        tally = self._tallies.setdefault(phase, _Tally())
-        tally.entered += 1
-        expected = self.previous.get(phase, 1)
+        kind = kind_of(phase)
+        entered = self._entered[kind] = self._entered.get(kind, 0) + 1
+        expected = self.previous.get(kind, 1)
         chosen = 1 + (self.index or 0) % max(expected, 1)
-        look = self.phases_deep and tally.entered == chosen
-        return look or tally.entered <= _SNAPSHOTS_A_PHASE, look
+        look = self.phases_deep and entered == chosen
+        return look or entered <= _SNAPSHOTS_A_PHASE, look
 
     def leave(
         self,
@@ -62,16 +63,12 @@ class Round:
         return {
             phase: PhaseTotal(tally.left, tally.seconds, tally.change)
             for phase, tally in self._tallies.items()
-            if tally.left
         }
 
-    def counts(self) -> dict[str, int]:
-        """Return how often each phase was entered."""
-        return {phase: tally.entered for phase, tally in self._tallies.items()}
+    def counts(self) -> Mapping[str, int]:
+        """Return how often each kind of phase was entered."""
+        return self._entered
 
     def after(self) -> Round:
         """Return the stretch between this round and the next, which still knows these counts."""
-        between = Round()
-        for phase, tally in self._tallies.items():
-            between._tallies[phase] = _Tally(entered=tally.entered)
-        return between
+        return Round(_entered=dict(self._entered))

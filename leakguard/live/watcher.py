@@ -1,216 +1,272 @@
-"""The recording half of a guard: rounds, phases and moments become snapshots."""
+"""What happens in a loop - generations, phases, moments - is looked at and written down."""
 
 from __future__ import annotations
 
-import functools
 import importlib
-import os
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from leakguard.capture.expectation import Promises
-from leakguard.capture.heap import Held, Inspection
-from leakguard.capture.heap.collector import collector_held
-from leakguard.capture.packed import PackedCounts, PackedMeasurement
-from leakguard.capture.probe import Unavailable
-from leakguard.capture.recorder import Observation, Recorder
+from leakguard.capture.heap import Held
+from leakguard.capture.packed import PackedMeasurement
 from leakguard.live import active
-from leakguard.live.cycle_watch import CycleWatch
-from leakguard.live.governor import Governor
-from leakguard.live.journal import Journal
-from leakguard.live.phase_visit import PhaseVisit
+from leakguard.live.alarm import Alarm
+from leakguard.live.look import Look, Looker
+from leakguard.live.phase_names import DEEPEST, PhaseNames
 from leakguard.live.round import Round
-from leakguard.live.suspicion import Suspicion
+from leakguard.live.safety import Safety
+from leakguard.live.schedule import Depth
+from leakguard.live.scribe import Draft, Scribe
 from leakguard.live.tracing import Tracing, suspects_of
-from leakguard.model import Collection, Cost, Site, Snapshot
-from leakguard.model.holder import Hop
+from leakguard.live.visit import PhaseVisit, peak_of
+from leakguard.model import Expectation, Site
 from leakguard.model.snapshot import Moment
 
-T = TypeVar("T")
-Ask = Callable[[Observation], "Inspection | None"]
 REQUESTED = "Requested by a signal"
+ENDED = "Run ended"
+# Two to agree on a first suspect, and two on another; each takes 20 to 60 ms in a short run.
+_DIAGNOSES = 4
 
 
 @dataclass(slots=True)
-class _OpenRound:
-    """What was true when the running generation began."""
+class _Opened:
+    """How things stood when the running generation began."""
 
     reading: PackedMeasurement
     ticket: int
-    spent: float
     began: float
 
 
 @dataclass(slots=True)
 class Watcher:
-    """Turns what happens in a loop into snapshots in a journal.
+    """Follows one run from its start to its end; every step is run by ``safety``."""
 
-    Nothing in here raises into the watched program: what fails becomes a note in the next
-    snapshot. In a forked child it does nothing, since the file belongs to the parent.
-    """
-
-    journal: Journal
-    recorder: Recorder
-    governor: Governor
+    looker: Looker
+    scribe: Scribe
+    safety: Safety
     promises: Promises
-    clock: Callable[[], float]
-    problems: dict[str, str] = field(default_factory=dict)
-    cycles: CycleWatch | None = None
-    suspicion: Suspicion = field(default_factory=Suspicion)
+    tracing: Tracing
+    alarm: Alarm | None = None
     round: Round = field(default_factory=Round)
-    tracing: Tracing = field(default_factory=Tracing)
-    _open: _OpenRound | None = None
-    _collection: Collection | None = None
-    _inside: int | None = None
-    _promised: int = 0
-    _grew: bool = False
-    _swelled: bool = False
-    _late: float = 0.0
-    _requested: bool = False
+    _names: PhaseNames = field(default_factory=PhaseNames)
+    _opened: _Opened | None = None
     _rounds: int = 0
-    _began: float = 0.0
-    _pid: int = 0
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _diagnosis: float = 0.0
+    _diagnoses: int = 0
+    _called: bool = False
+    _seen: bool = True
 
-    def __post_init__(self) -> None:
-        self._began = self.clock()
-        self._pid = os.getpid()
-
-    @property
-    def watching(self) -> bool:
-        """False once the run has ended, and in a forked child."""
-        return not self.journal.finished and os.getpid() == self._pid
-
-    def safely(self, action: Callable[..., None], *args: object) -> None:
-        """Run ``action`` unless the run has ended; whatever it raises becomes a note.
-
-        The collector is held back: what the guard allocates would set it off, and it would free
-        the cycles that the program would have kept.
-        """
-        if not self.watching:
-            return
-        try:
-            with self._lock, self.governor.at_work(), collector_held():
-                outer, self._inside = self._inside, threading.get_ident()
-                try:
-                    action(*args)
-                finally:
-                    self._inside = outer
-        except Exception as error:
-            self.problems["guard"] = f"{type(error).__name__}: {error}"
-        if self._requested and self._inside is None:
-            self._requested = False
-            self.safely(self.inspect, REQUESTED)
-
-    def request(self) -> None:
-        """Record a look that a signal asked for: now, or when the guard's own work is done.
-
-        A signal may arrive in the middle of that work, in the very thread that does it.
-        """
-        if self._inside == threading.get_ident():
-            self._requested = True
-        else:
-            self.safely(self.inspect, REQUESTED)
+    # -- moments --------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Record the start of the run."""
-        self.safely(self._mark, "Run started", "mark")
-        self.recorder.keep_first()
+        """Record the start of the run; a heap that is dear to count is counted later."""
+        self.safety.run(self._start)
+        self.looker.recorder.keep_first()
 
-    def mark(self, label: str, moment: Moment) -> None:
+    def _start(self) -> None:
+        look = self.looker.start(self.looker.recorder.read_all())
+        self.scribe.write(Draft("Run started", "mark"), look)
+
+    def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
-        self.recorder.check_kept()
-        self.safely(self._mark, label, moment)
+        self.looker.recorder.check_kept()
+        self.safety.run(self._mark, label, baseline)
 
-    def _mark(self, label: str, moment: Moment) -> None:
-        number = self.round.number
-        self.record(
-            lambda: Snapshot(0, label, moment, generation=number),
-            deep=True,
-            ask=self._note_baseline if moment == "baseline" else None,
-        )
+    def _mark(self, label: str, baseline: bool) -> None:
+        reading, looker = self.looker.recorder.read_all(), self.looker
+        look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
+        moment: Moment = "baseline" if baseline else "mark"
+        self._write(Draft(label, moment, generation=self.round.number), look)
 
-    def begin_round(self, number: int) -> None:
-        """Begin a generation."""
-        deep = self.governor.due()
+    def inspect(self, label: str) -> None:
+        """Record a moment with a look at who holds what."""
+        self.safety.run(self._inspect, label)
+
+    def request(self) -> None:
+        """Record what a signal asked for, which may come in the middle of the guard's own work."""
+        self.safety.request(lambda: self.inspect(REQUESTED))
+
+    def _inspect(self, label: str) -> None:
+        look = self.looker.holders(self.looker.recorder.read_all(), "asked")
+        self._write(Draft(label, "mark", generation=self.round.number), look)
+
+    def end(self, *, failed: bool = False) -> None:
+        """Take the last look, unless the last generation had one, and close the run.
+
+        ``failed`` says that an exception ended it, which the open generation did not survive.
+        """
+        if self._called and self._opened is not None and not failed:
+            self.round.last = True
+            self.end_round()
+        self.safety.run(self.tracing.stop)
+        if not self._seen:
+            self.safety.run(self._last_look)
+        self._listen()
+        self.safety.run(self.scribe.finish)
+        self.safety.over = True
+
+    def _last_look(self) -> None:
+        """Look at the end of a run that nobody announced, as at the end of a generation."""
+        reading = self.looker.recorder.read_all()
+        look = self.looker.end(reading)
+        within = f" within generation {self.round.number}" if self._opened else ""
+        self._write(Draft(ENDED + within, "end", generation=self.round.number), look)
+
+    # -- generations ------------------------------------------------------------------------------
+
+    def begin_round(self, number: int, *, last: bool = False) -> bool:
+        """Begin a generation; ``last`` where it is known to be the last one.
+
+        Returns:
+            Whether it has begun: generations inside a generation are a part of it.
+        """
+        if self._opened is not None:
+            self.safety.note("generations", "a loop inside a generation counts as a part of it")
+            return False
+        self._called = False
+        return self.safety.run(self._begin_round, number, last)
+
+    def call_round(self, number: int | None) -> bool:
+        """Begin a generation that lasts until the next call, unless somebody ends it before."""
+        if self._called and self._opened is not None:
+            self.end_round()
+        begun = self.begin_round(self._rounds + 1 if number is None else number)
+        self._called = begun or self._called
+        return begun
+
+    def _begin_round(self, number: int, last: bool) -> None:
         if not self._rounds:
             self._settle_in()
         self.tracing.begin()
-        # A walk allocates for each array, and a traced allocation costs many times as much.
-        looks_further = (self._grew or self.governor.spares_nothing) and not self.tracing.running
-        phases_deep = deep and looks_further
-        self.round = Round(self._rounds, number, deep, phases_deep, self.round.counts())
-        self._rounds += 1
-        reading = self.recorder.read()
-        ticket = self.recorder.peaks.start(reading.high_water)
-        self._open = _OpenRound(reading, ticket, self.governor.spent, self.clock())
         if (problem := self.tracing.problem()) is not None:
-            self.problems["created_at"] = problem
+            self.safety.note("created_at", problem)
+        deep = self._looks_into_phases(last)
+        recorder = self.looker.recorder
+        reading = recorder.read()
+        ticket = recorder.peaks.start(reading.high_water)
+        self.round = Round(self._rounds, number, last, deep, self.round.counts())
+        self._opened = _Opened(reading, ticket, self.scribe.meter.elapsed)
+        self._rounds += 1
+        self._seen = False
 
     def _settle_in(self) -> None:
         """Make what the guard keeps from look to look before the first round is measured.
 
         Its memory of paths and the modules of the diagnosis would look like growth of the program.
         """
-        importlib.import_module("leakguard.analysis")
-        before = self.governor.spent
-        self._asked(self.recorder.remember)
-        self.governor.priced(self.governor.spent - before)
+        if self.tracing.trace != "off":
+            importlib.import_module("leakguard.analysis")
+        self.looker.remember()
+
+    def _looks_into_phases(self, last: bool) -> bool:
+        """Return whether each phase of the next round is counted at both of its ends.
+
+        A walk allocates for each array, and a traced allocation costs many times as much.
+        """
+        schedule = self.looker.schedule
+        if self.tracing.running:
+            return False
+        if schedule.spares_nothing:
+            return True
+        ends = 2 * len(self.round.counts()) + 1
+        index = self._rounds
+        planned = self.looker.grows and (last or schedule.planned(index))
+        return planned and schedule.deep_look_due(index) and schedule.affords(Depth.CENSUS, ends)
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
-        if self._open is None:
+        self.safety.run(self._end_round)
+        self._listen()
+
+    def _listen(self) -> None:
+        if self.alarm is not None:
+            self.safety.run(self.alarm.listen, self.scribe.journal)
+
+    def ring(self) -> None:
+        """Call the user's own function, between two generations, if a leak is new."""
+        if self.alarm is not None:
+            self.alarm.ring()
+
+    def _end_round(self) -> None:
+        opened = self._opened
+        if opened is None:
             return
-        round_, opened, self._open = self.round, self._open, None
+        index, round_ = self._rounds - 1, self.round
         traced = self.tracing.running
-        slowdown = self.tracing.timed(self.clock() - opened.began, traced)
-        samples = self._traced_objects()
-        survivors = self.promises.collect()
-        if not (round_.deep or self.governor.due()):
+        slowdown = self.tracing.timed(self.scribe.meter.elapsed - opened.began, traced)
+        reading = self.looker.recorder.read_all()
+        peak = peak_of(self.looker, self.safety, opened.ticket, reading)
+        moved = traced or self.promises.pending
+        samples, survivors = self._traced_objects(), self.promises.collect()
+        if moved:  # a trace has let go of memory, or a collection has freed some
+            reading = self.looker.recorder.read_all()
+        why = self._reason(index, reading)
+        if not self.looker.asks_for_promised(why):
             survivors.clear()  # they count as alive; who holds them would cost too much to ask
-        self._promised = len(survivors)
+        promised = len(survivors)
         survivors += samples
         samples.clear()
-        peak = self.peak_of(opened.ticket, self.recorder.read())
-        self.record(
-            lambda: Snapshot(
-                0,
-                f"Gen {round_.number}: End of generation",
-                "generation",
-                generation=round_.number,
-                metrics=peak,
-                entry=opened.reading.unpack().metrics,
-                phases=round_.totals(),
-                cost=Cost(slowdown=slowdown),
-            ),
-            deep=round_.deep,
-            ask=lambda seen: self._look(seen, survivors),
+        look = self.looker.generation(reading, index, why, survivors)
+        held = look.found.held if look.found else ()
+        draft = Draft(
+            f"Gen {round_.number}: End of generation",
+            "generation",
+            generation=round_.number,
+            entry=opened.reading.unpack().metrics,
+            peak=peak,
+            phases=round_.totals(),
+            expectations=self.promises.judge(held[:promised]),
+            sites=self._traced_sites(held[promised:]),
+            traced=traced,
+            slowdown=slowdown,
         )
-        self._choose_what_to_trace()
-        if round_.deep and not traced:
-            self.governor.looked(self.governor.spent - opened.spent)
-        self.round = round_.after()
+        self._opened, self.round = None, round_.after()
+        self._write(draft, look, index)
+        self._choose_what_to_trace(look)
 
-    def inspect(self, label: str) -> None:
-        """Record a moment with a look at who holds what."""
-        number = self.round.number
-        self.record(
-            lambda: Snapshot(0, label, "mark", generation=number),
-            deep=True,
-            ask=lambda seen: self.recorder.inspect([]),
-        )
+    def _reason(self, index: int, reading: PackedMeasurement) -> str | None:
+        schedule = self.looker.schedule
+        schedule.note(index, reading.unpack().metrics)
+        return schedule.reason(index, last=self.round.last)
 
-    def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
-        """Say who holds each of ``objects`` and forget them; nothing where that fails."""
-        try:
-            return self.recorder.inspect(objects).held if objects else ()
-        except Exception as error:
-            self.problems["holders"] = f"{type(error).__name__}: {error}"
-            return ()
-        finally:
-            objects.clear()
+    # -- phases -----------------------------------------------------------------------------------
+
+    def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
+        """Begin a phase and return what ends it; None when it is open around here already."""
+        outer = active.open_phases()
+        if name in outer or not self.safety.watching:
+            return None
+        if len(outer) >= DEEPEST:
+            self.safety.note("phases", f"phases deeper than {DEEPEST} count as that one")
+            return None
+        path = self._names.recorded("/".join((*outer, name)))
+        visit = PhaseVisit(name, path, self.round, self.looker, self.scribe, self.safety)
+        if not visit.begun():
+            return None
+        active.open_phase(name)
+        self._seen = False
+        return visit.end
+
+    # -- promises and traces ----------------------------------------------------------------------
+
+    def promise(self, target: object, why: str) -> None:
+        """Hold ``target`` weakly until its generation ends."""
+        self.safety.run(self._promise, target, why)
+
+    def _promise(self, target: object, why: str) -> None:
+        problem = self.promises.add(target, why)
+        if problem is not None:
+            self.safety.note("expect_freed", problem)
+
+    def judged_promises(self) -> tuple[Expectation, ...]:
+        """Judge what was promised so far, with who holds what is still alive."""
+        judged: list[Expectation] = []
+        self.safety.run(lambda: judged.extend(self._judged()))
+        return tuple(judged)
+
+    def _judged(self) -> tuple[Expectation, ...]:
+        held = self.looker.holders_of(self.promises.collect())
+        return self.promises.judge(held)
 
     def _traced_objects(self) -> list[object]:
         """End a traced generation; return some objects that it left behind."""
@@ -218,7 +274,7 @@ class Watcher:
             return self.tracing.survivors()
         except Exception as error:
             self.tracing.stop()
-            self.problems["created_at"] = f"{type(error).__name__}: {error}"
+            self.safety.note("created_at", error)
             return []
 
     def _traced_sites(self, held: tuple[Held | None, ...]) -> tuple[Site, ...]:
@@ -226,136 +282,23 @@ class Watcher:
         try:
             return self.tracing.sites([who.held_by if who else None for who in held])
         except Exception as error:
-            self.problems["created_at"] = f"{type(error).__name__}: {error}"
+            self.safety.note("created_at", error)
             return ()
 
-    def _choose_what_to_trace(self) -> None:
+    def _choose_what_to_trace(self, look: Look) -> None:
         """Where something grew: see in the run so far what a traced generation could tell."""
-        grew = self._grew or self._swelled
-        if self.round.deep and grew and self.tracing.worth_asking(self._rounds):
-            began = self.clock()
-            self.tracing.choose(self._rounds, lambda: suspects_of(self.journal.run()))
-            self._late = self.clock() - began
+        grew = self.looker.grows or self.looker.swells
+        if look.depth and grew and self.tracing.worth_asking(self._rounds) and self._may_diagnose():
+            self._diagnoses += 1
+            before = self.scribe.meter.spent
+            self.tracing.choose(self._rounds, lambda: suspects_of(self.scribe.journal.run()))
+            self._diagnosis = self.scribe.meter.spent - before
 
-    def _note_baseline(self, seen: Observation) -> None:
-        if seen.census is not None:
-            self.suspicion.note(seen.census.types)
+    def _may_diagnose(self) -> bool:
+        """Return whether the run may be diagnosed again: some times it may in any run."""
+        few = self._diagnoses < _DIAGNOSES
+        return few or self.looker.schedule.affords_seconds(self._diagnosis)
 
-    def _look(self, seen: Observation, survivors: list[object]) -> Inspection | None:
-        """Find out who holds what, where something grew or should be gone."""
-        self._note_growth(seen)
-        grew = seen.census is not None and self._grew
-        try:
-            if not (grew or survivors):
-                return None
-            suspects = self.suspicion.suspects() if grew else ()
-            watch = self.cycles
-            note = functools.partial(watch.note, seen.too_many) if watch else None
-            found = self.recorder.inspect(survivors, suspects, note)
-        finally:
-            survivors.clear()
-        ways = found.cycles
-        if watch is not None and ways is not None and watch.calls_for_collection(ways.keys()):
-            self._collect_cycles(ways, watch)
-        return found
-
-    def _note_growth(self, seen: Observation) -> None:
-        if seen.live_memory is not None:
-            self._swelled = self.suspicion.note_memory(seen.live_memory)
-        if seen.census is not None:
-            objects = self.suspicion.note(seen.census.types)
-            children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
-            self._grew = objects or children or bool(seen.too_many)
-
-    def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
-        """Free the cycles; keep the ways back of the classes that were freed."""
-        freed = self.recorder.collect()
-        told = {name: way for name, way in ways.items() if name in freed.types}
-        self._collection = replace(freed, cycles=told)
-        self._grew = True  # which phase made them: the next round tells
-        self.suspicion.begin_again()
-        watch.collected()
-
-    def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
-        """Begin a phase and return what ends it; None when it is open around here already."""
-        outer = active.open_phases()
-        if name in outer or not self.watching:
-            return None
-        active.set_open_phases((*outer, name))
-        visit = PhaseVisit(self, "/".join((*outer, name)), outer)
-        self.safely(visit.begin)
-        return visit.end
-
-    def peak_of(self, ticket: int, reading: PackedMeasurement) -> dict[str, int | float]:
-        """End the peak that ``ticket`` stands for; empty, with a note, where it is unknown."""
-        try:
-            return {"peak": self.recorder.peaks.stop(ticket, reading.high_water)}
-        except Unavailable as reason:
-            self.problems["peak"] = str(reason)
-            return {}
-
-    def record(
-        self,
-        make: Callable[[], Snapshot],
-        *,
-        deep: bool,
-        before: PackedCounts | None = None,
-        ask: Ask | None = None,
-    ) -> None:
-        """Look at the process, then make the snapshot: what it is made of must not be counted.
-
-        ``ask`` may look further, at who holds what.
-        """
-        began = self.clock()
-        seen = self.recorder.observe(deep=deep, before=before)
-        found = None if ask is None else self._asked(lambda: ask(seen))
-        snapshot = replace(
-            make(),
-            serial=self.journal.next_serial,
-            seconds=began - self._began,
-            gauges=seen.gauges,
-            watched=seen.watched,
-            census=seen.census,
-            change=seen.change,
-            coverage=seen.coverage,
-        )
-        snapshot = replace(snapshot, metrics={**seen.metrics, **snapshot.metrics})
-        traced = False
-        if snapshot.moment == "generation":
-            held = found.held if found else ()
-            traced = self.tracing.running
-            snapshot = replace(
-                snapshot,
-                expectations=self.promises.judge(held[: self._promised]),
-                sites=self._traced_sites(held[self._promised :]),
-            )
-        if found is not None:
-            snapshot = _with_holders(snapshot, found)
-        snapshot, self._collection = replace(snapshot, collection=self._collection), None
-        problems, self.problems = self.problems, {}
-        cost = self.clock() - began
-        tier = 3 if traced else 2 if found else int(deep)
-        late, self._late = self._late, 0.0  # spent after the snapshot before this one was written
-        self.journal.add(
-            replace(
-                snapshot,
-                unavailable={**problems, **seen.unavailable},
-                cost=Cost(cost + late, tier, snapshot.cost.slowdown),
-            ),
-            self.round.index,
-        )
-
-    def _asked(self, look: Callable[[], T]) -> T | None:
-        try:
-            return look()
-        except Exception as error:
-            self.problems["holders"] = f"{type(error).__name__}: {error}"
-            return None
-
-
-def _with_holders(snapshot: Snapshot, found: Inspection) -> Snapshot:
-    """Add who holds what; large objects are named with their holder."""
-    census = snapshot.census
-    if census is not None and found.large:
-        census = replace(census, large=found.large)
-    return replace(snapshot, census=census, holders=found.holders)
+    def _write(self, draft: Draft, look: Look, index: int | None = None) -> None:
+        self._seen = look.seen.census is not None
+        self.scribe.write(draft, look, self.round.index if index is None else index)

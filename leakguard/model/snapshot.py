@@ -111,15 +111,24 @@ class PhaseTotal:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What taking the snapshot cost the watched program: seconds, and the deepest tier reached.
+    """What the guard cost the watched program, and how deep this snapshot looks.
 
-    ``slowdown`` is given for a traced generation (tier 3): how many times longer it took than the
-    median of those before it.
+    Attributes:
+        seconds: of the guard's work since the snapshot before this one, this one included.
+        tier: the deepest tier reached.
+        slowdown: of a traced generation (tier 3): how many times longer it took than the median
+            of those before it.
+        total: seconds of the guard's work since the run began; None in older files.
+        why: what made the guard look here: ``spread``, ``rise``, ``within budget``, ``no limit``,
+            ``last generation``, ``baseline``, ``end`` or ``asked``; None where only the cheap
+            numbers were read.
     """
 
     seconds: float = 0.0
     tier: int = 0
     slowdown: float | None = None
+    total: float | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

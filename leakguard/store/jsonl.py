@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from leakguard.errors import UnreadableRun, UsageError
-from leakguard.model import Census, Run, RunInfo, Snapshot, TypeCount
+from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import schema
+from leakguard.store.census_delta import whole
 
 MAGIC = b'{"schema":"leakguard.run/'
 _MAX_NOTES = 5
@@ -41,10 +40,10 @@ class RunWriter:
         self._file.write(line)
         self._count += 1
 
-    def close(self) -> None:
-        """Write the end line and close the file."""
+    def close(self, spent: float | None = None) -> None:
+        """Write the end line and close the file; the guard has cost ``spent`` seconds in all."""
         if not self._file.closed:
-            self._file.write(schema.encode_end(self._count))
+            self._file.write(schema.encode_end(self._count, spent))
             self._file.close()
 
 
@@ -67,25 +66,7 @@ def read_runs(path: Path) -> list[Run]:
 def decode_snapshots(lines: Iterable[bytes]) -> list[Snapshot]:
     """Decode lines that this version encoded itself."""
     decoded = [line.snapshot for line in map(schema.decode, lines) if line.snapshot is not None]
-    return _with_whole_censuses(decoded)
-
-
-def _with_whole_censuses(snapshots: list[Snapshot]) -> list[Snapshot]:
-    """Put back the types that a census left out because they were as in the run's first one."""
-    first = next((s.census for s in snapshots if s.census is not None and s.census.complete), None)
-    if first is None:
-        return snapshots
-    return [replace(s, census=_whole(s.census, first)) if s.census else s for s in snapshots]
-
-
-def _whole(census: Census, first: Census) -> Census:
-    if census.complete:
-        return census
-    # ChainMap shares the first census: thousands of types that never change are kept once. It asks
-    # for mutable maps, and nothing here mutates them.
-    shared = cast("dict[str, TypeCount]", first.types)
-    own = cast("dict[str, TypeCount]", census.types)
-    return replace(census, types=ChainMap(own, shared), complete=True)
+    return whole(decoded)
 
 
 def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
@@ -103,16 +84,14 @@ def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
         if line.run is not None:
             _check_version(line.schema, path)
             if started:
-                yield Run(
-                    info, tuple(_with_whole_censuses(snapshots)), _bounded(notes), finished=finished
-                )
+                yield Run(info, tuple(whole(snapshots)), _bounded(notes), finished=finished)
             info, finished, started = replace(line.run, source="jsonl"), False, True
             snapshots, notes = [], []
         elif line.snapshot is not None:
             snapshots.append(line.snapshot)
         elif line.end is not None:
             finished = True
-    yield Run(info, tuple(_with_whole_censuses(snapshots)), _bounded(notes), finished=finished)
+    yield Run(info, tuple(whole(snapshots)), _bounded(notes), finished=finished)
 
 
 def _check_version(name: str | None, path: Path) -> None:

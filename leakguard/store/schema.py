@@ -29,7 +29,7 @@ class Line:
     schema: str | None = None
     run: RunInfo | None = None
     snapshot: Snapshot | None = None
-    end: dict[str, int] | None = None
+    end: dict[str, float] | None = None
 
 
 _decoder = msgspec.json.Decoder(Line)
@@ -45,9 +45,10 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
     return _encode({"snapshot": _plain(snapshot)})
 
 
-def encode_end(snapshots: int) -> bytes:
-    """Return the last line of a run that finished."""
-    return _encode({"end": {"snapshots": snapshots}})
+def encode_end(snapshots: int, spent: float | None = None) -> bytes:
+    """Return the last line of a run that finished; ``spent`` seconds are what the guard cost."""
+    cost = {} if spent is None else {"spent": spent}
+    return _encode({"end": {"snapshots": snapshots, **cost}})
 
 
 def decode(line: bytes) -> Line:
@@ -60,17 +61,39 @@ def decode(line: bytes) -> Line:
 
 
 def _encode(line: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(line) + b"\n"
+    try:
+        return msgspec.json.encode(line) + b"\n"
+    except UnicodeEncodeError:  # bytes that no text holds, such as those of a command line
+        return msgspec.json.encode(_encodable(line)) + b"\n"
 
 
 def _plain(value: object) -> Any:
     return _without_nothing(msgspec.to_builtins(value))
 
 
+_SIMPLE = (int, float, str, bool)
+
+
 def _without_nothing(value: Any) -> Any:
+    """Leave out what holds nothing; numbers, most of what there is, are passed by at once."""
     if isinstance(value, dict):
-        stripped = {key: _without_nothing(item) for key, item in value.items()}
-        return {key: item for key, item in stripped.items() if item not in (None, {}, [], ())}
+        stripped = {}
+        for key, item in value.items():
+            kept = item if type(item) in _SIMPLE else _without_nothing(item)
+            if kept is not None and not (kept.__class__ in (dict, list) and not kept):
+                stripped[key] = kept
+        return stripped
     if isinstance(value, list | tuple):
         return [_without_nothing(item) for item in value]
+    return value
+
+
+def _encodable(value: Any) -> Any:
+    """Write what no UTF-8 holds as escapes."""
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
     return value

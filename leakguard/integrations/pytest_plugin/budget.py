@@ -75,13 +75,11 @@ class MemoryBudget:
         __tracebackhide__ = True
         asked = rounds(self.settings.generations if count is None else count,
                        self.settings.budget.warmup)  # fmt: skip
-        guard, garbage = self._guard(), Garbage()
+        patience = Patience(over=not self.settings.retries)
+        guard, garbage = self._guard(patience), Garbage()
         self._watching = guard
         verdicts: list[Judgement] = []
         with guard:
-            # The watcher of a guard is its own; tests differ from programs in this one thing.
-            patience = Patience(over=not self.settings.retries)
-            guard._started().suspicion = patience
             gc.collect()
             guard.snapshot("Before the first generation", baseline=True)
             for number in guard.generations(self._numbers(guard, garbage, asked, verdicts)):
@@ -109,7 +107,7 @@ class MemoryBudget:
             self._watching.stop()
             self._watching = None
 
-    def _guard(self) -> LeakGuard:
+    def _guard(self, patience: Patience) -> LeakGuard:
         guard = LeakGuard(
             self.settings.watch,
             out=self._run_file(),
@@ -119,6 +117,7 @@ class MemoryBudget:
             name=self.name,
             ignore=self.settings.ignore,
             report=None,
+            suspicion=lambda: patience,
         )
         for name, (value, capacity) in self._gauges.items():
             guard.gauge(name, value, capacity)

@@ -12,8 +12,8 @@ As the command does, both let the C allocator keep what is freed. With ``--give-
 back as it likes: chance decides how often, and the page faults of taking it again move two equal
 trainings apart by one or two percent.
 
-The default guard looks at the first eight generations in depth whatever that costs, so the ratio
-depends on how long a generation is: ``--size full`` trains at the sizes of the original trainer,
+The default guard spends a fixed part of a second on its first looks, so the ratio depends on how
+long a generation is: ``--size full`` trains at the sizes of the original trainer,
 where one takes three times as long as the seconds of ``small``. ``--size objects`` is another loop:
 over three million objects, which a look takes long to walk.
 """

@@ -124,7 +124,7 @@ def test_slowdown_is_measured_against_the_generations_before():
 
 
 def test_unknown_way_to_trace_is_refused():
-    with pytest.raises(UsageError, match="use one of auto, memray, tracemalloc, off"):
+    with pytest.raises(UsageError, match="use one of 'auto', 'memray', 'tracemalloc', 'off'"):
         LeakGuard(trace="always")
 
 

@@ -1,0 +1,97 @@
+"""How a run ends that nobody ends: with its process, by an exit or by a signal."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Protocol
+
+from leakguard.live.beacon import Listener
+from leakguard.live.settings import Settings
+from leakguard.live.watcher import Watcher
+
+
+class _Stop(Protocol):
+    def __call__(self, *, failed: bool) -> None: ...
+
+
+class Ending:
+    """Closes a run when its process exits or is asked to terminate; answers ``on_signal``."""
+
+    def __init__(self, settings: Settings, watcher: Watcher, stop: _Stop) -> None:
+        """Begin to listen.
+
+        Raises:
+            UsageError: ``on_signal`` cannot be listened to here.
+        """
+        self._stop = lambda: stop(failed=True)
+        self._listener: Listener | None = None
+        if settings.on_signal is not None and settings.out is not None:
+            self._listener = Listener(settings.on_signal, settings.out, watcher.request)
+        self._termination = _Termination(lambda: watcher.safety.request(self._stop))
+        self._termination.install()
+        atexit.register(self._stop)
+
+    def close(self) -> None:
+        """Stop listening, and leave everything as it was found."""
+        atexit.unregister(self._stop)
+        self._termination.remove()
+        if self._listener is not None:
+            self._listener.close()
+
+
+class _Termination:
+    """Ends the process on SIGTERM exactly as the default does, once the run was closed.
+
+    It is equal to ``signal.SIG_DFL``: a framework that asks whether anyone handles the signal
+    before it does so itself hears that nobody does, which is true for the process' end.
+    """
+
+    def __init__(self, close_run: Callable[[], None]) -> None:
+        self._close_run = close_run
+        self._pid = os.getpid()
+
+    def install(self) -> None:
+        """Take the place of the default, if it is in force and this thread may."""
+        if threading.current_thread() is threading.main_thread() and _is_default():
+            with contextlib.suppress(ValueError, OSError):
+                signal.signal(signal.SIGTERM, self)
+
+    def remove(self) -> None:
+        """Put the default back, unless the program has chosen something else meanwhile."""
+        if signal.getsignal(signal.SIGTERM) is self:
+            with contextlib.suppress(ValueError, OSError):
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        try:
+            if os.getpid() == self._pid:
+                self._close_run()
+        finally:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is signal.SIG_DFL
+
+    def __hash__(self) -> int:
+        return hash(signal.SIG_DFL)
+
+
+def _is_default() -> bool:
+    return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def _default_in_child() -> None:
+    """A forked child is none of the guard's business: it dies of the signal as it would."""
+    handler = signal.getsignal(signal.SIGTERM)
+    if isinstance(handler, _Termination):
+        handler.remove()
+
+
+os.register_at_fork(after_in_child=_default_in_child)

@@ -1,0 +1,58 @@
+"""Whether the cheap numbers of a run reach new heights: what makes a generation worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+_Metrics = Mapping[str, "int | float"]
+
+# So many generations without a new height make the next one news.
+_QUIET = 8
+
+
+def _in_use(metrics: _Metrics) -> float | None:
+    """Return what the C allocator and Python's own have in use together."""
+    known = [metrics[name] for name in ("heap_in_use", "python_in_use") if name in metrics]
+    return sum(known) if known else None
+
+
+# How much more is a new height. 64 KiB: interpreter caches and the guard's notes move by less.
+# Anonymous RSS moves by whole arenas, of 1 MiB in CPython 3.10 and later. 512 blocks are 64 KiB of
+# blocks of 128 bytes. Of threads, files and children, one more is one more.
+_NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
+    ("memory in use", _in_use, 65_536),
+    ("rss_anonymous", lambda m: m.get("rss_anonymous"), 1_048_576),
+    ("python_blocks", lambda m: m.get("python_blocks"), 512),
+    ("gpu_allocated", lambda m: m.get("gpu_allocated"), 65_536),
+    ("threads", lambda m: m.get("threads"), 1),
+    ("open_files", lambda m: m.get("open_files"), 1),
+    ("children", lambda m: m.get("children"), 1),
+)
+
+
+@dataclass(slots=True)
+class Heights:
+    """Follows the cheap numbers from one generation's end to the next.
+
+    Only new heights count: what goes up and down within known bounds is no news. Small rises add
+    up until together they are one.
+    """
+
+    _tops: dict[str, float] = field(default_factory=dict)
+    quiet: int = 0
+
+    def note(self, metrics: _Metrics) -> bool:
+        """Take the numbers of one generation's end; return whether a rise begins here.
+
+        It does where a new height follows on many generations without any.
+        """
+        before, self.quiet = self.quiet, self.quiet + 1
+        for name, read, step in _NUMBERS:
+            value = read(metrics)
+            if value is None:
+                continue
+            top = self._tops.setdefault(name, value)
+            if value >= top + step:
+                self._tops[name], self.quiet = value, 0
+        return self.quiet == 0 and before >= _QUIET

@@ -1,0 +1,186 @@
+"""One look at the process at a generation's end or a moment the user names, as deep as is due."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from leakguard.capture.heap import Held, Inspection
+from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.capture.recorder import Observation, Recorder
+from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.safety import Safety
+from leakguard.live.schedule import LAST, Depth, Schedule
+from leakguard.live.suspicion import Suspicion
+from leakguard.model import Collection
+from leakguard.model.holder import Hop
+
+T = TypeVar("T")
+
+_LATER = "something grows; who holds it is asked at a later look, which max_overhead pays for"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look saw, at the depth it came to; ``why`` says why it was taken."""
+
+    seen: Observation
+    depth: Depth = Depth.NUMBERS
+    found: Inspection | None = None
+    collection: Collection | None = None
+    why: str | None = None
+
+
+@dataclass(slots=True)
+class Looker:
+    """Looks at the process, and remembers from look to look what seems to grow.
+
+    ``grows`` says that the last look saw objects grow, ``swells`` the same of memory.
+    """
+
+    recorder: Recorder
+    schedule: Schedule
+    safety: Safety
+    suspicion: Suspicion
+    cycles: CycleWatch | None
+    grows: bool = False
+    swells: bool = False
+    _collection: Collection | None = None
+
+    def glance(self, reading: PackedMeasurement) -> Look:
+        """Return the cheap numbers of a reading, with the gauges."""
+        return Look(self.recorder.observe(reading, deep=False))
+
+    def census(
+        self, reading: PackedMeasurement, before: PackedCounts | None = None, why: str | None = None
+    ) -> Look:
+        """Count what lives."""
+        with self.schedule.charged(Depth.CENSUS):
+            seen = self.recorder.observe(reading, deep=True, before=before)
+        return Look(seen, Depth.CENSUS, why=why)
+
+    def start(self, reading: PackedMeasurement) -> Look:
+        """Count what lives before the loop, where that costs little."""
+        if not self.schedule.costs_little(Depth.CENSUS):
+            return self.glance(reading)
+        with self.schedule.charged(Depth.CENSUS, in_loop=False):
+            return Look(self.recorder.observe(reading, deep=True), Depth.CENSUS, why="start")
+
+    def baseline(self, reading: PackedMeasurement) -> Look:
+        """Count what growth is measured against."""
+        look = self.census(reading, why="baseline")
+        if look.seen.census is not None:
+            self.suspicion.note(look.seen.census.types)
+        return look
+
+    def counts(self) -> PackedCounts:
+        """Return the live objects by type, for ``census`` to compare with."""
+        with self.schedule.charged(Depth.CENSUS):
+            return self.recorder.counts()
+
+    def holders(self, reading: PackedMeasurement, why: str) -> Look:
+        """Count what lives and ask who holds what, whatever it costs."""
+        look = self.census(reading, why=why)
+        return replace(look, depth=Depth.HOLDERS, found=self._ask([]))
+
+    def generation(
+        self, reading: PackedMeasurement, index: int, why: str | None, targets: list[object]
+    ) -> Look:
+        """Look at the end of a generation: a census where there is a reason, holders where needed.
+
+        ``targets`` are objects of the program whose holders are wanted; they are let go of.
+        """
+        try:
+            look = self.glance(reading) if why is None else self.census(reading, why=why)
+            self._note_growth(look.seen)
+            if look.depth:
+                self.schedule.saw(index, growing=self.grows)
+            if targets or (look.depth and self.grows and self._may_ask(index, why)):
+                look = self._with_holders(look, targets)
+        finally:
+            targets.clear()
+        if look.depth:
+            self.schedule.looked(index, look.depth)
+        collection, self._collection = self._collection, None
+        return replace(look, collection=collection)
+
+    def end(self, reading: PackedMeasurement) -> Look:
+        """Look at the end of the run, with who holds what if something grows."""
+        look = self.census(reading, why="end")
+        self._note_growth(look.seen)
+        if self.grows:
+            found = self._ask([], self.suspicion.suspects())
+            look = replace(look, depth=Depth.HOLDERS, found=found)
+        return look
+
+    def asks_for_promised(self, why: str | None) -> bool:
+        """Return whether who holds objects that should be gone may be asked now."""
+        return why == LAST or self.schedule.affords(Depth.HOLDERS)
+
+    def remember(self) -> None:
+        """Walk the references for a first time, for later looks to tell what grew since."""
+        if self.schedule.costs_little(Depth.HOLDERS):
+            with self.schedule.charged(Depth.HOLDERS, in_loop=False):
+                self._caught(self.recorder.remember)
+
+    def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
+        """Say who holds each of ``objects`` and forget them; nothing where that fails."""
+        try:
+            found = self._ask(objects) if objects else None
+        finally:
+            objects.clear()
+        return found.held if found else ()
+
+    def _may_ask(self, index: int, why: str | None) -> bool:
+        schedule = self.schedule
+        affordable = schedule.deep_look_due(index) and schedule.affords(Depth.HOLDERS)
+        due = why == LAST or affordable
+        if not due:
+            self.safety.note("holders", _LATER)
+        return due
+
+    def _with_holders(self, look: Look, targets: list[object]) -> Look:
+        watch = self.cycles
+        note = functools.partial(watch.note, look.seen.too_many) if watch else None
+        found = self._ask(targets, self.suspicion.suspects() if self.grows else (), note)
+        ways = found.cycles if found else None
+        if watch is not None and ways is not None and watch.calls_for_collection(ways.keys()):
+            self._collect_cycles(ways, watch)
+        return replace(look, depth=Depth.HOLDERS, found=found)
+
+    def _ask(
+        self,
+        targets: list[object],
+        suspects: Sequence[str] = (),
+        note: Callable[[int, int], bool] | None = None,
+    ) -> Inspection | None:
+        with self.schedule.charged(Depth.HOLDERS):
+            return self._caught(lambda: self.recorder.inspect(targets, suspects, note))
+
+    def _note_growth(self, seen: Observation) -> None:
+        if seen.live_memory is not None:
+            self.swells = self.suspicion.note_memory(seen.live_memory)
+        if seen.census is not None:
+            objects = self.suspicion.note(seen.census.types)
+            children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
+            self.grows = objects or children or bool(seen.too_many)
+
+    def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
+        """Free the cycles; keep the ways back of the classes that were freed."""
+        with self.schedule.charged(Depth.NUMBERS):
+            freed = self.recorder.collect()
+        told = {name: way for name, way in ways.items() if name in freed.types}
+        self._collection = replace(freed, cycles=told)
+        self.grows = True  # which phase made them: the next round tells
+        self.suspicion.begin_again()
+        watch.collected()
+
+    def _caught(self, look: Callable[[], T]) -> T | None:
+        """Return what a look at the holders tells; None, with a note, where it fails."""
+        try:
+            return look()
+        except Exception as error:
+            self.safety.note("holders", error)
+            return None

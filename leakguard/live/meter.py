@@ -1,0 +1,50 @@
+"""What the guard itself costs: seconds of its own work, beside those of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class CostMeter:
+    """Counts the seconds that the guard works, whatever becomes of that work.
+
+    ``clock`` tells how long the run lasts; ``own_clock`` charges the guard: CPU seconds of the
+    thread that works, so that a busy machine does not make a look seem dear.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], own_clock: Callable[[], float] | None = None
+    ) -> None:
+        self._clock = clock
+        self._own_clock = own_clock or clock
+        self._start = clock()
+        self._spent = 0.0
+        self._since: float | None = None
+
+    @property
+    def spent(self) -> float:
+        """Seconds that the guard has cost so far, the work that is going on included."""
+        return self._spent + (0.0 if self._since is None else self._own_clock() - self._since)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._start
+
+    @property
+    def program(self) -> float:
+        """Seconds of the run that were the program's own."""
+        return max(self.elapsed - self.spent, 0.0)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Charge the guard with the time until the end of the block; blocks inside are free."""
+        if self._since is not None:
+            yield
+            return
+        try:
+            self._since = self._own_clock()
+            yield
+        finally:
+            self._spent, self._since = self.spent, None

@@ -1,0 +1,123 @@
+"""The loops that a guard follows: any iterable, an async one, a count, or calls in a loop body."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Generic, TypeVar, cast
+
+from leakguard.errors import UsageError
+from leakguard.live.watcher import Watcher
+
+T = TypeVar("T")
+
+
+class Generations(Generic[T]):
+    """Each item of a loop, while its body runs as a generation; for ``for`` and ``async for``."""
+
+    def __init__(self, watcher: Watcher, rounds: Iterable[T] | AsyncIterable[T]) -> None:
+        self._watcher = watcher
+        self._rounds = rounds
+        self._last = _last_of(rounds)
+        self._running: Iterator[T] | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        for index, item in enumerate(cast("Iterable[T]", self._rounds)):
+            begun = self._begin(index, item)
+            try:
+                yield item
+            finally:
+                self._end(begun)
+            self._watcher.ring()
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        index = 0
+        async for item in _asynchronous(self._rounds):
+            begun = self._begin(index, item)
+            index += 1
+            try:
+                yield item
+            finally:
+                self._end(begun)
+            self._watcher.ring()
+
+    def __next__(self) -> T:
+        self._running = self._running or iter(self)
+        return next(self._running)
+
+    def _begin(self, index: int, item: T) -> bool:
+        return self._watcher.begin_round(_number(item, index + 1), last=index == self._last)
+
+    def _end(self, begun: bool) -> None:
+        if begun:
+            self._watcher.end_round()
+
+
+class Generation:
+    """One generation that has begun: it ends with its ``with`` block, or when the next begins."""
+
+    def __init__(self, watcher: Watcher, number: int | None) -> None:
+        self._watcher = watcher
+        self._begun = watcher.call_round(number)
+
+    def __enter__(self) -> Generation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._begun:
+            self._watcher.end_round()
+        if kind is None:
+            self._watcher.ring()
+
+
+def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:
+    """Return what to loop over; a number stands for so many generations, None for no end.
+
+    Raises:
+        UsageError: it cannot be looped over.
+    """
+    if rounds is None:
+        return itertools.count()
+    if hasattr(type(rounds), "__aiter__") or hasattr(type(rounds), "__iter__"):
+        return cast("Iterable[Any]", rounds)
+    if hasattr(type(rounds), "__getitem__"):
+        return cast("Iterable[Any]", rounds)
+    try:
+        return range(operator.index(rounds))
+    except TypeError:
+        raise UsageError(
+            f"generations() takes an iterable or a number of generations, not "
+            f"{type(rounds).__name__}"
+        ) from None
+
+
+def _last_of(rounds: object) -> int | None:
+    """Return the index of the last round, where the length is known beforehand."""
+    try:
+        return len(cast("Any", rounds)) - 1
+    except Exception:  # many iterables have no length, and some raise what they like
+        return None
+
+
+def _number(item: object, counted: int) -> int:
+    """Return the generation's number: an integer's own, whether Python's or NumPy's."""
+    kind = type(item)
+    if kind is int or (kind.__module__ == "numpy" and kind.__name__.startswith(("int", "uint"))):
+        return int(cast("int", item))
+    return counted
+
+
+async def _asynchronous(rounds: Any) -> AsyncIterator[Any]:
+    if hasattr(type(rounds), "__aiter__"):
+        async for item in rounds:
+            yield item
+        return
+    for item in rounds:
+        yield item

@@ -1,0 +1,233 @@
+"""Which generations are looked at, and how deep: a few at first, then at growing distances.
+
+What a run pays for looks, in seconds of the guard's own work:
+
+* a fixed ``FIXED_SECONDS``, so that a short run gets an answer too;
+* three fifths of ``max_overhead`` of the program's time: a look whenever that much has come in;
+* where memory, threads or files rise: ``RISING_SHARE`` of the program's time, at most
+  ``RISING_SECONDS`` in all;
+* once a look has seen objects grow: ``GROWING_SECONDS`` for looks of at most ``CHEAP_SECONDS``,
+  to find out who holds them;
+* before the loop, a first walk and a census, each where it costs at most a fifth of
+  ``FIXED_SECONDS``;
+* the looks at the second generation and at the end, which are always taken.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import IntEnum
+
+from leakguard.live.heights import Heights
+from leakguard.live.meter import CostMeter
+
+#: The reason for the look at the end of the last generation.
+LAST = "last generation"
+#: Looks of a small program cost 6 ms each, 16 on a busy machine: the 14 of 60 generations.
+FIXED_SECONDS = 0.2
+#: What a run in which something rises may pay on top to have it named: enough for two walks of
+#: 1,000,000 objects in a run of 20 s.
+RISING_SECONDS = 1.0
+RISING_SHARE = 0.05
+#: Where objects grow in a small program: some ten censuses and holders of 6 and 27 ms each, on a
+#: machine that is half as fast.
+GROWING_SECONDS = 0.6
+CHEAP_SECONDS = 0.15
+# Of what it may cost: the guard's clock does not see that caches are cold after a look, nor the
+# diagnosis at the end of the run, which is still to come. Measured, a guard that had spent 0.65 %
+# by its own clock cost 1.1 % (reports/overhead).
+_AIM = 0.6
+# From look to look the distance grows by a quarter: 16 looks in 60 generations, 26 in 600.
+_GROWTH = 1.25
+# It begins below one generation, so that the first four looks, and five after news, come in a row.
+_FIRST = _GROWTH**-2
+_AFTER_NEWS = _GROWTH**-3
+# A distance is varied by so much, so that no period of the program is met at one point only.
+_SWAY = 0.3
+# Looks at who holds what that are kept in reserve for something that begins to rise late.
+_RESERVED = 8
+# A price is the dearest of this many looks: prices of one process differ by what caches hold.
+_REMEMBERED = 3
+
+
+class Depth(IntEnum):
+    """How deep a look goes; each includes the ones before."""
+
+    NUMBERS = 0
+    CENSUS = 1
+    HOLDERS = 2
+
+
+# Seconds at least, and a block of Python's allocator, before anything was measured. With 65,000 and
+# 2,560,000 blocks a census took 6 and 70 ms compiled, a walk 27 and 440 ms; in pure Python, with
+# 65,000 and 315,000, 38 and 85 ms, and 370 and 1,610 ms.
+_GUESSES = {
+    "compiled": {Depth.CENSUS: (4e-3, 30e-9), Depth.HOLDERS: (15e-3, 180e-9)},
+    "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
+}
+# What is compared must have a beginning: the second generation, the first being a warm-up.
+_ALWAYS = 1
+
+
+class Prices:
+    """What a look at each depth costs, from what the last ones did."""
+
+    def __init__(self, engine: str, blocks: int) -> None:
+        """``blocks`` are those in use in Python's allocator, a measure of the heap's size."""
+        self._guesses = _GUESSES.get(engine, _GUESSES["python"])
+        self.blocks = blocks
+        self._paid: dict[Depth, deque[tuple[float, int]]] = {}
+
+    def paid(self, depth: Depth, seconds: float) -> None:
+        """Note what one look cost."""
+        paid = self._paid.setdefault(depth, deque(maxlen=_REMEMBERED))
+        paid.append((seconds, max(self.blocks, 1)))
+
+    def of(self, depth: Depth) -> float:
+        """Return what the next look is expected to cost; the price grows with the heap."""
+        if depth is Depth.NUMBERS:
+            return 0.0
+        paid = self._paid.get(depth)
+        if paid:
+            return max(seconds * max(self.blocks / then, 1.0) for seconds, then in paid)
+        least, each = self._guesses[depth]
+        return least + each * self.blocks
+
+
+class Schedule:
+    """Decides, when a generation ends, whether it is looked at and how deep a look may go."""
+
+    def __init__(
+        self,
+        max_overhead: float | None,
+        meter: CostMeter,
+        prices: Prices,
+        chance: random.Random | None = None,
+    ) -> None:
+        """``max_overhead`` is a share of the run's time (0.01 is 1 %); None looks every time."""
+        self._share = max_overhead
+        self._meter = meter
+        self._prices = prices
+        self._chance = chance or random.Random(0)
+        self._heights = Heights()
+        self._distance = _FIRST
+        self._next = 0
+        self._on_looks = 0.0
+        self._patience = 1.0
+        self._holders_due = 0
+        self._news = False
+        self.growing = False
+
+    @property
+    def spares_nothing(self) -> bool:
+        """True where there is no limit: every generation and each of its phases is looked at."""
+        return self._share is None
+
+    @property
+    def rising(self) -> bool:
+        """True while the cheap numbers go on to new heights."""
+        return self._heights.quiet <= max(self._distance, 1)
+
+    def note(self, index: int, metrics: Mapping[str, int | float]) -> None:
+        """Take the cheap numbers at the end of generation ``index``, counted from 0."""
+        self._prices.blocks = int(metrics.get("python_blocks", self._prices.blocks))
+        if self._heights.note(metrics):
+            self._news = True
+            self._distance, self._next, self._holders_due = _AFTER_NEWS, index, index
+
+    def reason(self, index: int, *, last: bool = False) -> str | None:
+        """Return why generation ``index``, which ends now, is looked at; None if it is not."""
+        if self._share is None:
+            return "no limit"
+        if last or index == _ALWAYS:
+            return LAST if last else "spread"
+        if index >= self._next and self.affords(Depth.CENSUS):
+            return "rise" if self._news else "spread"
+        if self._covered():
+            return "within budget"
+        return None
+
+    def planned(self, index: int) -> bool:
+        """Return whether generation ``index``, which begins now, will be looked at as it stands."""
+        date = index >= self._next and self.affords(Depth.CENSUS)
+        return date or index == _ALWAYS or self._covered()
+
+    def affords(self, depth: Depth, times: int = 1) -> bool:
+        """Return whether so many looks may be taken, and the one at the end be paid after them."""
+        if self._share is None:
+            return True
+        return self.affords_seconds(self._prices.of(depth), times)
+
+    def affords_seconds(self, price: float, times: int = 1) -> bool:
+        """Return the same of work at this price."""
+        if self._share is None:
+            return True
+        allowed = self._allowed(price) - self._prices.of(Depth.CENSUS)
+        return self._on_looks + price * times <= allowed
+
+    def deep_look_due(self, index: int) -> bool:
+        """Return whether generation ``index`` is one to look deeper in, where something grows.
+
+        While it grows that is so at once, and then at longer distances than those of censuses.
+        """
+        return self._share is None or index >= self._holders_due
+
+    def costs_little(self, depth: Depth) -> bool:
+        """Return whether a look takes but a fifth of what is fixed: it may come before the loop."""
+        return self._share is None or self._prices.of(depth) <= FIXED_SECONDS / 5
+
+    def saw(self, index: int, *, growing: bool) -> None:
+        """Note what the census of generation ``index`` told; where it is news, look again soon."""
+        if growing and not self.growing:
+            self._distance, self._holders_due = _AFTER_NEWS, index
+        self.growing = growing
+
+    def looked(self, index: int, depth: Depth) -> None:
+        """Note that generation ``index`` was looked at, and set the date of the next look."""
+        self._next = index + max(1, round(self._distance * self._swayed()))
+        if depth is Depth.HOLDERS:
+            self._holders_due = index + max(1, round(self._distance**2 / 2))
+        self._distance *= _GROWTH
+        self._news = self._news and self._distance < 1
+        self._patience = 2 * self._chance.random() + 1
+
+    @contextmanager
+    def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
+        """Charge looks with the block, and remember its price, whatever becomes of it."""
+        before = self._meter.spent
+        try:
+            yield
+        finally:
+            seconds = self._meter.spent - before
+            self._on_looks += seconds if in_loop else 0.0
+            if depth:
+                self._prices.paid(depth, seconds)
+
+    def _allowed(self, price: float) -> float:
+        """Return what all looks together may have cost by now, for one of this price."""
+        allowed = FIXED_SECONDS + self._income()
+        if self.rising or self.growing:
+            allowed += min(RISING_SECONDS, RISING_SHARE * self._meter.program)
+        if self.growing and price <= CHEAP_SECONDS:
+            allowed += GROWING_SECONDS
+        return allowed
+
+    def _covered(self) -> bool:
+        """Return whether the share alone pays for one more look, with a reserve for a late rise."""
+        if self._share is None:
+            return True
+        income = self._income()
+        reserve = min(income / 2, _RESERVED * self._prices.of(Depth.HOLDERS))
+        price = self._patience * self._prices.of(Depth.CENSUS)
+        return self._on_looks + price <= income - (0 if self.rising else reserve)
+
+    def _income(self) -> float:
+        """Return the share of the program's time, less what the cheap numbers cost."""
+        numbers = self._meter.spent - self._on_looks
+        return max(_AIM * (self._share or 0.0) * self._meter.program - numbers, 0.0)
+
+    def _swayed(self) -> float:
+        return self._chance.uniform(1 - _SWAY, 1 + _SWAY)

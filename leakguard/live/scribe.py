@@ -1,0 +1,94 @@
+"""What a look saw becomes a snapshot, and goes into the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from leakguard.live.journal import Journal
+from leakguard.live.look import Look
+from leakguard.live.meter import CostMeter
+from leakguard.live.safety import Safety
+from leakguard.model import Census, Cost, Expectation, PhaseTotal, Site, Snapshot
+from leakguard.model.snapshot import Moment
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is known of a snapshot beside what the look saw.
+
+    It is begun after the look: what it is made of must not be counted.
+    """
+
+    label: str
+    moment: Moment
+    phase: str | None = None
+    generation: int | None = None
+    entry: Mapping[str, int | float] = field(default_factory=dict)
+    peak: Mapping[str, int | float] = field(default_factory=dict)
+    phases: Mapping[str, PhaseTotal] = field(default_factory=dict)
+    expectations: tuple[Expectation, ...] = ()
+    sites: tuple[Site, ...] = ()
+    traced: bool = False
+    slowdown: float | None = None
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def snapshot(
+        self, look: Look, serial: int, seconds: float, cost: Cost, notes: Mapping[str, str]
+    ) -> Snapshot:
+        """Return the snapshot: this and what the look saw."""
+        seen, found = look.seen, look.found
+        return Snapshot(
+            serial,
+            self.label,
+            self.moment,
+            self.phase,
+            self.generation,
+            seconds,
+            metrics={**seen.metrics, **self.peak},
+            entry=self.entry,
+            phases=self.phases,
+            gauges=seen.gauges,
+            watched=seen.watched,
+            census=_with_large(seen.census, look),
+            change=seen.change,
+            holders=found.holders if found else (),
+            coverage=seen.coverage,
+            expectations=self.expectations,
+            collection=look.collection,
+            sites=self.sites,
+            unavailable={**notes, **seen.unavailable},
+            cost=replace(cost, tier=3 if self.traced else int(look.depth), slowdown=self.slowdown),
+            extra=self.extra,
+        )
+
+
+@dataclass(slots=True)
+class Scribe:
+    """Writes snapshots into the journal, each with its number, its time and what it cost."""
+
+    journal: Journal
+    meter: CostMeter
+    safety: Safety
+    _told: float = 0.0
+
+    def write(self, draft: Draft, look: Look, round_: int | None = None) -> None:
+        """Write one snapshot; ``round_`` counts the generations from 0."""
+        spent = self.meter.spent
+        cost = Cost(spent - self._told, total=spent, why=look.why)
+        snapshot = draft.snapshot(
+            look, self.journal.next_serial, self.meter.elapsed, cost, self.safety.taken_notes()
+        )
+        self._told = spent
+        self.journal.add(snapshot, round_)
+
+    def finish(self) -> None:
+        """Close the journal, with what the guard has cost in all."""
+        self.journal.finish(self.meter.spent)
+
+
+def _with_large(census: Census | None, look: Look) -> Census | None:
+    """Name large objects with their holder, where holders were asked."""
+    if census is None or look.found is None or not look.found.large:
+        return census
+    return replace(census, large=look.found.large)

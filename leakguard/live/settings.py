@@ -1,0 +1,169 @@
+"""What a guard was told, checked before the loop begins and kept for each of its runs."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, SupportsFloat, TypeAlias, cast, get_args
+
+from leakguard.capture.allocation_sites.tracer import Trace
+from leakguard.capture.watchlist import Watch, Watchlist
+from leakguard.errors import UsageError
+from leakguard.live.alarm import OnLeak
+from leakguard.live.labels import plain_text
+from leakguard.live.log_sink import Log, log_sink
+from leakguard.live.project_settings import checked_patterns
+from leakguard.model.units import parse_size
+
+Collect: TypeAlias = Literal["suspicion", "never"]
+Share: TypeAlias = "float | str | None"
+Signal: TypeAlias = "int | str | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The arguments of a guard in the form in which they are used; see ``LeakGuard``."""
+
+    watch: Watchlist
+    out: Path | None
+    sink: Callable[[str], object] | None
+    log_every: int
+    large_object: int
+    max_overhead: float | None
+    on_signal: int | None
+    collect: Collect
+    trace: Trace
+    name: str | None
+    ignore: tuple[str, ...]
+    on_screen: bool
+    on_leak: OnLeak | None
+    clock: Callable[[], float]
+
+    @property
+    def own_clock(self) -> Callable[[], float]:
+        """What charges the guard: CPU time of its thread, unless the caller brought a clock."""
+        return time.thread_time if self.clock is time.perf_counter else self.clock
+
+
+def checked_settings(
+    *,
+    watch: Watch,
+    out: str | os.PathLike[str] | None,
+    log: Log | None,
+    log_every: int,
+    large_object: str | float,
+    max_overhead: Share,
+    on_signal: Signal,
+    collect: str,
+    trace: str,
+    name: str | None,
+    ignore: Iterable[str],
+    report: str | None,
+    on_leak: OnLeak | None,
+    clock: Callable[[], float],
+) -> Settings:
+    """Check every argument.
+
+    Raises:
+        UsageError: one cannot be used; the message names it and says what can, in one line.
+    """
+    if report not in ("stderr", None):
+        raise UsageError(f"report={report!r} is unknown; use 'stderr' or None")
+    if on_leak is not None and not callable(on_leak):
+        raise UsageError(f"on_leak= takes a function, not {type(on_leak).__name__}")
+    number = None if on_signal is None else _signal(on_signal)
+    if number is not None and out is None:
+        raise UsageError("on_signal= needs out=, the file where the answer is written")
+    return Settings(
+        watch=Watchlist(watch),
+        out=None if out is None else _path(out),
+        sink=log_sink(log),
+        log_every=_count("log_every", log_every),
+        large_object=parse_size(large_object),
+        max_overhead=None if max_overhead is None else _share(max_overhead),
+        on_signal=number,
+        collect=cast("Collect", _choice("collect", collect, get_args(Collect))),
+        trace=cast("Trace", _choice("trace", trace, get_args(Trace))),
+        name=None if name is None else plain_text(name),
+        ignore=checked_patterns(ignore, "LeakGuard"),
+        on_screen=report is not None,
+        on_leak=on_leak,
+        clock=_clock(clock),
+    )
+
+
+def _path(out: str | os.PathLike[str]) -> Path:
+    try:
+        path = Path(out)
+    except TypeError:
+        raise UsageError(f"out= takes a path, not {type(out).__name__}") from None
+    if "\0" in str(path):
+        raise UsageError(f"out={str(path)!r} holds a NUL character; choose another path")
+    return path
+
+
+def _count(name: str, value: object) -> int:
+    wanted = UsageError(f"{name}={value!r} is not a number of generations, 1 or more")
+    try:
+        number = operator.index(cast("Any", value))
+    except TypeError:
+        raise wanted from None
+    if number < 1 or isinstance(value, bool):
+        raise wanted
+    return number
+
+
+def _share(value: object) -> float:
+    """Return 0.01 for 0.01, ``"0.01"``, ``"1%"`` and ``"1 %"``."""
+    wanted = UsageError(
+        f"max_overhead={value!r} is not a share between 0 and 1; write 0.01 or '1%', or None"
+    )
+    text = str(value).strip() if isinstance(value, str) else ""
+    try:
+        if text.endswith("%"):
+            share = float(text[:-1]) / 100
+        else:
+            share = float(cast("SupportsFloat", value))
+    except (TypeError, ValueError, OverflowError):
+        raise wanted from None
+    if isinstance(value, bool) or not (math.isfinite(share) and 0 < share <= 1):
+        raise wanted
+    return share
+
+
+def _signal(value: object) -> int:
+    """Return the number of a signal given as such, as ``"SIGUSR1"`` or as ``"USR1"``."""
+    if isinstance(value, str):
+        text = value.strip().upper()
+        found = getattr(signal, text if text.startswith("SIG") else f"SIG{text}", None)
+        if isinstance(found, signal.Signals):
+            return int(found)
+    else:
+        try:
+            number = operator.index(cast("Any", value))
+            if not isinstance(value, bool) and number in signal.valid_signals():
+                return number
+        except TypeError:
+            pass
+    raise UsageError(f"on_signal={value!r} is no signal; write for example 'SIGUSR1'")
+
+
+def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    if name == "trace" and (value is None or value is False):
+        return "off"
+    if isinstance(value, str) and value in choices:
+        return value
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise UsageError(f"{name}={value!r} is unknown; use one of {listed}")
+
+
+def _clock(clock: Callable[[], float]) -> Callable[[], float]:
+    if not callable(clock):
+        raise UsageError(f"clock= takes a function of seconds, not {type(clock).__name__}")
+    return clock

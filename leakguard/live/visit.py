@@ -1,0 +1,110 @@
+"""One run of one phase, from its entry to its end."""
+
+from __future__ import annotations
+
+from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.capture.probe import Unavailable
+from leakguard.live import active
+from leakguard.live.look import Looker
+from leakguard.live.round import Round
+from leakguard.live.safety import Safety
+from leakguard.live.scribe import Draft, Scribe
+
+
+class PhaseVisit:
+    """One run of one phase, from its entry to its end."""
+
+    __slots__ = (
+        "_began", "_counts", "_deep", "_entry", "_looker", "_name", "_path", "_round", "_safety",
+        "_scribe", "_ticket", "_writes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        round_: Round,
+        looker: Looker,
+        scribe: Scribe,
+        safety: Safety,
+    ) -> None:
+        self._name = name
+        self._path = path
+        self._round = round_
+        self._looker = looker
+        self._scribe = scribe
+        self._safety = safety
+        self._ticket: int | None = None
+        self._counts: PackedCounts | None = None
+
+    def begun(self) -> bool:
+        """Note how things stand before the phase; return whether that worked."""
+        began = False
+        try:
+            began = self._safety.run(self._begin)
+        finally:
+            if not began:
+                self._drop()
+        return began
+
+    def _begin(self) -> None:
+        recorder = self._looker.recorder
+        self._writes, self._deep = self._round.enter(self._path)
+        if self._deep:
+            self._counts = self._looker.counts()
+        self._entry = recorder.read()
+        self._began = self._scribe.meter.elapsed
+        self._ticket = recorder.peaks.start(self._entry.high_water)
+
+    def end(self, error: BaseException | None) -> None:
+        """Leave the phase and record it; one that could not be begun is not recorded."""
+        active.close_phase(self._name)
+        try:
+            self._safety.run(self._record, error)
+        finally:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Let the meter of peaks forget a phase that was not recorded."""
+        if self._ticket is not None:
+            self._looker.recorder.peaks.drop(self._ticket)
+            self._ticket = None
+
+    def _record(self, error: BaseException | None) -> None:
+        seconds = self._scribe.meter.elapsed - self._began
+        after = self._looker.recorder.read()
+        peak = peak_of(self._looker, self._safety, self._ticket or 0, after)
+        entry = self._entry.unpack().metrics
+        self._round.leave(self._path, seconds, entry, after.unpack().metrics)
+        if not self._writes:
+            return
+        look = (
+            self._looker.census(after, self._counts, why="phase")
+            if self._deep
+            else self._looker.glance(after)
+        )
+        number = self._round.number
+        self._scribe.write(
+            Draft(
+                self._path if number is None else f"Gen {number}: After {self._path}",
+                "phase",
+                self._path,
+                number,
+                entry=entry,
+                peak=peak,
+                extra={} if error is None else {"Ended by": (type(error).__name__,)},
+            ),
+            look,
+            self._round.index,
+        )
+
+
+def peak_of(
+    looker: Looker, safety: Safety, ticket: int, reading: PackedMeasurement
+) -> dict[str, int | float]:
+    """End the peak that ``ticket`` stands for; empty, with a note, where it is unknown."""
+    try:
+        return {"peak": looker.recorder.peaks.stop(ticket, reading.high_water)}
+    except Unavailable as reason:
+        safety.note("peak", reason)
+        return {}

@@ -1,0 +1,214 @@
+"""Which generations a run is looked at in, told as whole runs."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from leakguard.live.meter import CostMeter
+from leakguard.live.schedule import (
+    FIXED_SECONDS,
+    GROWING_SECONDS,
+    LAST,
+    RISING_SECONDS,
+    RISING_SHARE,
+    Depth,
+    Prices,
+    Schedule,
+)
+from leakguard.testing import FakeClock
+
+MB = 1_000_000
+FLAT: Callable[[int], float] = lambda generation: 100 * MB  # noqa: E731
+
+
+@dataclass
+class Story:
+    """Plays a run of ``count`` generations of ``seconds`` each; looks have fixed prices."""
+
+    count: int
+    seconds: float
+    memory: Callable[[int], float] = FLAT
+    grows: Callable[[int], bool] = lambda generation: False
+    census: float = 0.006
+    holders: float = 0.027
+    share: float | None = 0.01
+    looks: list[int] = field(default_factory=list)
+    deep: list[int] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        clock = FakeClock()
+        meter = CostMeter(clock)
+        prices = Prices("compiled", 65_000)
+        schedule = Schedule(self.share, meter, prices, random.Random(1))
+
+        def look(depth: Depth, cost: float) -> None:
+            with meter.at_work(), schedule.charged(depth):
+                clock.advance(cost)
+
+        seen = 0
+        for index in range(self.count):
+            clock.advance(self.seconds)
+            schedule.note(index, {"heap_in_use": self.memory(index), "python_blocks": 65_000})
+            why = schedule.reason(index, last=index == self.count - 1)
+            if why is None:
+                continue
+            self.reasons[index] = why
+            look(Depth.CENSUS, self.census)
+            # A look sees growth where there was some since the look before.
+            grows = any(map(self.grows, range(seen + 1, index + 1)))
+            schedule.saw(index, growing=grows)
+            depth, seen = Depth.CENSUS, index
+            asks = schedule.deep_look_due(index) and schedule.affords(Depth.HOLDERS)
+            if grows and (why == LAST or asks):
+                look(Depth.HOLDERS, self.holders)
+                self.deep.append(index)
+                depth = Depth.HOLDERS
+            schedule.looked(index, depth)
+            self.looks.append(index)
+        self.spent = meter.spent
+
+
+def widest_gap(looks: list[int]) -> int:
+    return max(b - a for a, b in itertools.pairwise(looks))
+
+
+def test_sixty_generations_of_50_ms_are_looked_at_from_the_first_to_the_last():
+    story = Story(60, 0.05)
+    assert len(story.looks) >= 12
+    assert story.looks[:4] == [0, 1, 2, 3]
+    assert story.looks[-1] == 59
+    assert widest_gap(story.looks) <= 15
+    assert story.spent <= 0.05 * 60 * 0.05
+
+
+def test_flat_run_costs_no_more_than_what_is_stated():
+    for count, seconds in ((60, 0.05), (600, 0.005), (2_000, 0.005), (20, 0.01)):
+        story = Story(count, seconds)
+        assert story.spent <= FIXED_SECONDS + 0.006 * count * seconds + 0.006
+
+
+def test_600_generations_of_5_ms_are_looked_at_in_all_their_length():
+    story = Story(600, 0.005)
+    assert 20 <= len(story.looks) <= 40
+    assert sum(look >= 300 for look in story.looks) >= 3
+    assert story.looks[-1] == 599
+
+
+def test_2000_generations_of_5_ms_are_looked_at_in_all_their_length():
+    story = Story(2_000, 0.005)
+    assert sum(look >= 1_000 for look in story.looks) >= 3
+    assert widest_gap(story.looks) <= 700
+
+
+def test_generations_of_minutes_are_each_looked_at():
+    story = Story(25, 600.0, census=0.5, holders=3.0)
+    assert story.looks == list(range(25))
+    assert story.spent <= 0.006 * 25 * 600
+
+
+def test_long_run_stays_under_its_share():
+    story = Story(5_000, 1.0, census=0.2, holders=1.0)
+    assert 0.004 * 5_000 < story.spent <= 0.006 * 5_000 + FIXED_SECONDS
+    assert len(story.looks) > 100
+
+
+def test_rise_that_begins_late_is_looked_at_at_once_and_then_often_enough_to_be_named():
+    def memory(generation: int) -> float:
+        return 100 * MB + max(0, generation - 400) * 0.1 * MB
+
+    story = Story(600, 0.05, memory, grows=lambda generation: generation > 400)
+    after = [look for look in story.looks if look > 400]
+    assert after[0] <= 402
+    assert len([look for look in after if look <= 410]) >= 4
+    assert len([look for look in story.deep if look > 400]) >= 3
+    assert "rise" in story.reasons.values()
+
+
+def test_rise_is_named_though_the_run_is_fast_and_what_is_fixed_is_used_up():
+    def memory(generation: int) -> float:
+        return 100 * MB + max(0, generation - 1_500) * 0.1 * MB
+
+    story = Story(2_000, 0.005, memory, grows=lambda generation: generation > 1_500)
+    assert len([look for look in story.looks if 1_500 < look <= 1_520]) >= 4
+    assert len([look for look in story.deep if look > 1_500]) >= 3
+
+
+def test_periodic_program_is_not_always_met_at_the_same_point_of_its_period():
+    for period in (10, 15, 20):
+        story = Story(600, 0.05, lambda generation, period=period: (100 + generation % period) * MB)
+        met = {look % period for look in story.looks}
+        assert len(met) >= period / 3
+
+
+def test_tooth_that_returns_is_no_rise():
+    story = Story(600, 0.005, lambda generation: (100 + generation % 15) * MB)
+    assert story.spent <= FIXED_SECONDS + (0.006 + RISING_SHARE) * 600 * 0.005
+
+
+def test_million_objects_in_a_short_run_are_looked_at_at_both_ends_only():
+    story = Story(60, 0.05, census=0.07, holders=0.44)
+    assert story.looks[0] <= 1
+    assert story.looks[-1] == 59
+    assert story.spent <= 0.08 * 60 * 0.05
+
+
+def test_million_objects_that_grow_in_a_short_run_are_named_at_the_end():
+    story = Story(
+        60,
+        0.05,
+        lambda generation: (100 + generation) * MB,
+        lambda generation: True,
+        census=0.07,
+        holders=0.44,
+    )
+    assert story.deep[-1] == 59
+    limit = FIXED_SECONDS + GROWING_SECONDS + RISING_SECONDS + 0.44
+    assert story.spent <= limit
+
+
+def test_pure_walks_obey_the_budget_too():
+    story = Story(60, 0.05, census=0.038, holders=0.37)
+    assert story.spent <= 0.1 * 60 * 0.05
+    assert story.looks[-1] == 59
+
+
+def test_last_generation_is_looked_at_whatever_was_spent():
+    for count in (1, 2, 5, 60, 600):
+        story = Story(count, 0.001, census=5.0)
+        assert story.looks[-1] == count - 1
+        assert story.reasons[count - 1] == LAST
+
+
+def test_no_limit_looks_every_time():
+    story = Story(100, 0.001, census=10.0, share=None)
+    assert story.looks == list(range(100))
+
+
+def test_cost_of_a_look_that_fails_is_counted():
+    clock = FakeClock()
+    meter = CostMeter(clock)
+    schedule = Schedule(0.01, meter, Prices("compiled", 65_000))
+    with pytest.raises(OSError), meter.at_work(), schedule.charged(Depth.CENSUS):
+        clock.advance(1.0)
+        raise OSError
+    assert meter.spent == 1.0
+    assert not schedule.affords(Depth.CENSUS)
+
+
+def test_work_within_work_is_charged_once():
+    clock = FakeClock()
+    meter = CostMeter(clock)
+    with meter.at_work():
+        clock.advance(1.0)
+        with meter.at_work():
+            clock.advance(2.0)
+        assert meter.spent == 3.0
+    clock.advance(4.0)
+    assert (meter.spent, meter.program) == (3.0, 4.0)
