@@ -51,12 +51,16 @@ class Contribution:
 
     def phase_adding(self, rate: float) -> str | None:
         """Return the innermost phase whose own growth is ``rate``, within a quarter; or None."""
+        return next(iter(self.phases_adding(rate)), None)
+
+    def phases_adding(self, rate: float) -> list[str]:
+        """Return the phases whose own growth is ``rate``, within a quarter, innermost first."""
         near = [
             phase
             for phase, value in self.by_phase.items()
             if phase and abs(value - rate) <= _NEAR * rate
         ]
-        return max(near, key=lambda phase: phase.count("/"), default=None)
+        return sorted(near, key=lambda phase: -phase.count("/"))
 
     def _innermost(self, phase: str) -> str:
         depth = phase.count("/") + 1

@@ -26,6 +26,7 @@ from leakguard.analysis.tolerance import (
     NOTABLE_OBJECTS,
     OWN_SHARE,
     SAME_COUNT,
+    SAME_RATE,
     same,
 )
 from leakguard.model.finding import Kind
@@ -108,6 +109,7 @@ class _Sorter:
         self.containers = containers
         self.defects: list[Defect] = []
         self.filling: list[Growth] = []
+        self._merged: set[str] = set()
 
     @property
     def _named(self) -> set[str]:
@@ -124,13 +126,13 @@ class _Sorter:
         if not holding and _is_kept(group, kept):
             return
         fresh = [c for c in self.containers if c.name not in named]
-        names = _names(group)
-        self.filling += [c for c in fresh if c.fills and c.type in names]
+        names, full = _names(group), [c for c in fresh if c.fills]
+        self.filling += [c for c in full if c.type in names]
         growing = _holding(group, fresh)
         if growing:
-            self._by_container(phase, group, growing)
+            self._by_container(phase, group, growing, full)
         else:
-            self._unheld(phase, group, [c for c in fresh if c.fills])
+            self._unheld(phase, group, full)
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
@@ -139,33 +141,42 @@ class _Sorter:
             container = keeper(self.case, lead.name, lead.rate or 0.0)
             self._add(phase, lead, rest, container, known_bytes(rest))
 
-    def _by_container(self, phase: str | None, group: list[Growth], growing: list[Growth]) -> None:
-        """Add the group's main container with what leads the group, then the others'."""
+    def _by_container(
+        self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
+    ) -> None:
+        """Add the group's main container with what leads the group, then the others'.
+
+        What goes into others, or into containers that only fill, is none of the main one's.
+        """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
-        least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
-        alike = _alike(first.name)
-        own = [
-            c
-            for c in growing
-            if c is not first
-            and (c.bytes_rate or 0.0) >= least
-            and c.type in _names(group)
-            # The same place in each of several modules, workers or shards is one defect.
-            and _alike(c.name) != alike
-        ]
+        own = self._others(first, group, growing)
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
         lead = _lead(rest, first)
-        others = sum(c.bytes_rate or 0.0 for c in own if c.type in _names(rest))
-        phases = _phases(self.case, phase, [first, *own])
-        size = known_bytes(rest) - others
-        if lead.name in {c.type for c in own}:
-            lead = _part(lead, first)
+        others = [c for c in (*own, *full) if c.type in _names(rest)]
+        size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
+        if lead.name in {c.type for c in others}:
+            lead = _part(self.case, lead, first)
+        phases = _phases(self.case, phase, group, [first, *own])
         self._add(phases[first.name], lead, rest, first, size)
         for container in own:
             grown = next(g for g in group if g.name == container.type)
-            part = _part(grown, container)
+            part = _part(self.case, grown, container)
             self._add(phases[container.name], part, [part], container, 0.0)
+
+    def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
+        """Return the containers of a group that are defects of their own beside the first.
+
+        The same place in each of several modules, workers or shards is one defect, and so are two
+        ways to the same objects, unless there is much behind the second one.
+        """
+        alike = [c for c in growing if _alike(c.name) == _alike(first.name)]
+        self._merged |= {c.name for c in alike}
+        least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
+        rest = [c for c in growing if c not in alike and c.type in _names(group)]
+        return [
+            c for c in rest if (c.bytes_rate or 0.0) >= least or _is_apart(c, group, [first, *rest])
+        ]
 
     def _add(
         self,
@@ -183,7 +194,7 @@ class _Sorter:
         beside = tuple(growing for growing in group if growing.name != lead.name)
         kept = 0.0 if container is None else container.bytes_rate or 0.0
         size = max(kept, own_bytes)
-        phase = _phase_of(lead, container) or phase or _phase_of_graph(self.case, lead, container)
+        phase = phase or _phase_of_graph(self.case, lead, container)
         known = size if size > 0 else _process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
 
@@ -193,7 +204,7 @@ class _Sorter:
         A text or an array that is extended stays one object; the backward graph behind a state
         that is never detached has no Python objects at all.
         """
-        known = self._named | excused | {c.name for c in self.filling}
+        known = self._named | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
             related = any(_related(container.name, path) for path in known)
             if not related and _is_notable(container):
@@ -316,7 +327,14 @@ def _alike(path: str) -> str:
     return re.sub(r"\[[^\]]*\]", "[*]", path)
 
 
-def _part(growing: Growth, container: Growth) -> Growth:
+def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
+    """True where a type's containers gain no more together than the type: they share nothing."""
+    grown = next(g for g in group if g.name == container.type)
+    together = sum(c.rate or 0.0 for c in all_ if c.type == container.type)
+    return container.proven and together <= (1 + SAME_RATE) * (grown.rate or 0.0)
+
+
+def _part(case: Case, growing: Growth, container: Growth) -> Growth:
     """Return what of a type's growth goes into one of several containers."""
     if as_many(growing, container) or container.judged is None:
         return growing
@@ -326,23 +344,13 @@ def _part(growing: Growth, container: Growth) -> Growth:
         rate=rate,
         bytes_rate=container.bytes_rate,
         interval=None,
-        since=container.since or growing.since,
+        since=loose_start(case, container),
         counts=tuple(map(int, container.judged.series.values)),
         evidence=(f"{format_number(rate)} a generation of what the count gains",),
     )
 
 
 # -- phases ----------------------------------------------------------------------------------------
-
-
-def _phase_of(lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that adds what the container gains.
-
-    A type may grow in several phases for several reasons; the container's own rate tells which.
-    """
-    if container is None or container.type != lead.name:
-        return None
-    return lead.contribution.phase_adding(container.rate or 0.0)
 
 
 def _phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
@@ -355,20 +363,24 @@ def _phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str |
     return case.memory_share(lead.since).main_phase()
 
 
-def _phases(case: Case, phase: str | None, containers: list[Growth]) -> dict[str, str | None]:
-    """Give each container of a group the phase that adds its bytes.
+def _phases(
+    case: Case, phase: str | None, group: list[Growth], containers: list[Growth]
+) -> dict[str, str | None]:
+    """Give each container of a group the phase that adds what it gains.
 
-    Several containers of one type may be filled by several phases: each phase serves for as much
-    as it adds. A container that no phase fits alone keeps the phase of the group.
+    A type may grow in several phases for several reasons: the container's own number tells which,
+    and where several phases add as many, its bytes; each phase serves for as much as it adds.
     """
-    if len(containers) < 2:
-        return {containers[0].name: phase}
     left = dict(case.memory_share(min((c.since or 0 for c in containers), default=0)).by_phase)
     chosen: dict[str, str | None] = {}
     for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
         size = container.bytes_rate or 0.0
-        fits = [p for p, value in left.items() if p and size > 0 and value >= NEARLY_ALL * size]
-        best = min(fits, key=lambda p: (abs(left[p] - size), -p.count("/")), default=phase)
+        grown = next((g for g in group if g.name == container.type), None)
+        as_many = [] if grown is None else grown.contribution.phases_adding(container.rate or 0.0)
+        fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= size > 0]
+        best = min(fits, key=lambda p: (abs(left.get(p, 0.0) - size), -p.count("/")), default=phase)
+        if len(containers) == 1 and as_many:
+            best = as_many[0]
         chosen[container.name] = best
         for outer in [p for p in left if best and p and (best + "/").startswith(p + "/")]:
             left[outer] -= size
