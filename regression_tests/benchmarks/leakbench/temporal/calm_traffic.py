@@ -48,6 +48,20 @@ def working_sets_that_alternate(guard: Any) -> None:
 
 
 @healthy
+def two_thousand_quick_generations(guard: Any) -> None:
+    latest: dict[str, float] = {}
+    chance = random.Random(2)
+    for generation in guard.generations(range(1, 2001)):
+        with guard.phase("step"):
+            images = [Image(i) for i in range(chance.randrange(5, 15))]
+            pace(3)
+        with guard.phase("note"):
+            latest["mean"] = len(images) / generation
+            del images
+            pace(2)
+
+
+@healthy
 def queue_that_breathes(guard: Any) -> None:
     pool = Pool()
     chance = random.Random(7)

@@ -66,7 +66,8 @@ def every_seventh_generation(guard: Any, leak: bool) -> None:
             pace(15)
 
 
-@leaking("report", type="StreamHandler", holder="handlers", start=10, within=10)
+@leaking("report", type="StreamHandler", holder="handlers", start=10, within=10,
+         size=30_400 / 10)  # fmt: skip
 def every_tenth_generation(guard: Any, leak: bool) -> None:
     logger = logging.getLogger("leakbench.report")
     logger.propagate = False
@@ -87,7 +88,7 @@ def every_tenth_generation(guard: Any, leak: bool) -> None:
 
 class Sink:
     def __init__(self) -> None:
-        self.text = bytearray(8_000)
+        self.text = bytearray(30_000)
 
     def write(self, text: str) -> None:
         self.text[: len(text)] = text.encode()

@@ -43,28 +43,28 @@ def slow_under_a_tooth(guard: Any, leak: bool) -> None:
 class Player:
     def __init__(self, number: int) -> None:
         self.number = number
-        self.badge = f"player {number}"
+        self.badge = bytes(1_500)
 
 
 class Lobby:
     def __init__(self) -> None:
-        self.players: list[Player] = [Player(-1)]
+        self.players: list[Player] = [Player(-1) for _ in range(3)]
 
 
-@leaking("join", type="Player", holder=".players", within=40)
-def one_object_a_generation(guard: Any, leak: bool) -> None:
+@leaking("join", type="Player", holder=".players", within=40, size=3 * 1_650)
+def three_objects_a_generation(guard: Any, leak: bool) -> None:
     lobby = Lobby()
-    for generation in guard.generations(range(1, 1501)):
+    for generation in guard.generations(range(1, 2001)):
         with guard.phase("join"):
-            lobby.players.append(Player(generation))
+            lobby.players += [Player(generation) for _ in range(3)]
             if not leak:
-                del lobby.players[0]
+                del lobby.players[:3]
             pace(2)
         with guard.phase("play"):
             pace(3)
 
 
-@leaking("flush", type="Order", holder=".batch", start=20, within=20, size=12 * 830 / 20)
+@leaking("flush", type="Order", holder=".batch", start=20, within=20, size=60 * 830 / 20)
 def residue_of_every_flush(guard: Any, leak: bool) -> None:
     market = Market()
     for generation in guard.generations(range(1, 201)):
@@ -73,7 +73,7 @@ def residue_of_every_flush(guard: Any, leak: bool) -> None:
             pace(12)
         with guard.phase("flush"):
             if generation % 20 == 0:
-                left = market.batch[-12:] if leak else []
+                left = market.batch[-60:] if leak else []
                 market.batch = [order for order in market.batch if order.number < 0] + left
                 if leak:
                     for order in left:
@@ -102,7 +102,7 @@ class Recorder:
         self.sheet = io.BytesIO()
 
 
-@leaking("write", type="BytesIO", holder=".sheet", within=4, size=3_000)
+@leaking("write", type="BytesIO", holder=".sheet", within=4, size=8_000)
 def one_object_that_grows(guard: Any, leak: bool) -> None:
     recorder = Recorder()
     for generation in guard.generations(range(1, 151)):
@@ -112,5 +112,5 @@ def one_object_that_grows(guard: Any, leak: bool) -> None:
             if not leak and generation % 2 == 0:
                 recorder.sheet.seek(0)
                 recorder.sheet.truncate()
-            recorder.sheet.write(bytes(3_000))
+            recorder.sheet.write(bytes(8_000))
             pace(8)
