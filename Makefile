@@ -60,7 +60,7 @@ wheel: $(READY)
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	$(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet dist/*.whl
-	build/empty/bin/leakguard report reports/env-per-episode/run.jsonl | head -20
+	build/empty/bin/leakguard report --brief reports/env-per-episode/run.jsonl
 	@ls dist/*.whl
 
 clean:
