@@ -75,7 +75,9 @@ def _small(title: str, run: Run, curves: Sequence[Curve], caption: str = "") -> 
 
 def _frame(run: Run, finding: Finding | None) -> Frame:
     axis = of.axis(run)
-    since = finding.started_at if finding else None
+    # What is needed for a moment, or lies there twice, began with the run.
+    grows = finding is not None and finding.kind not in ("peak", "copies")
+    since = finding.started_at if finding and grows else None
     return Frame(
         whole_range(axis.positions),
         axis.title,
@@ -87,7 +89,9 @@ def _frame(run: Run, finding: Finding | None) -> Frame:
 
 
 def _with_ceiling(report: Report, finding: Finding, curve: Curve) -> Curve:
-    """Return the curve with the count that the user said there should be."""
+    """Return a curve of a count with the count that the user said there should be."""
+    if curve.key not in ("type", "gauge"):
+        return curve
     known = {c.key: c.ceiling for c in of.count_curves(report.run)}
     ceiling = known.get(f"watched:{finding.type}", known.get(f"gauge:{finding.type}"))
     return Curve(curve.key, curve.title, curve.points, ceiling, curve.in_bytes)

@@ -134,9 +134,9 @@ def leak_curve(run: Run, finding: Finding) -> Curve | None:
 
 
 def _rise(curve: Curve) -> float:
-    """Return by what share of its highest value a curve rises over the run."""
+    """Return by what share of its highest value a curve rises; garbage may be gone at the end."""
     highest = max(point.y for point in curve.points)
-    return (curve.points[-1].y - curve.points[0].y) / highest if highest > 0 else 0.0
+    return (highest - curve.points[0].y) / highest if highest > 0 else 0.0
 
 
 def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 760  # pixels
 _LETTERS = 88  # of the verdict in one line of that width
+_SMALL_LETTERS = 110  # of what stands below it
 _GAP = 14  # pixels between two charts
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
@@ -34,8 +35,9 @@ def svg(reports: Sequence[Report], layout: Layout) -> str:
     top = 18 * len(title) + 34
     plots = list(_below(chart.plots, top))
     return environment().get_template("picture.svg.j2").render(
-        title=title, run=outline.title(report), caption=chart.caption, plots=plots, width=WIDTH,
-        height=plots[-1][1] + plots[-1][0].height + 24, style=printed_style(),
+        title=title, run=outline.title(report), plots=plots, width=WIDTH,
+        caption=wrap(chart.caption, _SMALL_LETTERS), below=plots[-1][1] + plots[-1][0].height + 12,
+        style=printed_style(),
     )  # fmt: skip
 
 

@@ -57,7 +57,8 @@ def test_every_command_is_told(name):
 def test_commands_and_options_that_the_readme_tells_exist():
     known = {command.name: command for command in COMMANDS}
     told = re.findall(
-        r"(?<!from )leakguard (?!import)(\w+) ([^\n`#]*)", "\n".join(re.findall(r"```.*?```", _README, re.S))
+        r"(?<!from )leakguard (?!import)(\w+) ([^\n`#]*)",
+        "\n".join(re.findall(r"```.*?```", _README, re.S)),
     )
     assert told
     for name, arguments in told:
