@@ -196,7 +196,7 @@ class _Settlement:
         rate = growth.rate or 0.0
         objects = _objects_rate(self.case)
         in_objects = objects >= MOST * rate
-        if self._explains_memory(growth, objects):
+        if self._explains_memory(growth, objects) or self._is_frozen(growth, in_objects):
             return
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         if gauges and (in_objects or not self.case.counts_allocators):
@@ -219,6 +219,16 @@ class _Settlement:
             return True
         phases = {d.phase for d in self.defects if d.phase}
         return not self.case.counts_objects and growth.main_phase in phases
+
+    def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
+        """Give memory to objects that the program froze out of every census, where it does that."""
+        frozen = next((d for d in self.defects if d.lead.name == "gc_frozen"), None)
+        if frozen is None or in_objects:
+            return False
+        rest = max((growth.rate or 0.0) - self._named_bytes(), 0.0)
+        told = replace(frozen, bytes_rate=rest, phase=frozen.phase or growth.main_phase)
+        self.defects[self.defects.index(frozen)] = told
+        return True
 
     def _filled_bytes(self) -> float:
         """Return the bytes of all types that gain as many objects as a container that fills."""

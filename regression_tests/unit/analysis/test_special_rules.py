@@ -144,6 +144,13 @@ def test_objects_frozen_in_each_generation_are_a_collector_that_is_kept_from_its
     assert "once" in finding.fix
 
 
+def test_memory_of_objects_that_are_frozen_again_and_again_is_theirs():
+    run = story(gc_frozen=500, heap_in_use=2 * MB, rss=2 * MB, rss_anonymous=2 * MB)
+    (finding,) = diagnose(run).findings
+    assert (finding.kind, finding.verdict, finding.phase) == ("cycles", "leak", "work")
+    assert finding.bytes_per_generation == pytest.approx(2 * MB)
+
+
 def test_objects_frozen_once_at_the_start_are_silent():
     run = story()
     frozen = tuple(replace(s, metrics={**s.metrics, "gc_frozen": 90_000}) for s in run.snapshots)
