@@ -26,7 +26,7 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
 
     def __new__(cls, name: object = "", guard: ActiveGuard | None = None) -> Any:
         """Return a phase; for a function, that function in a phase of its name."""
-        if not _is_function(name):
+        if type(name) is str or not _is_function(name):
             return super().__new__(cls)
         function = getattr(name, "__func__", None) or name
         return cls(getattr(function, "__name__", "phase"), guard)(cast("Any", name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import click
@@ -37,10 +36,7 @@ def ask(pid: int, wait: float) -> Snapshot:
     """
     beacon = find_beacon(pid)
     before = _latest(beacon)
-    try:
-        os.kill(pid, beacon.signal)
-    except OSError as error:
-        raise UsageError(f"cannot signal process {pid}: {error.strerror}") from None
+    beacon.ask()
     return _answer(beacon, before, wait)
 
 

@@ -1,16 +1,20 @@
-"""How another process finds a running guard: a small file, and a signal to it.
+"""How another process of the same user finds a running guard: a small file, and a signal to it.
 
-A guard that was told ``on_signal=`` writes ``leakguard-PID.json`` into the folder for temporary
-files, with the signal it answers and the file it records to. ``leakguard snapshot PID`` reads it.
+A guard that was told ``on_signal=`` writes ``PID.json`` into a folder that only its user can enter,
+with the signal it answers, the file it records to and the time its process began. ``leakguard
+snapshot PID`` believes it only where folder and file are that user's, and signals the process only
+where it began at that time: numbers of processes are used again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -19,35 +23,76 @@ from leakguard.errors import UsageError
 
 _Handler = Callable[[int, "FrameType | None"], object]
 
+#: The signals a guard may be asked by: those that mean nothing to the system itself.
+SIGNALS = frozenset(
+    number
+    for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
+    if (number := getattr(signal, name, None)) is not None
+)
+_MOST_BYTES = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class Beacon:
-    """What a listening guard tells: the signal it answers with a look, and where it writes."""
+    """What a listening guard tells: the signal it answers with a look, and where it writes.
+
+    ``began`` is when its process did, in seconds since 1970.
+    """
 
     pid: int
     signal: int
     out: Path
+    began: float
+
+    def ask(self) -> None:
+        """Send the signal, to this process and no other.
+
+        Raises:
+            UsageError: the process has ended, or may not be signalled.
+        """
+        try:
+            with _held_process(self.pid) as send:
+                if process_began(self.pid) != self.began:
+                    raise ProcessLookupError(0, "that process has ended")
+                send(self.signal)
+        except OSError as error:
+            raise UsageError(f"cannot signal process {self.pid}: {error.strerror}") from None
 
 
-def beacon_path(pid: int) -> Path:
-    """Return where the guard of process ``pid`` says that it listens."""
-    return Path(tempfile.gettempdir()) / f"leakguard-{pid}.json"
+def beacon_path(pid: int, user: int | None = None) -> Path:
+    """Return where the guard of process ``pid`` says that it listens; ``user`` owns the process."""
+    owner = os.getuid() if user is None else user
+    return Path(tempfile.gettempdir()) / f"leakguard-{owner}" / f"{pid}.json"
+
+
+def process_began(pid: int) -> float | None:
+    """Return when a process began, as precisely as the system tells; None if there is none."""
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
 
 
 def find_beacon(pid: int) -> Beacon:
     """Return what the guard of process ``pid`` told.
 
     Raises:
-        UsageError: no guard of that process listens.
+        UsageError: no guard of that process listens, or what is there is not to be trusted.
     """
     try:
-        told = json.loads(beacon_path(pid).read_bytes())
-        return Beacon(pid, int(told["signal"]), Path(told["out"]))
+        user = _owner_of(pid)
+        told = json.loads(_read_private(beacon_path(pid, user), user))
+        beacon = Beacon(pid, int(told["signal"]), Path(told["out"]), float(told["began"]))
     except (OSError, ValueError, KeyError, TypeError):
         raise UsageError(
             f"no guard listens in process {pid}; start it with "
-            "LeakGuard(out=..., on_signal=signal.SIGUSR1)"
+            "LeakGuard(out=..., on_signal='SIGUSR1')"
         ) from None
+    if beacon.signal not in SIGNALS or beacon.began != process_began(pid):
+        raise UsageError(f"{beacon_path(pid, user)} is not of process {pid}; delete it")
+    return beacon
 
 
 class Listener:
@@ -57,18 +102,90 @@ class Listener:
         """Install the handler; only the main thread may.
 
         Raises:
-            UsageError: this is another thread, or the signal cannot be caught.
+            UsageError: this is another thread, the signal cannot be caught, or the guard cannot
+                be found by it.
         """
         self._number = number
-        self._path = beacon_path(os.getpid())
+        self._pid = os.getpid()
+        try:
+            self._path = beacon_path(self._pid)
+            told = {"signal": number, "out": str(out.absolute()), "began": process_began(self._pid)}
+            _write_private(self._path, json.dumps(told).encode())
+        except OSError as error:
+            raise UsageError(
+                f"on_signal= needs a private folder for temporary files: {error.strerror}; "
+                "set TMPDIR to a folder that is yours"
+            ) from None
         try:
             self._before = signal.signal(number, lambda number, frame: answer())
         except (ValueError, OSError) as error:
+            self._path.unlink(missing_ok=True)
             raise UsageError(f"on_signal={number} cannot be used: {error}") from None
-        self._path.write_text(json.dumps({"signal": number, "out": str(out.absolute())}))
 
     def close(self) -> None:
-        """Take the file away and put the handler of before back."""
-        self._path.unlink(missing_ok=True)
+        """Take the file away and put the handler of before back; a forked child does neither."""
+        if os.getpid() != self._pid:
+            return
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
         before = self._before
-        signal.signal(self._number, signal.SIG_DFL if before is None else before)
+        with contextlib.suppress(ValueError, OSError):  # another thread ends the run
+            signal.signal(self._number, signal.SIG_DFL if before is None else before)
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Write a new file into a folder of the user's own; what lies there is never written to.
+
+    Raises:
+        OSError: the folder is not the user's alone, or the file cannot be made.
+    """
+    with contextlib.suppress(FileExistsError):
+        path.parent.mkdir(mode=0o700)
+    _check_private(path.parent, os.getuid())
+    path.unlink(missing_ok=True)  # of a process that was killed and had this number
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
+
+
+def _read_private(path: Path, user: int) -> bytes:
+    _check_private(path.parent, user)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        told = os.fstat(descriptor)
+        if not stat.S_ISREG(told.st_mode) or told.st_uid != user:
+            raise PermissionError(0, f"{path} is not a file of that user")
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def _check_private(folder: Path, user: int) -> None:
+    told = folder.lstat()
+    if not stat.S_ISDIR(told.st_mode) or told.st_uid != user or told.st_mode & 0o077:
+        raise PermissionError(0, f"{folder} is not a private folder of the user")
+
+
+def _owner_of(pid: int) -> int:
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).uids().real)
+    except psutil.Error:
+        raise ProcessLookupError(0, "no such process") from None
+
+
+@contextlib.contextmanager
+def _held_process(pid: int) -> Iterator[Callable[[int], None]]:
+    """Yield what signals this very process: its number cannot pass on to another meanwhile."""
+    if not hasattr(os, "pidfd_open"):
+        yield lambda number: os.kill(pid, number)
+        return
+    descriptor = os.pidfd_open(pid)
+    try:
+        yield lambda number: signal.pidfd_send_signal(descriptor, number)
+    finally:
+        os.close(descriptor)

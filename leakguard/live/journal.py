@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leakguard.capture.probe import reason_of
 from leakguard.live.end_report import show_end_report
+from leakguard.live.global_state import random_kept
 from leakguard.live.history import History
 from leakguard.model import Report, Run, RunInfo, Snapshot
 from leakguard.store import jsonl, schema
@@ -72,10 +73,11 @@ class Journal:
         self.finished = True
         if self._writer is not None:
             self._safely(lambda writer: writer.close(spent))
-        if self._sink is not None:
-            self._told(lambda sink: sink(_report_text(self._report())))
-        elif self._on_screen:
-            show_end_report(self._report(), self._out)
+        with random_kept():
+            if self._sink is not None:
+                self._told(lambda sink: sink(_report_text(self._report())))
+            elif self._on_screen:
+                show_end_report(self._report(), self._out)
 
     def _report(self) -> Report:
         from leakguard.analysis import diagnose

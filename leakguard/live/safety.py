@@ -6,9 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 
-from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.heap.collector import collector_held, give_back_collector
 from leakguard.capture.probe import reason_of
 from leakguard.live.meter import CostMeter
+
+_workers: list[int] = []  # the threads that work for a guard just now, of any guard
 
 
 class Safety:
@@ -70,11 +72,13 @@ class Safety:
         return notes
 
     def _alone(self, work: Callable[..., object], args: tuple[object, ...]) -> bool:
-        outer = self._worker
+        outer, me = self._worker, threading.get_ident()
         try:
-            self._worker = threading.get_ident()
+            self._worker = me
+            _workers.append(me)
             work(*args)
         finally:
+            _workers.remove(me)
             self._worker = outer
         return True
 
@@ -82,3 +86,13 @@ class Safety:
         if self._worker is None and self._requested is not None:
             work, self._requested = self._requested, None
             work()
+
+
+def _release_in_child() -> None:
+    """Switch the collector on again in a child that another thread forked during a look."""
+    if _workers and threading.get_ident() not in _workers:
+        _workers.clear()
+        give_back_collector()
+
+
+os.register_at_fork(after_in_child=_release_in_child)

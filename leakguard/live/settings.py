@@ -16,6 +16,7 @@ from leakguard.capture.allocation_sites.tracer import Trace
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError
 from leakguard.live.alarm import OnLeak
+from leakguard.live.beacon import SIGNALS
 from leakguard.live.labels import plain_text
 from leakguard.live.log_sink import Log, log_sink
 from leakguard.live.project_settings import checked_patterns
@@ -141,17 +142,16 @@ def _signal(value: object) -> int:
     """Return the number of a signal given as such, as ``"SIGUSR1"`` or as ``"USR1"``."""
     if isinstance(value, str):
         text = value.strip().upper()
-        found = getattr(signal, text if text.startswith("SIG") else f"SIG{text}", None)
-        if isinstance(found, signal.Signals):
-            return int(found)
+        number = getattr(signal, text if text.startswith("SIG") else f"SIG{text}", None)
     else:
         try:
             number = operator.index(cast("Any", value))
-            if not isinstance(value, bool) and number in signal.valid_signals():
-                return number
         except TypeError:
-            pass
-    raise UsageError(f"on_signal={value!r} is no signal; write for example 'SIGUSR1'")
+            number = None
+    if number in SIGNALS and not isinstance(value, bool):
+        return int(cast("int", number))
+    names = ", ".join(sorted(repr(signal.Signals(known).name) for known in SIGNALS))
+    raise UsageError(f"on_signal={value!r} is no signal that a guard answers; use one of {names}")
 
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leakguard.capture.allocation_sites import TRACERS, Suspect, Tracer, fitting
 from leakguard.capture.allocation_sites.tracer import Trace
-from leakguard.capture.probe import Unavailable
+from leakguard.capture.probe import reason_of
 from leakguard.model import Finding, Run, Site
 
 # What kinds of growth have objects to ask, and what kinds are bytes that no object explains.
@@ -81,8 +81,8 @@ class Tracing:
             return
         try:
             self._running = self.tracers[name]()
-        except Unavailable as reason:
-            self._give_up(str(reason))
+        except Exception as error:  # no package, no folder for temporary files, no memory
+            self._give_up(reason_of(error))
             return
         self._used = name
 

@@ -175,8 +175,18 @@ class Watcher:
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
-        self.safety.run(self._end_round)
+        opened = self._opened
+        try:
+            self.safety.run(self._end_round)
+        finally:
+            if opened is not None and self._opened is opened:
+                self._close_unrecorded(opened)
         self._listen()
+
+    def _close_unrecorded(self, opened: _Opened) -> None:
+        """End a generation whose end was interrupted or failed: the next one is not part of it."""
+        self.looker.recorder.peaks.drop(opened.ticket)
+        self._opened, self.round = None, self.round.after()
 
     def _listen(self) -> None:
         if self.alarm is not None:

@@ -10,6 +10,7 @@ from leakguard.errors import UnreadableRun, UsageError
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import schema
 from leakguard.store.census_delta import whole
+from leakguard.store.run_lock import open_run_file
 
 MAGIC = b'{"schema":"leakguard.run/'
 _MAX_NOTES = 5
@@ -22,12 +23,12 @@ class RunWriter:
         """Open ``path``, making its folder, and write the header.
 
         Raises:
-            UsageError: the file cannot be opened for writing.
+            UsageError: the file cannot be opened for writing, or another guard writes to it.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             torn = _ends_torn(path)
-            self._file = path.open("ab", buffering=0)
+            self._file = open_run_file(path)
             self._file.write((b"\n" if torn else b"") + schema.encode_header(info))
         except OSError as error:
             raise UsageError(

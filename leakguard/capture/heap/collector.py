@@ -32,6 +32,13 @@ def collector_held() -> Iterator[None]:
             gc.enable()
 
 
+def give_back_collector() -> None:
+    """Undo ``collector_held`` in a forked child, where nobody is left to do so."""
+    if _holding and _holding[0]:
+        gc.enable()
+    _holding.clear()
+
+
 def take_collection(census: Callable[[], HeapCensus]) -> Collection:
     """Run one full collection between two censuses and return what it freed.
 

@@ -1,0 +1,83 @@
+"""A run file belongs to one process: it is opened for its user alone, and locked while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import stat
+import weakref
+from io import FileIO
+from pathlib import Path
+
+from leakguard.errors import UsageError
+from leakguard.store import schema
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_HEADER = b'{"schema":"leakguard.run/'
+_LONGEST = 65_536
+_open_files: weakref.WeakSet[FileIO] = weakref.WeakSet()
+
+
+def open_run_file(path: Path) -> FileIO:
+    """Open ``path`` for appending, as the only process that does.
+
+    Raises:
+        UsageError: another guard writes to it.
+        OSError: it cannot be opened.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISFIFO(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe, and a run is a file")
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    file = FileIO(os.open(path, flags, 0o600), "ab")
+    try:
+        if fcntl is not None:
+            _lock(file, path)
+    except BaseException:
+        file.close()
+        raise
+    _open_files.add(file)
+    return file
+
+
+def _lock(file: FileIO, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(
+            f"{path} is being written by {_writer_of(file)}; give each process an out= of its own"
+        ) from None
+    except OSError:  # a file system without locks
+        return
+
+
+def _writer_of(file: FileIO) -> str:
+    """Return what the last header in the file says of the process that wrote it."""
+    try:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            start = content.rfind(_HEADER)
+            line = content[start : start + _LONGEST].split(b"\n", 1)[0] + b"\n"
+        info = schema.decode(line).run
+    except (OSError, ValueError):
+        info = None
+    if info is None or info.pid is None:
+        return "another guard"
+    since = f" since {info.started}" if info.started else ""
+    return f"process {info.pid}{since}"
+
+
+def _close_in_child() -> None:
+    """Close what a forked child inherits: it would keep the lock after its parent has ended."""
+    for file in list(_open_files):
+        with contextlib.suppress(OSError):
+            file.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
