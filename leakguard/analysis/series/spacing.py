@@ -55,11 +55,16 @@ class Spacing:
             verdict,
             rate=verdict.rate / step,
             interval=(verdict.interval[0] / step, verdict.interval[1] / step),
-            started=None if verdict.started is None else self._generation(verdict.started),
+            started=None if verdict.started is None else self._first_look(verdict.started),
             plateau=plateau,
             detectable=verdict.detectable / step,
             more_rounds=None if more is None else math.ceil(more * step),
         )
+
+    def _first_look(self, index: int) -> int:
+        """Return the first look after the place of the value before: it may show what began."""
+        before = self._at[0] + (index - 1) * self.step
+        return math.ceil(next(at for at in self._at if at > before))
 
     def _generation(self, index: int) -> int:
         return math.ceil(self._at[0] + index * self.step)
