@@ -1,4 +1,25 @@
-"""The values that travel from a live process to a rendered report; they import nothing else."""
+"""The values that travel from a live process to a rendered report; they import nothing else.
+
+The vocabulary, one word for one thing; ``leakguard explain`` tells the same words to users.
+
+generation   one round of the watched loop, whatever it is called there
+phase        a named part of a generation
+snapshot     what was measured at one moment
+look         a snapshot for which the heap was walked
+census       live objects by type, from a look
+holder       a container that keeps objects alive, named by the way to it from a root
+path         that way, hop by hop; a leak trace is a path to one object that leaks
+expectation  an object that the program said will be gone
+metric       one number of the process; a gauge is one of the user's
+series       one number followed over the generations
+growth       what became more in a run, before anything is concluded
+finding      a defect that is concluded, with its verdict, evidence and fix
+cleared      what grew and is no defect, and why
+report       all that is concluded about a run
+live memory  what all allocators together have handed out and not got back
+ledger       the growth of RSS, part by part
+site         a line of the program that makes objects
+"""
 
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Verdict

@@ -52,9 +52,23 @@ def format_change(size: float) -> str:
     return ("+" if size >= 0 else "") + format_bytes(size)
 
 
-def format_gb(size: float) -> str:
-    """Return ``size`` in GB with two decimals, as the log blocks print memory."""
-    return f"{size / GB:.2f} GB"
+def format_size(size: float, like: float | None = None) -> str:
+    """Return memory with two decimals, ``8.52 GB``, in the unit that fits ``like`` or itself.
+
+    Columns of numbers and the log blocks are written so.
+    """
+    for unit, scale in (("GB", GB), ("MB", MB), ("kB", KB)):
+        if abs(size if like is None else like) >= scale:
+            return f"{size / scale:.2f} {unit}"
+    return f"{size:.0f} B"
+
+
+def format_size_change(size: float, like: float | None = None) -> str:
+    """Return a difference with its sign and two decimals, ``+4.29 GB``."""
+    text = format_size(size, like)
+    if text.startswith("-0.00 "):  # what rounds to nothing has no direction
+        text = text[1:]
+    return text if text.startswith("-") else f"+{text}"
 
 
 def format_number(value: float) -> str:

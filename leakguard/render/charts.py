@@ -11,7 +11,7 @@ from leakguard.model.run import Run
 from leakguard.model.units import format_number
 from leakguard.render import curves as of
 from leakguard.render.curves import Curve
-from leakguard.render.plot import Frame, Plot, plot, whole_range
+from leakguard.render.plot import CommonAxis, Plot, plot, whole_range
 from leakguard.render.text import clean
 
 
@@ -73,12 +73,12 @@ def _small(title: str, run: Run, curves: Sequence[Curve], caption: str = "") -> 
     return Chart(title, plots, caption) if plots else None
 
 
-def _frame(run: Run, finding: Finding | None) -> Frame:
+def _frame(run: Run, finding: Finding | None) -> CommonAxis:
     axis = of.axis(run)
     # What is needed for a moment, or lies there twice, began with the run.
     grows = finding is not None and finding.kind not in ("peak", "copies")
     since = finding.started_at if finding and grows else None
-    return Frame(
+    return CommonAxis(
         whole_range(axis.positions),
         axis.title,
         of.looks(run),
@@ -106,7 +106,7 @@ def _title(grows: Curve | None) -> str:
     return f"{grows.title}, by generation" if grows else "Memory, by generation"
 
 
-def _caption(finding: Finding | None, frame: Frame, ceiling: float | None = None) -> str:
+def _caption(finding: Finding | None, frame: CommonAxis, ceiling: float | None = None) -> str:
     told = []
     if frame.bands and finding and finding.phase:
         told.append(f"shaded: {clean(finding.phase)}")

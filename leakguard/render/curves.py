@@ -10,8 +10,7 @@ from leakguard.model.finding import Finding
 from leakguard.model.metric import METRICS
 from leakguard.model.run import Run
 from leakguard.model.snapshot import Snapshot
-from leakguard.model.units import format_number
-from leakguard.render.sizes import size
+from leakguard.model.units import format_number, format_size
 from leakguard.render.sparkline import extremes
 from leakguard.render.text import clean, short_type
 
@@ -28,7 +27,7 @@ _LEAK_METRICS = {"threads": "threads", "files": "open_files", "children": "child
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """One value at one snapshot; ``text`` is the value as a person reads it."""
 
     x: float
@@ -43,7 +42,7 @@ class Curve:
 
     key: str
     title: str
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     ceiling: float | None = None
     in_bytes: bool = False
 
@@ -192,14 +191,16 @@ def _curve(
     run: Run, key: str, title: str, read: Reading, in_bytes: bool = False,
     ceiling: float | None = None,
 ) -> Curve:  # fmt: skip
-    text: Callable[[float], str] = size if in_bytes else format_number
+    text: Callable[[float], str] = format_size if in_bytes else format_number
     seen = [
         (x, value, snapshot.label)
         for x, snapshot in zip(axis(run).positions, run.snapshots, strict=True)
         if (value := read(snapshot)) is not None
     ]
     kept = extremes([value for _, value, _ in seen], _MOST_POINTS)
-    points = tuple(Point(x, y, clean(label), text(y)) for x, y, label in (seen[i] for i in kept))
+    points = tuple(
+        CurvePoint(x, y, clean(label), text(y)) for x, y, label in (seen[i] for i in kept)
+    )
     return Curve(key, title, points, ceiling, in_bytes)
 
 

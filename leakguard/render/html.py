@@ -19,7 +19,6 @@ from leakguard.render import facts, outline
 from leakguard.render.charts import count_chart, leak_chart, memory_chart, more_charts
 from leakguard.render.explanations import explained
 from leakguard.render.issue import finding_text
-from leakguard.render.large_objects import large_objects
 from leakguard.render.log_block import snapshot_block
 from leakguard.render.picture import asset
 from leakguard.render.section import Section
@@ -63,7 +62,7 @@ def _page(report: Report, layout: Layout) -> dict[str, Any]:
 
 
 def _sections(report: Report) -> list[Section]:
-    large = large_objects(report.run)
+    large = outline.large_objects(report.run)
     return [*outline.sections(report, _TREND_ROWS), *([large] if large.rows else [])]
 
 

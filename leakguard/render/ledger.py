@@ -31,7 +31,7 @@ _NEGATIVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LedgerPart:
     """One part of the growth with its share of all movements, 0 to 1."""
 
     title: str
@@ -40,7 +40,7 @@ class Part:
     share: float
 
 
-def parts(ledger: Ledger) -> list[Part]:
+def parts(ledger: Ledger) -> list[LedgerPart]:
     """Return the known parts that moved, and the rest even when it is 0."""
     known = {
         name: size
@@ -49,7 +49,7 @@ def parts(ledger: Ledger) -> list[Part]:
     }
     whole = sum(map(abs, known.values()))
     return [
-        Part(
+        LedgerPart(
             TITLES.get(name, clean(name)),
             size,
             format_change(size),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from leakguard.model.census import LargeObject
 from leakguard.model.finding import SEVERITY, Cleared, Finding
 from leakguard.model.metric import METRICS
 from leakguard.model.report import Report, TrendRow
+from leakguard.model.run import Run
 from leakguard.model.snapshot import Snapshot
-from leakguard.model.units import format_change
+from leakguard.model.units import format_bytes, format_change, format_size, format_size_change
 from leakguard.render import facts
 from leakguard.render.facts import percent
 from leakguard.render.forecast import forecast_sentence
 from leakguard.render.ledger import ledger_section
 from leakguard.render.run_facts import name, notes, run_facts
 from leakguard.render.section import Section
-from leakguard.render.sizes import change_of_size, size
 from leakguard.render.sparkline import sparkline
 from leakguard.render.text import clean, short_type
 
@@ -127,7 +128,7 @@ def trend_sparkline(report: Report, width: int = 40) -> str:
     sizes = [row.rss for row in report.trend]
     if len(sizes) < 2:
         return ""
-    return f"{size(sizes[0])} {sparkline(sizes, width)} {size(sizes[-1])}"
+    return f"{format_size(sizes[0])} {sparkline(sizes, width)} {format_size(sizes[-1])}"
 
 
 def _cleared(report: Report) -> Section:
@@ -170,8 +171,8 @@ def _trend(report: Report, most: int | None) -> Section:
 
 
 def _trend_row(row: TrendRow, largest: int) -> Row:
-    change = "baseline" if row.change is None else change_of_size(row.change, largest)
-    return clean(row.label), size(row.rss, largest), change
+    change = "baseline" if row.change is None else format_size_change(row.change, largest)
+    return clean(row.label), format_size(row.rss, largest), change
 
 
 def _growth_sentence(report: Report) -> str | None:
@@ -181,8 +182,9 @@ def _growth_sentence(report: Report) -> str | None:
     before, after = growth.rss_before, growth.rss_after
     share = f", {(after - before) / before:+.1%}" if before else ""
     return (
-        f"{size(before)} at {clean(growth.baseline)}, {size(after)} at {clean(growth.current)}: "
-        f"{change_of_size(after - before)}{share}"
+        f"{format_size(before)} at {clean(growth.baseline)}, "
+        f"{format_size(after)} at {clean(growth.current)}: "
+        f"{format_size_change(after - before)}{share}"
     )
 
 
@@ -210,3 +212,23 @@ def _counts(report: Report) -> Section:
         for c in changes
     )
     return Section("objects", "Objects", ("Type", "Baseline", "Now", "Change"), rows)
+
+
+def large_objects(run: Run) -> Section:
+    """Return the large objects of the latest census that has any, as it listed them."""
+    seen = (s for s in reversed(run.snapshots) if s.census is not None and s.census.large)
+    latest = next(seen, None)
+    if latest is None or latest.census is None:
+        return Section("large", "Large objects")
+    rows = tuple(map(_large_row, latest.census.large))
+    columns = ("Object", "Bytes", "Retains", "Held by")
+    title = f"Large objects at {clean(latest.label)}"
+    return Section("large", title, columns, rows, texts=frozenset({3}))
+
+
+def _large_row(item: LargeObject) -> Row:
+    shape = f" {item.shape}" if item.shape is not None else ""
+    words = f"{item.type}{shape} {item.dtype or ''} {item.device or ''}"
+    retained = "unknown" if item.retained_bytes is None else format_bytes(item.retained_bytes)
+    held = "unknown" if item.held_by is None else clean(item.held_by)
+    return " ".join(clean(words).split()), format_bytes(item.bytes), retained, held

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from leakguard.model.units import GB, KB, MB, format_number
-from leakguard.render.curves import GENERATION, Band, Curve, Point
+from leakguard.render.curves import GENERATION, Band, Curve, CurvePoint
 
 # Pixels: the legend above, the numbers of the x axis below, and the chart between them.
 TOP, BOTTOM, HEIGHT, SMALL = 26, 36, 150, 60
@@ -36,7 +36,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlottedLine:
     """A curve as the path of its line in the stretched box; ``color`` counts from 1."""
 
     title: str
@@ -79,7 +79,7 @@ class Plot:
     title: str
     height: int
     bottom: int
-    lines: tuple[Line, ...]
+    lines: tuple[PlottedLine, ...]
     rows: tuple[Tick, ...]
     columns: tuple[Tick, ...]
     x_title: str
@@ -106,7 +106,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class CommonAxis:
     """What the charts of one run have in common: the x axis and what is marked along it."""
 
     x: Scale
@@ -117,7 +117,7 @@ class Frame:
     since_text: str = ""
 
 
-def plot(curves: Sequence[Curve], frame: Frame, title: str, small: bool = False) -> Plot:
+def plot(curves: Sequence[Curve], frame: CommonAxis, title: str, small: bool = False) -> Plot:
     """Return the chart of one or more curves in the same unit; each has a point at least."""
     height = SMALL if small else HEIGHT
     bottom = TOP + height
@@ -176,19 +176,19 @@ def _y_scale(values: Sequence[float], ceilings: Sequence[float]) -> Scale:
 
 def _line(
     curve: Curve, color: int, x: Scale, pixel: Callable[[float], float], looked: set[float]
-) -> Line:
+) -> PlottedLine:
     steps = [f"{BOX * x.percent(p.x) / 100:.1f} {pixel(p.y):.1f}" for p in curve.points]
     dots = curve.points if len(curve.points) <= _MOST_DOTS else ()
-    return Line(curve.title, color, f"M{'L'.join(steps)}", tuple(
+    return PlottedLine(curve.title, color, f"M{'L'.join(steps)}", tuple(
         Dot(x.percent(p.x), pixel(p.y), _tip(curve, p), p.x in looked) for p in dots
     ))  # fmt: skip
 
 
-def _tip(curve: Curve, point: Point) -> str:
+def _tip(curve: Curve, point: CurvePoint) -> str:
     return f"{point.label}: {curve.title} {point.text}"
 
 
-def _column(value: float, frame: Frame) -> Tick:
+def _column(value: float, frame: CommonAxis) -> Tick:
     begins = value <= frame.x.low and frame.x_title == GENERATION
     at, share = frame.x.percent(value), frame.x.share(value)
     return Tick(
@@ -210,7 +210,7 @@ def _stretch(band: Band, x: Scale) -> Stretch:
     return Stretch(round(start, 1), round(stop - start, 1), band.phase)
 
 
-def _mark(frame: Frame) -> Tick | None:
+def _mark(frame: CommonAxis) -> Tick | None:
     if frame.since is None:
         return None
     anchor = "start" if frame.x.share(frame.since) < 0.5 else "end"

@@ -31,14 +31,6 @@ def short_type(name: str) -> str:
     return name.rsplit(".", 1)[-1] or name
 
 
-def shorten(text: str, width: int) -> str:
-    """Return ``text`` cut in the middle to ``width`` characters: both ends of a path tell."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
-
-
 def arrows(values: Sequence[str], most: int = 7) -> str:
     """Return ``2 → 18 → 34``; of a long series the first and the last values."""
     if len(values) <= most:

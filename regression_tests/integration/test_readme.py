@@ -65,3 +65,15 @@ def test_commands_and_options_that_the_readme_tells_exist():
         assert name in known
         options = {option for parameter in known[name].params for option in parameter.opts}
         assert set(re.findall(r"(?<!\S)--[\w-]+", arguments)) <= options, name
+
+
+def test_map_of_the_layout_is_the_territory():
+    named = set(
+        re.findall(
+            r"`((?:leakguard|reference_trainer|regression_tests)[\w./]*)`", section("Layout")
+        )
+    )
+    assert len(named) > 15
+    assert [name for name in named if not (_ROOT / name).exists()] == []
+    folders = {f"leakguard/{f.parent.name}" for f in (_ROOT / "leakguard").glob("*/__init__.py")}
+    assert folders <= named

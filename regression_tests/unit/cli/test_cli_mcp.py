@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 
 from leakguard import LeakGuard
 from leakguard.cli import main
-from leakguard.cli.mcp_server import TOOLS, server
+from leakguard.cli.mcp import TOOLS, server
 
 
 @pytest.fixture(scope="module")

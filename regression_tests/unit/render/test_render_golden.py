@@ -12,8 +12,8 @@ import report_stories as stories
 from golden_file import assert_same
 
 from leakguard.model import Cost, Ignored
+from leakguard.model.units import format_size_change
 from leakguard.render import render, render_many
-from leakguard.render.sizes import change_of_size
 
 _SUFFIX = {"terminal": "txt", "markdown": "md", "json": "json", "junit": "xml", "github": "txt",
            "issue": "md"}  # fmt: skip
@@ -138,8 +138,8 @@ def test_terminal_tells_the_gravest_findings_whole_and_names_the_rest():
 
 
 def test_change_that_rounds_to_nothing_has_no_direction():
-    assert change_of_size(-3_000, like=5 * 10**9) == "+0.00 GB"
-    assert change_of_size(-30_000_000, like=5 * 10**9) == "-0.03 GB"
+    assert format_size_change(-3_000, like=5 * 10**9) == "+0.00 GB"
+    assert format_size_change(-30_000_000, like=5 * 10**9) == "-0.03 GB"
 
 
 def test_ledger_that_explains_more_than_the_growth_says_why():
