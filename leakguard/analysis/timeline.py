@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from leakguard.analysis.own_work import without_own_work
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.metric import METRICS, Unit
 from leakguard.model.series import Series
@@ -109,8 +110,15 @@ class Timeline:
         return Series(name, unit, (), ())
 
     def metric(self, name: str) -> Series:
-        """Return a metric where the run shows it best."""
-        return self.best_series(name, metric_reader(name), METRICS[name].unit)
+        """Return a metric where the run shows it best, without what the guard came to hold."""
+        series = self.best_series(name, metric_reader(name), METRICS[name].unit)
+        if series.phase is not None or not series.values:
+            return series
+        if self.baseline is not None and self.baseline.generation is not None:
+            # A run that begins with its first generation has that one's begin to compare with.
+            before = METRICS[name].read(self.ends[series.generations[0]].entry)
+            series = replace(series, baseline=before)
+        return without_own_work(series, self.ends) if series.unit == "bytes" else series
 
     def changing_types(self) -> tuple[str, ...]:
         """Return the types whose count at some station differs between first and last generation.

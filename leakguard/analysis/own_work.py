@@ -1,0 +1,71 @@
+"""What the guard itself came to hold, taken out of the numbers of the process.
+
+A look remembers what it saw, and what diagnoses and traces is imported once something is suspect:
+steps of a megabyte or two in memory that the program never asked for. They come after the end of a
+generation was measured and before the next one begins, and only where the guard did more than read
+numbers; so they can be told from what the program does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from leakguard.model import Snapshot
+from leakguard.model.metric import METRICS
+from leakguard.model.series import Series
+
+# Generations without a look that are enough to know what one usually adds.
+_FEWEST = 6
+# The nearest of them on either side say what a generation adds at that time of the run.
+_NEAREST = 3
+
+
+def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
+    """Return a series of the ends of generations without the steps that looks have left in it.
+
+    Taken away is what came in between two generations after a look, as far as it is more than a
+    generation without a look adds at that time.
+    """
+    at, values = series.generations, series.values
+    if len(values) != len(ends) or len(values) < _FEWEST:
+        return series
+    shots = [ends[generation] for generation in at]
+    worked = [shot.cost.tier > 0 for shot in shots]
+    changes = [later - before for before, later in pairwise(values)]
+    quiet = [i for i in range(len(changes)) if not worked[i] and not worked[i + 1]]
+    if len(quiet) < _FEWEST:
+        return series
+    own, kept = 0.0, [values[0]]
+    for i, change in enumerate(changes):
+        if worked[i]:
+            between = _between(series.name, shots[i], shots[i + 1])
+            own += max(0.0, min(between, change - _usual(i, quiet, changes)))
+        kept.append(values[i + 1] - own)
+    return replace(series, values=tuple(kept))
+
+
+def _usual(i: int, quiet: list[int], changes: list[float]) -> float:
+    nearest = sorted(quiet, key=lambda j: abs(j - i))[: 2 * _NEAREST]
+    return median(changes[j] for j in nearest)
+
+
+def _between(metric: str, end: Snapshot, following: Snapshot) -> float:
+    """Return what a metric gained from a generation's end to the next one's begin.
+
+    Where the begin was not read, Python's blocks stand for it, each of the mean size.
+    """
+    now, then = METRICS[metric].read(following.entry), METRICS[metric].read(end.metrics)
+    if now is not None and then is not None:
+        return now - then
+    blocks = _gain("python_blocks", end, following)
+    in_use, count = (end.metrics.get(name, 0) for name in ("python_in_use", "python_blocks"))
+    size = in_use / count if count else 0.0
+    heap = _gain("heap_in_use", end, following) if metric == "live_memory" else 0.0
+    return heap + size * blocks
+
+
+def _gain(name: str, end: Snapshot, following: Snapshot) -> float:
+    return following.entry.get(name, 0) - end.metrics.get(name, following.entry.get(name, 0))

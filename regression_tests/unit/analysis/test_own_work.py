@@ -1,0 +1,57 @@
+"""What looks leave in memory is told apart from what the program takes."""
+
+from __future__ import annotations
+
+from leakguard import diagnose
+from leakguard.model import Cost, PhaseTotal, Run, RunInfo, Snapshot
+from leakguard.model.units import KB, MB
+
+LOOKS = (1, 2, 3, 4, 7, 11, 14, 19, 25, 30, 39, 48)
+
+
+def told(leak: int, own: dict[int, int], generations: int = 60, between: int = 0) -> Run:
+    """Tell a run that loses ``leak`` bytes a generation, and whose guard keeps ``own`` after looks.
+
+    ``between`` is what the program itself takes between two generations.
+    """
+    shots, size = [], 20 * MB
+    for generation in range(1, generations + 1):
+        entry = _metrics(size)
+        size += leak
+        shots.append(
+            Snapshot(
+                generation,
+                f"g{generation}",
+                "generation",
+                generation=generation,
+                metrics=_metrics(size),
+                entry=entry,
+                phases={"work": PhaseTotal(1, 0.05, {"heap_in_use": leak, "rss": leak})},
+                cost=Cost(0.01, 1 if generation in LOOKS else 0),
+            )
+        )
+        size += own.get(generation, 0) + between
+    return Run(RunInfo(), tuple(shots), finished=True)
+
+
+def _metrics(size: int) -> dict[str, int]:
+    return {"rss": 50 * MB + size, "heap_in_use": size, "rss_anonymous": 30 * MB + size}
+
+
+STEPS = {14: 3 * MB, 19: 700 * KB, 39: 1_500 * KB, 48: 1_300 * KB}
+
+
+def test_steps_that_looks_leave_are_no_growth_of_the_program():
+    assert diagnose(told(0, STEPS)).verdict == "stable"
+
+
+def test_leak_is_seen_between_the_steps_that_looks_leave():
+    (finding,) = diagnose(told(70 * KB, STEPS)).findings
+    assert (finding.verdict, finding.started_at, finding.phase) == ("leak", 1, "work")
+    assert 65 * KB < finding.bytes_per_generation < 75 * KB
+
+
+def test_what_the_program_takes_between_generations_is_not_taken_for_the_guard_s():
+    (finding,) = diagnose(told(0, {}, between=200 * KB)).findings
+    assert finding.verdict == "leak"
+    assert 190 * KB < finding.bytes_per_generation < 210 * KB
