@@ -51,9 +51,26 @@ class Champion:
             return
         best.fitness = title
         if title is None or score > title + TITLE_MARGIN * abs(title):
-            self.population.keep_as_best(fittest)
-            best.fitness = score
-            self.is_new = True
+            self._crown(fittest, score)
+
+    def finals(self, contenders: Sequence[int], rewards: Sequence[Sequence[float]]) -> None:
+        """The title goes to the best of the last episodes: rewards of the best agent, then theirs.
+
+        As many episodes count as all have played, or the first where not all have played one.
+        """
+        rounds = max(1, min(map(len, rewards)))
+        scores = [float(np.mean(r[:rounds])) if len(r) >= rounds else -np.inf for r in rewards]
+        if scores[0] == -np.inf:
+            return
+        self.population.best.fitness = scores[0]
+        first = int(np.argmax(scores[1:])) + 1
+        if scores[first] > scores[0] + TITLE_MARGIN * abs(scores[0]):
+            self._crown(contenders[first - 1], scores[first])
+
+    def _crown(self, member: int, score: float) -> None:
+        self.population.keep_as_best(member)
+        self.population.best.fitness = score
+        self.is_new = True
 
     def validate(self) -> None:
         """When the best agent is new, play the validation episodes without noise."""

@@ -175,7 +175,7 @@ class GymTask:
         spaces = (env.observation_space, env.action_space)
         if not all(isinstance(space, gymnasium.spaces.Box) for space in spaces):
             raise ConfigError(f"{self.env_id} has {spaces}, this trainer needs boxes of numbers")
-        return env
+        return normalized(env)
 
     def storage(self, rows: int) -> StateStorage:
         """Float32 vectors."""
@@ -188,6 +188,19 @@ class GymTask:
     def validation_plans(self) -> list[EpisodePlan]:
         """Fixed start states that training is unlikely to meet."""
         return [EpisodePlan(2**31 + index) for index in range(self.config.validation_episodes)]
+
+
+def normalized(env: Env) -> Env:
+    """Observations within [-1, 1], where the task says its bounds.
+
+    An untrained network hardly sees a number that stays below 0.07 all its life, as the speed of
+    the mountain car does; then all of a population act alike, and evolution has nothing to choose.
+    """
+    space = env.observation_space
+    assert isinstance(space, gymnasium.spaces.Box)
+    if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+        return env
+    return gymnasium.wrappers.RescaleObservation(env, np.float32(-1.0), np.float32(1.0))
 
 
 def make_task(config: Config) -> Task:

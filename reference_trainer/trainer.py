@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 import time
 from collections import deque
@@ -13,26 +12,20 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from reference_trainer.agent import DDPGAgent
 from reference_trainer.champion import Champion
 from reference_trainer.checkpoint import CheckpointStore
 from reference_trainer.config import Config
 from reference_trainer.ddpg import Losses
-from reference_trainer.evolution import EvolutionRules, evolve
+from reference_trainer.evaluation import Evaluation, Purpose, stream
+from reference_trainer.evolution import EvolutionRules, evolve, rank
 from reference_trainer.hooks import Hooks
 from reference_trainer.metrics import Metrics, Record
 from reference_trainer.operators import operators
 from reference_trainer.plots import Plotter
 from reference_trainer.population import Population, check_memory
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
-from reference_trainer.rollout import (
-    EpisodeStats,
-    Policy,
-    StepBudget,
-    play_episode,
-    random_policy,
-)
-from reference_trainer.task import EpisodePlan, make_task
+from reference_trainer.rollout import StepBudget
+from reference_trainer.task import make_task
 from reference_trainer.upload import Uploader
 
 T = TypeVar("T")
@@ -40,14 +33,6 @@ T = TypeVar("T")
 ROWS_PER_TRANSITION = 1.1
 #: Generations whose seconds make the average.
 TIMINGS = 1_000
-
-
-class Purpose(enum.IntEnum):
-    """What a stream of random numbers decides; the values are part of a run's identity."""
-
-    EVALUATION = 0
-    TRAINING = 1
-    EVOLUTION = 2
 
 
 class ERLTrainer:
@@ -77,9 +62,12 @@ class ERLTrainer:
             self.uploader.is_leased if self.uploader else lambda path: False,
         )
         self.generation = self.transitions = 0
+        #: Environment steps of the last generation that was not cut.
+        self.whole_generation = 0
         self.stopped = self.cut = False
         self.seconds: deque[float] = deque(maxlen=TIMINGS)
         self.hooks = hooks or Hooks()
+        self.evaluation = Evaluation(config, self.task, self.buffer, self.budget, self.hooks)
         self.hooks.attach(self)
 
     def train(self) -> None:
@@ -116,22 +104,25 @@ class ERLTrainer:
 
     def evaluate_population(self) -> None:
         """Every agent plays the same episodes; transitions go to the buffer."""
-        plans, before, fitnesses = self._episode_plans(), self.transitions, []
-        random = self.env_steps < self.config.random_steps
+        if self.budget.left < self.whole_generation:
+            self._judge_population()
+            return
+        generation, plans, fitnesses = self.generation, self.evaluation.plans(self.generation), []
+        kept = self.evaluation.play_at_random(generation)
+        before = self.budget.taken
         for member, agent in enumerate(self.bar(self.population.agents, "Evaluating agents")):
-            played = [
-                self._play(plan, self._policy(agent, random, member, number))
-                for number, plan in enumerate(plans)
-                if self.budget.left
-            ]
+            played = list(self.evaluation.play(agent, member, generation, plans))
+            kept += sum(stats.steps for stats in played)
             if len(played) == len(plans) and not played[-1].cut:
                 agent.fitness = float(np.mean([stats.reward for stats in played]))
                 fitnesses.append(agent.fitness)
         self.cut = len(fitnesses) < self.population.size
-        self.metrics.note(new_transitions=self.transitions - before)
+        self.transitions += kept
+        self.metrics.note(new_transitions=kept)
         self._note_fitness(fitnesses)
         if not self.cut:
             self.champion.challenge(plans)
+            self.whole_generation = self.budget.taken - before
 
     def train_population(self) -> None:
         """Gradient steps for all agents at once, each on its own batches."""
@@ -228,6 +219,7 @@ class ERLTrainer:
         self.generation = int(state["generation"])
         self.budget.taken = int(state["env_steps"])
         self.transitions = int(state["transitions"])
+        self.whole_generation = int(state["whole_generation"])
         self.population.made_by = list(state["made_by"])
         self.metrics.restore(state["history"])
         if self.uploader:
@@ -271,38 +263,26 @@ class ERLTrainer:
         while not (self.stopped or self._is_last):
             yield self.generation + 1
 
-    def _random(self, purpose: Purpose, *more: int) -> np.random.Generator:
-        """A stream of its own: it can be repeated whatever was drawn before it."""
-        return np.random.default_rng([self.config.seed, int(purpose), self.generation, *more])
+    def _random(self, purpose: Purpose) -> np.random.Generator:
+        return stream(self.config.seed, purpose, self.generation)
 
-    def _episode_plans(self) -> list[EpisodePlan]:
-        """The same start states for all agents: fitness differences, not luck."""
-        rng = self._random(Purpose.EVALUATION)
-        return [self.task.plan_episode(rng) for _ in range(self.config.episodes_per_agent)]
+    def _judge_population(self) -> None:
+        """Too few steps for a generation are left: they decide who of the trained is the best.
 
-    def _policy(self, agent: DDPGAgent, random: bool, member: int, number: int) -> Policy:
-        """How an agent plays the episode of that number: at random, exploring, or as it is."""
-        rng = self._random(Purpose.EVALUATION, member, number)
-        if random:
-            return random_policy(self.task.architecture.action_size, rng)
-        return agent.exploring(rng) if self.config.explore_in_fitness else agent.act
-
-    def _play(self, plan: EpisodePlan, policy: Policy) -> EpisodeStats:
-        """One episode of the evaluation; its steps count and its transitions are kept."""
-        env = self.hooks.environment(self.task.eval_env)
-        stats = play_episode(
-            env,
-            policy,
-            seed=plan.seed,
-            options=plan.options,
-            buffer=self.buffer,
-            horizon=self.config.episode_steps,
-            limit=self.budget.left,
-        )
-        self.budget.spend(stats.steps)
-        self.transitions += stats.steps
-        self.hooks.after_episode(env, stats)
-        return stats
+        The last who played were not trained yet, so without this the last training is in vain.
+        """
+        if self.generation == 2 and self.config.evolution:
+            self.say(
+                f"The limit of {self.budget.limit:,} environment steps is reached before anything "
+                "that evolution made has played: give more steps or shorter episodes"
+            )
+        before, members = self.budget.taken, rank(self.population.fitnesses())
+        contenders = [self.population.best, *(self.population.agents[m] for m in members)]
+        self.cut = True
+        self.champion.finals(members, self.evaluation.judge(contenders, self.generation))
+        self.transitions += self.budget.taken - before
+        self.metrics.note(new_transitions=self.budget.taken - before)
+        self._note_fitness([])
 
     def _note_fitness(self, fitnesses: Sequence[float]) -> None:
         """Fitness of the agents that played all their episodes, and what had made them."""
@@ -350,6 +330,7 @@ class ERLTrainer:
             "settings": self.config.algorithm_settings(),
             "env_steps": self.env_steps,
             "transitions": self.transitions,
+            "whole_generation": self.whole_generation,
             "made_by": self.population.made_by,
             "history": list(self.history),
         }

@@ -53,7 +53,7 @@ def main(generations: int, settings: tuple[str, ...], out: Path) -> None:
     """Train and write what stayed flat."""
     changed = dict(parse_setting(text) for text in settings)
     config = Config(
-        generations=generations, progress=False, guard=False,
+        generations=generations, progress=False,
         data_dir=Path(tempfile.mkdtemp(prefix="market")),
         out=Path(tempfile.mkdtemp(prefix="flat")), **changed,
     )  # fmt: skip

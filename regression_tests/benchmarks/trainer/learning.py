@@ -29,6 +29,7 @@ from gymnasium.wrappers import TransformReward
 from reference_trainer.__main__ import parse_setting
 from reference_trainer.config import GYM, Config
 from reference_trainer.rollout import Policy, play_episode
+from reference_trainer.task import normalized
 from reference_trainer.trainer import ERLTrainer
 
 JUDGED_EPISODES = 20
@@ -143,7 +144,9 @@ def _stable_baselines(system: str, config: Config) -> tuple[Any, int, int]:
     assert config.env_id is not None
     assert config.max_env_steps is not None
     scale = config.critic_reward_scale
-    env: Any = TransformReward(gymnasium.make(config.env_id), lambda reward: scale * float(reward))
+    env: Any = TransformReward(
+        normalized(gymnasium.make(config.env_id)), lambda reward: scale * float(reward)
+    )
     size = int(np.prod(env.action_space.shape or ()))
     model = {"SB3 DDPG": DDPG, "SB3 TD3": TD3}[system](
         "MlpPolicy",
@@ -173,7 +176,7 @@ def _stable_baselines(system: str, config: Config) -> tuple[Any, int, int]:
 
 def judged(env_id: str, policy: Policy, episodes: int) -> list[float]:
     """Returns of whole episodes on fresh start states."""
-    env = gymnasium.make(env_id)
+    env = normalized(gymnasium.make(env_id))
     return [
         play_episode(env, policy, seed=FIRST_JUDGED_SEED + number).reward
         for number in range(episodes)

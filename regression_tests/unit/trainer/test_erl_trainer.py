@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -13,6 +14,7 @@ from reference_trainer.agent import DDPGAgent
 from reference_trainer.environment import TradingEnvironment
 from reference_trainer.plots import Plotter
 from reference_trainer.replay_buffer import ReplayBuffer
+from reference_trainer.task import normalized
 from reference_trainer.trainer import ERLTrainer
 from reference_trainer.watching import warm_up
 
@@ -216,3 +218,19 @@ def test_a_gymnasium_task_trains_on_the_same_code(trainer: Trainer, run: Run) ->
     made = run(trainer(env_id="Pendulum-v1", population_size=3, elite_fraction=0.3), 1)
     assert made.transitions == 3 * 200
     assert made.history[-1]["updates"] == 3
+
+
+def test_observations_with_known_bounds_are_seen_between_minus_one_and_one() -> None:
+    car = normalized(gymnasium.make("MountainCarContinuous-v0"))
+    assert isinstance(car.observation_space, gymnasium.spaces.Box)
+    assert (car.observation_space.low == -1).all()
+    assert (car.observation_space.high == 1).all()
+    start = car.reset(seed=0)[0]
+    assert start[1] == pytest.approx(0.0)  # it stands still, in the middle of its speeds
+    assert -1 < start[0] < 1
+
+
+def test_observations_without_bounds_are_seen_as_they_are() -> None:
+    env = gymnasium.Env[np.ndarray, np.ndarray]()
+    env.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,))
+    assert normalized(env) is env

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 
 from reference_trainer.config import Config
+from reference_trainer.evaluation import Purpose, stream
 from reference_trainer.replay_buffer import TERMINATED
-from reference_trainer.rollout import StepBudget
+from reference_trainer.rollout import StepBudget, play_episode
 from reference_trainer.trainer import ERLTrainer
 
 Trainer = Callable[..., ERLTrainer]
@@ -75,3 +77,46 @@ def test_without_a_limit_there_are_always_steps_left() -> None:
     budget.spend(10**9)
     assert budget.left > 10**9
     assert Config().max_env_steps is None
+
+
+def test_random_actions_fill_the_buffer_and_measure_nobody(
+    trainer: Trainer, run: Run, tmp_path: Path
+) -> None:
+    settings = {"env_id": "Pendulum-v1", "population_size": 3, "elite_fraction": 0.3,
+                "episode_steps": 20, "buffer_capacity": 1000, "buffer_ready": 900}  # fmt: skip
+    plain = run(trainer(out=tmp_path / "a", **settings), 1)
+    random = run(trainer(out=tmp_path / "b", random_steps=230, **settings), 1)
+    assert random.env_steps == plain.env_steps + 230
+    assert len(random.buffer) == len(plain.buffer) + 230
+    assert random.population.fitnesses() == plain.population.fitnesses()
+
+
+def test_last_steps_decide_among_the_trained(trainer: Trainer) -> None:
+    made = trainer(max_env_steps=FIRST + 3 * 11, generations=50)
+    made.train()
+    judged = made.population.best
+    scores = [score for score in [made.history[-1]["best_fitness"]] if score is not None]
+    plan = made.task.plan_episode(stream(0, Purpose.FINAL, 2))
+    again = play_episode(made.task.eval_env, judged.act, seed=plan.seed, options=plan.options)
+    assert scores == [again.reward]
+    assert "before anything that evolution made has played" in made.log.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("rewards", "winner", "score"),
+    [
+        ([[1.0], [3.0], [2.0]], 4, 3.0),
+        ([[1.0, 9.0], [3.0, 9.0], [4.0]], 2, 4.0),  # not all played the second episode
+        ([[5.0], [5.01], []], None, 5.0),  # among equals the champion stays
+        ([[], [], []], None, None),
+    ],
+)
+def test_the_title_goes_to_the_best_of_the_last_episodes(
+    trainer: Trainer, rewards: list[list[float]], winner: int | None, score: float | None
+) -> None:
+    population = (made := trainer()).population
+    before = population.best.stack.actor.values.clone()
+    made.champion.finals([4, 2], rewards)
+    expected = before if winner is None else population.agents[winner].stack.actor.values
+    assert torch.equal(population.best.stack.actor.values, expected)
+    assert population.best.fitness == score
