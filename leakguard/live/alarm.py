@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from leakguard.live.diagnosing import diagnose_within
 from leakguard.live.journal import Journal
 from leakguard.model import Finding, Report
 
@@ -29,9 +30,7 @@ class Alarm:
         if journal.looks == self._looks:
             return
         self._looks = journal.looks
-        from leakguard.analysis import diagnose
-
-        report = diagnose(journal.run())
+        report = diagnose_within(journal.run())
         leaks = {_name(finding) for finding in report.findings if finding.verdict == "leak"}
         if leaks - self._told:
             self._told |= leaks

@@ -48,6 +48,7 @@ class Looker:
     grows: bool = False
     swells: bool = False
     _collection: Collection | None = None
+    _has_asked: bool = False
 
     def glance(self, reading: PackedMeasurement) -> Look:
         """Return the cheap numbers of a reading, with the gauges."""
@@ -94,10 +95,11 @@ class Looker:
         """
         try:
             look = self.glance(reading) if why is None else self.census(reading, why=why)
+            grew = self.grows
             self._note_growth(look.seen)
             if look.depth:
                 self.schedule.saw(index, growing=self.grows)
-            if targets or (look.depth and self.grows and self._may_ask(index, why)):
+            if targets or (look.depth and self._may_ask(index, why, grew=grew)):
                 look = self._with_holders(look, targets)
         finally:
             targets.clear()
@@ -110,7 +112,7 @@ class Looker:
         """Look at the end of the run, with who holds what if something grows."""
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if self.grows:
+        if self.grows or self._has_asked:
             found = self._ask([], self.suspicion.suspects())
             look = replace(look, depth=Depth.HOLDERS, found=found)
         return look
@@ -133,15 +135,24 @@ class Looker:
             objects.clear()
         return found.held if found else ()
 
-    def _may_ask(self, index: int, why: str | None) -> bool:
+    def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
+        """Return whether who holds what is asked at this look.
+
+        It is while something grows, once more when that has stopped, and at the end wherever it
+        was asked before: what no longer grows must be seen not to.
+        """
+        if not (self.grows or grew or (why == LAST and self._has_asked)):
+            return False
         schedule = self.schedule
-        affordable = schedule.deep_look_due(index) and schedule.affords(Depth.HOLDERS)
-        due = why == LAST or affordable
-        if not due:
+        due = schedule.deep_look_due(index) or not self.grows
+        if why == LAST or (due and schedule.affords(Depth.HOLDERS)):
+            return True
+        if self.grows:
             self.safety.note("holders", _LATER)
-        return due
+        return False
 
     def _with_holders(self, look: Look, targets: list[object]) -> Look:
+        self._has_asked = True
         watch = self.cycles
         note = functools.partial(watch.note, look.seen.too_many) if watch else None
         found = self._ask(targets, self.suspicion.suspects() if self.grows else (), note)

@@ -26,8 +26,8 @@ from leakguard.live.meter import CostMeter
 
 #: The reason for the look at the end of the last generation.
 LAST = "last generation"
-#: Looks of a small program cost 6 ms each, 16 on a busy machine: the 14 of 60 generations.
-FIXED_SECONDS = 0.2
+#: Looks of a small program cost 6 ms each, 22 on a busy machine: enough for the first 13 of them.
+FIXED_SECONDS = 0.3
 #: What a run in which something rises may pay on top to have it named: enough for two walks of
 #: 1,000,000 objects in a run of 20 s.
 RISING_SECONDS = 1.0
@@ -208,7 +208,9 @@ class Schedule:
 
     def _allowed(self, price: float) -> float:
         """Return what all looks together may have cost by now, for one of this price."""
-        allowed = FIXED_SECONDS + self._income()
+        # Dear looks may use half of it: at a million objects the first one and the last.
+        fixed = FIXED_SECONDS if price <= FIXED_SECONDS / 10 else FIXED_SECONDS / 2
+        allowed = fixed + self._income()
         if self.rising or self.growing:
             allowed += min(RISING_SECONDS, RISING_SHARE * self._meter.program)
         if self.growing and price <= CHEAP_SECONDS:

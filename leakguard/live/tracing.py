@@ -10,6 +10,7 @@ from typing import Any
 from leakguard.capture.allocation_sites import TRACERS, Suspect, Tracer, fitting
 from leakguard.capture.allocation_sites.tracer import Trace
 from leakguard.capture.probe import reason_of
+from leakguard.live.diagnosing import diagnose_within
 from leakguard.model import Finding, Run, Site
 
 # What kinds of growth have objects to ask, and what kinds are bytes that no object explains.
@@ -127,6 +128,4 @@ def _name(finding: Finding) -> str:
 
 def suspects_of(run: Run) -> tuple[Finding, ...]:
     """Diagnose the run so far."""
-    from leakguard.analysis import diagnose
-
-    return diagnose(run).findings
+    return diagnose_within(run).findings
