@@ -9,7 +9,6 @@ status 1 when a leak was missed or told as another kind, or a twin was accused.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,79 +16,43 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import leakguard
 from leakguard.model import Finding
 from regression_tests.benchmarks.packages.environment import Unbuildable
+from regression_tests.benchmarks.packages.said import Said, listen, type_name
 from regression_tests.benchmarks.psleak_suite.cases import LEAKS, LOOK_ALIKES, Leak
 from regression_tests.benchmarks.psleak_suite.suite import RELEASE, Suite, obtain
 
 COMMAND = "python -m regression_tests.benchmarks.psleak_suite -o reports/psleak_suite\n"
-PATIENCE = 300  # seconds; a run takes about five
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was said about one side of a leak.
-
-    Attributes:
-        verdict: of the whole report; None where there was none.
-        failure: why there is no answer; None when there is one.
-    """
+    """What was said about one side of a leak: ``leak``, ``twin`` or ``look-alike``."""
 
     leak: Leak
     side: str
-    verdict: str | None = None
-    findings: tuple[Finding, ...] = ()
-    failure: str | None = None
-
-    @property
-    def accused(self) -> list[Finding]:
-        """Findings that say leak or suspect."""
-        return [f for f in self.findings if f.verdict in ("leak", "suspect")]
-
-    @property
-    def found(self) -> bool:
-        """Whether it is called a leak."""
-        return any(f.verdict == "leak" for f in self.findings)
+    said: Said
 
     @property
     def right(self) -> bool:
         """Whether a finding says leak with a right kind, and names no wrong type."""
-        return any(f.verdict == "leak" and _fits(f, self.leak) for f in self.findings)
+        return any(_fits(finding, self.leak) for finding in self.said.leaks)
 
     @property
-    def told(self) -> str:
-        """What was said, in a cell of the table."""
-        said = "; ".join(map(_told, self.accused))
-        return self.failure or said or (self.verdict or "nothing").upper()
+    def wrong(self) -> bool:
+        """Whether anything about it is not as it should be."""
+        good = self.right if self.side == "leak" else not self.said.accused
+        return bool(self.said.failure) or not good
 
 
 def _fits(finding: Finding, leak: Leak) -> bool:
-    named = (finding.type or "").rpartition(".")[2]
-    return finding.kind in leak.kinds and (not finding.type or named in leak.types)
-
-
-def _told(finding: Finding) -> str:
-    kind = f"{finding.verdict} {finding.kind}"
-    return f"{kind} `{finding.type}`" if finding.type else kind
+    return finding.kind in leak.kinds and (not finding.type or type_name(finding) in leak.types)
 
 
 def outcome(suite: Suite, leak: Leak, side: str, runs: Path) -> Outcome:
     """Play one side and judge the run."""
     out = runs / f"{leak.name}-{side}.jsonl"
-    out.unlink(missing_ok=True)
-    command = suite.child(leak.test, side, str(out))
-    try:
-        done = subprocess.run(command, cwd=runs, capture_output=True, text=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return Outcome(leak, side, failure=f"no end within {PATIENCE} s")
-    if done.returncode < 0:
-        return Outcome(leak, side, failure=f"killed by signal {-done.returncode}")
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["?"])[-1]
-        return Outcome(leak, side, failure=f"the program failed: {last}")
-    report = leakguard.diagnose(leakguard.load(out))
-    return Outcome(leak, side, report.verdict, report.findings)
+    return Outcome(leak, side, listen(suite.child(leak.test, side, str(out)), out))
 
 
 LEGEND = """
@@ -106,16 +69,16 @@ def page(outcomes: Sequence[Outcome], unlisted: Sequence[str]) -> str:
     leaks = [o for o in outcomes if o.side == "leak"]
     calm = {o.leak.test: o for o in outcomes if o.side != "leak"}
     alike = [o for o in outcomes if o.side == "look-alike"]
-    accused = [o for o in calm.values() if o.accused]
+    accused = [o for o in calm.values() if o.said.accused]
     lines = [
-        f"psleak's own suite ({RELEASE}): {sum(o.found for o in leaks)} of {len(leaks)} leaks "
-        f"found, {sum(o.right for o in leaks)} of them right; {len(accused)} of {len(calm)} clean "
-        "twins and look-alikes accused.",
+        f"psleak's own suite ({RELEASE}): {sum(bool(o.said.leaks) for o in leaks)} of {len(leaks)} "
+        f"leaks found, {sum(o.right for o in leaks)} of them right; {len(accused)} of {len(calm)} "
+        "clean twins and look-alikes accused.",
         LEGEND,
         "| function | calls | right kinds | the leak | judged | the twin |",
         "|---|---|---|---|---|---|",
         *(_row(o, calm.get(o.leak.test)) for o in leaks),
-        *(f"| {o.leak.name} | {o.leak.calls} | none | - | - | {o.told} |" for o in alike),
+        *(f"| {o.leak.name} | {o.leak.calls} | none | - | - | {o.said.told} |" for o in alike),
         "",
         *(f"- the suite has {test}, which this table does not know" for test in unlisted),
     ]
@@ -123,16 +86,16 @@ def page(outcomes: Sequence[Outcome], unlisted: Sequence[str]) -> str:
 
 
 def _row(leak: Outcome, twin: Outcome | None) -> str:
-    judged = "right" if leak.right else "wrong kind or type" if leak.found else "missed"
-    kinds = ", ".join(sorted(leak.leak.kinds))
-    cells = (leak.leak.name, leak.leak.calls, kinds, leak.told, judged, twin.told if twin else "-")
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-def wrong(outcome: Outcome) -> bool:
-    """Return whether anything about it is not as it should be."""
-    good = outcome.right if outcome.side == "leak" else not outcome.accused
-    return bool(outcome.failure) or not good
+    found = "wrong kind or type" if leak.said.leaks else "missed"
+    cells = (
+        leak.leak.name,
+        str(leak.leak.calls),
+        ", ".join(sorted(leak.leak.kinds)),
+        leak.said.told,
+        "right" if leak.right else found,
+        twin.said.told if twin else "-",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def sides(only: Sequence[str]) -> list[tuple[Leak, str]]:
@@ -163,14 +126,14 @@ def main() -> int:
         runs.mkdir(parents=True, exist_ok=True)
         for one in pool.map(lambda its: outcome(suite, *its, runs), sides(options.only)):
             outcomes.append(one)
-            print(f"{one.leak.name} ({one.side}): {one.told}", file=sys.stderr, flush=True)
+            print(f"{one.leak.name} ({one.side}): {one.said.told}", file=sys.stderr, flush=True)
     text = page(outcomes, unlisted)
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "table.md").write_text(text, encoding="utf-8")
         (options.out / "COMMAND").write_text(COMMAND, encoding="utf-8")
     print(text)
-    return int(any(map(wrong, outcomes)) or bool(unlisted))
+    return int(any(o.wrong for o in outcomes) or bool(unlisted))
 
 
 if __name__ == "__main__":
