@@ -77,9 +77,13 @@ def environment(version: str, requirements: Sequence[str]) -> Environment:
 
 @cache
 def leakguard_for(version: str) -> Path:
-    """Return a folder with this checkout's leakguard, installed now, and what it depends on."""
+    """Return a folder with this checkout's leakguard, installed now, and what it depends on.
+
+    memray is with it, as its reports on native memory advise: who leaks memory that is no object's
+    can be named by nothing else.
+    """
     key = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]
-    folder = home() / "leakguard" / f"{version}-{key}"
+    folder = home() / "leakguard" / f"{version}-memray-{key}"
     with _locked(folder):
         if not (folder / ".ready").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -103,7 +107,7 @@ def _install_checkout(folder: Path, *options: str) -> None:
             shutil.copytree(source, copy / name, ignore=ignored)
         else:
             shutil.copy(source, copy / name)
-    _pip(folder, "install", *options, str(copy))
+    _pip(folder, "install", *options, f"{copy}[memray]")
 
 
 @cache

@@ -9,11 +9,11 @@ from regression_tests.benchmarks.packages.pair import Pair
 
 LEGEND = """
 Each version runs in an environment of its own: 60 generations of 50 ms of other work and some calls
-of what leaks, under the guard as it comes. **kB alone** is what RSS grows by in a generation
-without any tool, leaky and fixed, from the 21st generation to the last; a pair counts only when
-these two tell it apart (ten kB, and five times the other). **Named**: a finding that says leak
-names the right type, the holder, or a line of the package or of the program that calls it.
-**Alarm**: leak or suspect.
+of what leaks, under the guard as it comes, with memray installed. **kB alone** is what RSS grows by
+in a generation without any tool, leaky and fixed, from the 21st generation to the last; a pair
+counts only when these two tell it apart (ten kB, and five times the other). **Named**: a finding
+that says leak names the right type, the holder, or a line of the package or of the program that
+calls it. **Alarm**: leak or suspect.
 """
 
 _COLUMNS = ("pair", "language", "what leaks", "kB alone", "leaky", "judged", "fixed", "source")

@@ -21,7 +21,7 @@ def greenlet_stack() -> Call:
     "1.5",
     "1.6",
     "C++",
-    calls=100,
+    calls=1000,
     module="rapidjson",
     types="list",
     source="python-rapidjson#160",
@@ -55,7 +55,7 @@ def atom_dict_member() -> Call:
     "1.10.2",
     "1.10.3",
     "C++",
-    calls=100,
+    calls=200,
     needs="numpy<2",
     source="scikit-hep/awkward#2311",
 )

@@ -26,12 +26,12 @@ def h5py_registry() -> Call:
 
 @pair(
     "msgpack",
-    "1.1.1",
     "1.2.0",
+    "1.2.1",
     "Cython",
     calls=200,
     types="dict list str",
-    source="msgpack 1.2.0 changelog, msgpack/msgpack-python#671",
+    source="msgpack 1.2.1 changelog, GHSA-6v7p-g79w-8964",
 )
 def msgpack_failed_hook() -> Call:
     """What was unpacked before a hook raised is never released."""
