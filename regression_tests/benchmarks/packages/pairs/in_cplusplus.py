@@ -56,11 +56,12 @@ def atom_dict_member() -> Call:
     "1.10.3",
     "C++",
     calls=200,
+    types="str",
     needs="numpy<2",
     source="scikit-hep/awkward#2311",
 )
 def awkward_from_buffers() -> Call:
-    """Python objects handed to the library are never released."""
+    """The texts of an array's parameters are never released."""
     import awkward
     import numpy
 

@@ -8,9 +8,11 @@ from itertools import count
 from regression_tests.benchmarks.packages.pair import Call, pair
 
 
-@pair("h5py", "3.15.1", "3.16.0", "Cython", calls=200, needs="numpy", source="h5py#2783")
+@pair(
+    "h5py", "3.15.1", "3.16.0", "Cython", calls=200, types="int", needs="numpy", source="h5py#2783"
+)
 def h5py_registry() -> Call:
-    """The registry of open objects keeps an entry for each id."""
+    """Each entry of the registry of open objects loses the number that is its key."""
     import h5py
 
     held = h5py.File("memory.h5", "w", driver="core", backing_store=False)
