@@ -97,7 +97,7 @@ class Hall:
             del self.best[:-50]
 
 
-@leaking("retry", type="Attempt", holder=".failed", start=101, within=3, size=25 * 1_230)
+@leaking("send retry", type="Attempt", holder=".failed", start=101, within=3, size=25 * 1_230)
 def begins_in_the_last_twenty(guard: Any, leak: bool) -> None:
     queue = Queue()
     for generation in guard.generations(range(1, 121)):

@@ -123,7 +123,7 @@ class Cursor:
 class Ticket:
     def __init__(self, number: int) -> None:
         self.number = number
-        self.text = "x" * 900
+        self.text = bytes(900)
 
 
 class Desk:

@@ -52,7 +52,14 @@ def a_descriptor_every_third_generation(guard: Any, leak: bool) -> None:
             pace(15)
 
 
-@leaking("spawn", type="Task coroutine bytearray", kind="tasks", start=41, within=4, size=6 * 9_500)
+@leaking(
+    "spawn",
+    type="Task coroutine bytearray Future",
+    kind="tasks",
+    start=41,
+    within=4,
+    size=6 * 9_500,
+)
 def tasks_from_generation_forty(guard: Any, leak: bool) -> None:
     async def wait(event: asyncio.Event) -> None:
         buffer = bytearray(8_000)
