@@ -55,9 +55,12 @@ def decode(line: bytes) -> Line:
     """Read one line back.
 
     Raises:
-        ValueError: the line is cut, is no JSON, or does not fit the schema.
+        ValueError: the line is cut, is no JSON, does not fit the schema, or is nested too deeply.
     """
-    return _decoder.decode(line)
+    try:
+        return _decoder.decode(line)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _encode(line: dict[str, Any]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -43,19 +44,16 @@ def plain_block(piece: bytearray) -> Plain | None:
 Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
 
 _FRAME = "=" * 20
-_HEADING = re.compile(
-    r"(?P<lead>.*?)MEMORY (?:(?P<snapshot>SNAPSHOT):\s*(?P<label>.*)"
-    r"|(?P<table>TREND|GROWTH)(?: [A-Z][A-Z ]*)?)"
-)
+_HEADING = "MEMORY "
+_CAPITALS = string.ascii_uppercase + " "
 # A pictograph, its mojibake, its replacement, or its name in ASCII.
 PICTOGRAPH = (
-    r"(?:\\U[0-9a-fA-F]{8}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\N\{[^}]*\}|&#\w+;"
-    r"|:(?:mag|bar_chart|chart_with_upwards_trend|floppy_disk|video_game)\w*:"
-    r"|[^\x00-\x7f]|\?|\s)*"
+    r"(?:\\U[0-9a-fA-F]{8}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\N\{[^}]{0,80}\}|&#\w{1,10};"
+    r"|:(?:mag|bar_chart|chart_with_upwards_trend|floppy_disk|video_game)\w{0,20}:"
+    r"|[^\x00-\x7f]|\?|[ \t])*"
 )
-_TRAILING_PICTOGRAPH = re.compile(rf"{PICTOGRAPH}$")
 _PICTOGRAPH = re.compile(PICTOGRAPH)
-_VERDICT = re.compile(r"(?:LEAK (?:DETECTED|SUSPECTED)|NOT DECIDED|NO LEAK):?\s*$")
+_VERDICTS = ("LEAK DETECTED", "LEAK SUSPECTED", "NOT DECIDED", "NO LEAK")
 # Everything a block is made of; other lines between its own are noise.
 _CONTENT = re.compile(r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
 _STARTS: dict[Kind, re.Pattern[str]] = {
@@ -69,6 +67,35 @@ _PATIENCE = 400
 _LONGEST_PREFIX, _LONGEST_PAYLOAD = 300, 2000
 _MOST_LINES: dict[Kind, int] = {"SNAPSHOT": 2000, "TREND": 100_000, "GROWTH": 2000}
 _QUOTE_LINES = 80
+
+
+def without_pictograph(text: str) -> str:
+    """Return what follows the pictograph that a title begins with; at least its last character."""
+    match = _PICTOGRAPH.match(text)
+    return text[match.end() :] or text[-1:] if match is not None else text
+
+
+def _without_pictograph_at_end(text: str) -> str:
+    """Return the text up to the first place from which on only a pictograph follows."""
+    starts = (n for n in range(len(text)) if _PICTOGRAPH.fullmatch(text, n))
+    return text[: next(starts, len(text))]
+
+
+def _heading_of(line: str) -> tuple[str, Kind, str] | None:
+    """Return the lead, the kind and the label of the first heading that a line ends with."""
+    capitals_from = len(line.rstrip(_CAPITALS))
+    start = line.find(_HEADING)
+    while start >= 0:
+        rest = start + len(_HEADING)
+        if line.startswith("SNAPSHOT:", rest):
+            return line[:start], "SNAPSHOT", line[rest + len("SNAPSHOT:") :].strip()
+        kind: Kind = "TREND" if line.startswith("TREND", rest) else "GROWTH"
+        if line.startswith(kind, rest) and capitals_from <= rest + len(kind):
+            words = line[rest + len(kind) :][:2]
+            if not words or (words[0] == " " and words[1:] != " "):
+                return line[:start], kind, ""
+        start = line.find(_HEADING, rest)
+    return None
 
 
 def _is_content(payload: str) -> bool:
@@ -130,13 +157,15 @@ class Blocks:
     def feed(self, line: str, whole: bool) -> None:
         """Take one line without its line end."""
         self._quote -= 1
-        if "MEMORY " in line and (match := _HEADING.fullmatch(line)) is not None:
-            self._heading(match)
+        if _HEADING in line and (heading := _heading_of(line)) is not None:
+            self._heading(*heading)
         elif line.endswith(_FRAME):
             self._frame(line.rstrip("="))
         elif self._open and line:
             self._body(line, whole)
-        elif ("LEAK" in line or "NOT DECIDED" in line) and _VERDICT.search(line):
+        elif ("LEAK" in line or "NOT DECIDED" in line) and line.endswith(
+            _VERDICTS, 0, -1 if line[-1] == ":" else None
+        ):
             self._quote = _QUOTE_LINES
 
     def feed_plain(self, piece: bytearray) -> int:
@@ -158,13 +187,11 @@ class Blocks:
             self._finish(block, cut=True)
         self._frames.clear()
 
-    def _heading(self, match: re.Match[str]) -> None:
-        prefix = self._prefix_of(match["lead"])
+    def _heading(self, lead: str, kind: Kind, label: str) -> None:
+        prefix = self._prefix_of(lead)
         for block in list(self._open):
             if block.prefix.constant == prefix.constant:
                 self._finish(block, cut=True)
-        kind: Kind = "SNAPSHOT" if match["snapshot"] else match["table"]  # type: ignore[assignment]
-        label = (match["label"] or "").strip()
         self._open.append(Block(kind, label, prefix, quoted=self._quote > 0))
         self._quote = 0
 
@@ -172,17 +199,22 @@ class Blocks:
         """The prefix is what stood before the frame above; without one, what is no pictograph."""
         if len(lead) > _LONGEST_PREFIX:
             return Prefix.of("", False)
+        last = next(reversed(self._frames.values()), None)
+        own = last is not None and last.text and lead.startswith(last.text)
+        if last is not None and own and _PICTOGRAPH.fullmatch(lead, len(last.text)):
+            return last
         for frame in sorted(self._frames.values(), key=lambda p: len(p.text), reverse=True):
             end = frame.end(lead)
             if end is not None and _PICTOGRAPH.fullmatch(lead, end):
                 return Prefix.of(lead[:end], True)
-        return Prefix.of(lead[:-40] + _TRAILING_PICTOGRAPH.sub("", lead[-40:]), False)
+        return Prefix.of(lead[:-40] + _without_pictograph_at_end(lead[-40:]), False)
 
     def _frame(self, text: str) -> None:
         if len(text) > _LONGEST_PREFIX:
             return
         frame = Prefix.of(text, True)
-        self._frames[frame.constant] = frame
+        self._frames.pop(frame.constant, None)
+        self._frames[frame.constant] = frame  # the last one comes last
         if len(self._frames) > 256:
             del self._frames[next(iter(self._frames))]
         for block in list(self._open):

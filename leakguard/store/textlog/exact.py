@@ -140,7 +140,7 @@ class Exact:
 
     def found_of(self, kind: type[R]) -> tuple[R, ...]:
         """Return the records of one kind."""
-        return tuple(record for record in self.found if isinstance(record, kind))
+        return tuple(r for r in self.found if isinstance(r, kind)) if self.found else ()
 
     def _take_types(self, tokens: Iterable[str]) -> None:
         self.types = {} if self.types is None else self.types

@@ -14,9 +14,9 @@ _ESCAPES = re.compile(
 _LINE_END = re.compile(r"[\r\n]")
 _CONTROLS = dict.fromkeys((*range(32), 0x7F, *range(0x80, 0xA0), 0xA0), " ")
 # A progress bar ends without a line end, so what is printed next stands on its line.
-_BAR = re.compile(r"^.*\d(?:it/s|s/it|B/s)[^\]]*\](?=\S| {3})")
+_RATE = re.compile(r"\d(?:it/s|s/it|B/s)")
 # rich and some formatters put the place of the call at the right margin.
-_PLACE_AT_END = re.compile(r"\s{2,}[\w./\\-]+\.py:\d+\s*$")
+_PLACE_AT_END = re.compile(r"[\w./\\-]{1,120}\.py:\d{1,9}")
 _LONGEST_BAR = 2000
 _JSON_TEXT = ("log", "message", "msg", "event", "text")
 _JSON_RANK = ("rank", "local_rank")
@@ -41,10 +41,29 @@ def _tidy(text: str) -> str:
         text = text.translate(_CONTROLS)
     text = text.rstrip()
     if ("/s" in text or "s/it" in text) and len(text) < _LONGEST_BAR:
-        text = _BAR.sub("", text)
+        text = _without_bar(text)
     if ".py:" in text[-100:]:
-        text = text[:-200] + _PLACE_AT_END.sub("", text[-200:])
+        text = _without_place(text)
     return text
+
+
+def _without_bar(text: str) -> str:
+    """Return what is printed behind the last bar: what follows its closing bracket at once."""
+    end = text.rfind("]", 0, len(text) - 1)
+    while end >= 0:
+        begin = text.rfind("]", 0, end)
+        is_followed = text[end + 1] != " " or text.startswith("   ", end + 1)
+        if is_followed and _RATE.search(text, begin + 1, end) is not None:
+            return text[end + 1 :]
+        end = begin
+    return text
+
+
+def _without_place(text: str) -> str:
+    last = text.split(" ")[-1]
+    if _PLACE_AT_END.fullmatch(last) is None or not text.endswith("  " + last):
+        return text
+    return text[: -len(last)].rstrip()
 
 
 def _unpacked(line: str) -> list[str]:
@@ -66,24 +85,35 @@ def _unpacked(line: str) -> list[str]:
 
 
 _DAY = r"\d{4}[-/]\d\d[-/]\d\d[T _]"
-_CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d+)?(?:\s?[AP]M\b)?(?:Z|\s?[+-]\d\d:?\d\d\b)?"
-_TIME = rf"(?:{_DAY}|[A-Z][a-z]{{2}}\s+\d{{1,2}}\s)?{_CLOCK}|\b[IWEFD]\d{{4}}\s{_CLOCK}|\d+\.\d+"
+_CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d{1,12})?(?:\s?[AP]M\b)?(?:Z|\s?[+-]\d\d:?\d\d\b)?"
+_TIME = (
+    rf"(?:{_DAY}|[A-Z][a-z]{{2}}\s{{1,2}}\d{{1,2}}\s)?{_CLOCK}|\b[IWEFD]\d{{4}}\s{_CLOCK}"
+    r"|(?<![\d.])\d{1,12}\.\d{1,12}"
+)
 _LEVELS = r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b"
 _WHO = (
     r"\b(?i:rank|worker|node|proc|process|actor|gpu|replica|pod|host|learner|trainer|job|task|pid)"
-    r"[\s_=:#-]*\d{1,9}\b(?!:\d\d|[-.,]\d)"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\bpod/[^\s\]]+|\[default\d{1,6}\]:|\[\d+,\d{1,6}\]<std|\b[\w.-]+\[\d{1,9}\]:"
+    r"[\s_=:#-]{0,20}\d{1,9}\b(?!:\d\d|[-.,]\d)"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\bpod/[^\s\]]{1,200}|\[default\d{1,6}\]:|\[\d{1,9},\d{1,6}\]<std"
+    r"|(?<![\w.-])[\w.-]{1,100}\[\d{1,9}\]:"
+)
+_PLACE = (
+    r"(?<![\w./\\<>-])[\w./\\<>-]{1,120}\.py:\d{1,9}(?::\w{1,80})?"
+    r"|(?<![\w.])[\w.]{1,100}:[\w<>]{1,80}:\d{1,9}\b"
 )
 _PARTS = re.compile(
     rf"(?P<who>{_WHO})"
     rf"|(?P<time>\[?(?:{_TIME})\]?)"
-    rf"|(?P<place>[\w./\\<>-]+\.py:\d+(?::\w+)?|\b[\w.]+:[\w<>]+:\d+\b)"
+    rf"|(?P<place>{_PLACE})"
     rf"|(?P<level>{_LEVELS}(?: +(?=[|:\]-]))?)"
 )
-_GENERAL = {"time": rf"(?:\[?(?:{_TIME})\]?| +)", "place": r"\S+", "level": r"(?:[A-Z]+ *?)"}
+_GENERAL = {"time": rf"\[?(?:{_TIME})\]?", "place": r"[^\s:]{1,120}(?::[\w<>]{1,80}){0,2}",
+            "level": r"(?:[A-Z]{1,12} {0,12}?)"}  # fmt: skip
+# Loggers print a time, a level and a place or two; what more there is must come back as it was.
+_MOST_GENERAL = 4
 
-_RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]*|\[default|\[\d+,)(\d{1,6})")
-_PID = re.compile(r"(?i:pid)[\s_=:#-]*(\d{1,9})|[\w.-]+\[(\d{1,9})\]:")
+_RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]{0,20}|\[default|\[\d{1,9},)(\d{1,6})")
+_PID = re.compile(r"(?i:pid)[\s_=:#-]{0,20}(\d{1,9})|[\w.-]{1,100}\[(\d{1,9})\]:")
 _SERVICE = re.compile(r"([A-Za-z][\w.-]*)\s*\|")
 _NUMBERED = re.compile(r"(\d{1,5}):|\[(\d{1,5})\].*")
 
@@ -107,7 +137,7 @@ class Prefix:
     did not may be a line number or a counter.
     """
 
-    __slots__ = ("_pattern", "constant", "fixed", "text")
+    __slots__ = ("_constant", "_pattern", "fixed", "text")
 
     @staticmethod
     @functools.lru_cache(maxsize=512)
@@ -118,11 +148,24 @@ class Prefix:
     def __init__(self, text: str, fixed: bool) -> None:
         self.text = text
         self.fixed = fixed
-        self.constant = constant(text)
-        self._pattern = _pattern(text, fixed)
+        self._constant: str | None = None
+        self._pattern: re.Pattern[str] | None = None
+
+    @property
+    def constant(self) -> str:
+        """The text without clock times, levels and source lines."""
+        if self._constant is None:
+            self._constant = constant(self.text)
+        return self._constant
 
     def end(self, line: str) -> int | None:
         """Return where the payload of ``line`` begins, None when the prefix is not this one."""
+        if self.fixed and line.startswith(self.text):
+            return len(self.text)
+        if self.fixed and self.constant == " ".join(self.text.split()):
+            return None  # nothing in it ever changes
+        if self._pattern is None:  # compiling takes longer than reading a block
+            self._pattern = _pattern(self.text, self.fixed)
         match = self._pattern.match(line)
         return None if match is None else match.end()
 
@@ -134,10 +177,13 @@ def constant(text: str) -> str:
 
 
 def _pattern(text: str, fixed: bool) -> re.Pattern[str]:
-    parts, position = [], 0
+    parts, position, left = [], 0, _MOST_GENERAL
     for match in _PARTS.finditer(text):
-        general = _GENERAL.get(str(match.lastgroup)) or re.escape(match[0])
-        parts += [_literal(text[position : match.start()], fixed), general]
+        general = _GENERAL.get(str(match.lastgroup)) if left else None
+        if match["time"] and general:  # rich prints a time once and spaces below it
+            general = rf"(?:{general}| {{{len(match[0])}}})"
+        left -= general is not None
+        parts += [_literal(text[position : match.start()], fixed), general or re.escape(match[0])]
         position = match.end()
     parts.append(_literal(text[position:], fixed))
     return re.compile("".join(parts))
@@ -148,7 +194,8 @@ def _literal(text: str, fixed: bool) -> str:
     if fixed:
         return escaped
     # grep numbers a match as `12:` and its context as `13-`.
-    return re.sub(r"(?:\\ )*\d+", r" *\\d+", escaped).replace(":", "[:-]")
+    numbers = re.sub(r"(?:\\ ){0,20}\d{1,40}", r" {0,20}\\d{1,40}(?!\\d)", escaped)
+    return numbers.replace(":", "[:-]")
 
 
 @functools.lru_cache(maxsize=512)

@@ -16,7 +16,7 @@ from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, res
 ANCHORS = (b"RAM", b"RSS", b"emory us", b"Live ", b" in memory: ",
            b"eneration", b"Gen", b"poch", b"Upload status: ")  # fmt: skip
 BRACKET = b"\n["
-_WORDS = tuple(anchor.decode() for anchor in ANCHORS)
+_WORDS = re.compile("|".join(re.escape(anchor.decode()) for anchor in ANCHORS))
 
 _SIZE = rf"{NUMBER}\s?[KMGTkmgt]?(?:i?B)?\b"
 _RAM = re.compile(
@@ -24,7 +24,9 @@ _RAM = re.compile(
     r"(?P<use> usage| used| in use)?\s{0,8}[:=]\s{0,8}"
     rf"(?P<used>{_SIZE})(?:\s?/\s?(?P<limit>{_SIZE}))?"
 )
-_LIVE = re.compile(rf"\b(?:Live (\w{{1,80}})|(\w{{1,80}}) in memory): ({NUMBER})(?![\d.,]*\d)")
+_LIVE = re.compile(
+    rf"\b(?:Live (\w{{1,80}})|(\w{{1,80}}) in memory): ({NUMBER})(?![\d.,]{0, 30}\d)"
+)
 # A round is announced by its number and what may follow one: "Generation 5 was the best" is prose.
 # Without a sign behind it, it is prose, too, unless the line or the sentence begins with it.
 _ROUND = re.compile(
@@ -80,8 +82,7 @@ class OneLiners:
     def feed(self, line: str, whole: bool) -> None:
         """Take one line without its line end."""
         self.lines += 1
-        known = any(word in line for word in _WORDS)
-        if not (known or (self.brackets and "[" in line)):
+        if not (_WORDS.search(line) or (self.brackets and "[" in line)):
             return
         ram = _RAM.search(line)
         self._take_round(line, self.brackets or ram is not None)

@@ -80,11 +80,12 @@ class Part:
         self._trend = trend
         taken: dict[str, int] = {}
         before: Draft | None = None
+        place = 0
         for row in rows:
             found = self._find(row, taken)
             if found is None:
                 found = _from_point(row)
-                place = 0 if row is trend.baseline else self._position(found, before)
+                place = 0 if row is trend.baseline else self._behind(before, found, place)
                 self._insert(place, found)
                 taken[row.label] = taken.get(row.label, 0) + 1
                 self.rebuilt += 1
@@ -126,12 +127,19 @@ class Part:
         # A table may have read RSS at another instant than the snapshot of the same label.
         return known[-1] if known and known[-1].place.generation is not None else None
 
-    def _position(self, draft: Draft, before: Draft | None = None) -> int:
-        """Where a moment belongs: behind its neighbour, else by generation, baselines first."""
-        if before is not None:
-            if before is self.points[-1]:
-                return len(self.points)
-            return next(i for i, point in enumerate(self.points) if point is before) + 1
+    def _behind(self, before: Draft | None, draft: Draft, start: int) -> int:
+        """The place behind a neighbour, which is likely at ``start`` or after it."""
+        if before is None:
+            return self._position(draft)
+        if before is self.points[-1]:
+            return len(self.points)
+        try:
+            return self.points.index(before, start) + 1
+        except ValueError:
+            return self.points.index(before) + 1
+
+    def _position(self, draft: Draft) -> int:
+        """Where a moment belongs by its generation; baselines come first."""
         generation = draft.place.generation
         if generation is None:
             return 0 if draft.place.moment == "baseline" else len(self.points)

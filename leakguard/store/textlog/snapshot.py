@@ -6,7 +6,7 @@ import functools
 import re
 
 from leakguard.model import Gauge, LargeObject, Watched
-from leakguard.store.textlog.block import PICTOGRAPH, Block
+from leakguard.store.textlog.block import Block, without_pictograph
 from leakguard.store.textlog.exact import SECTIONS, Exact
 from leakguard.store.textlog.line import when
 from leakguard.store.textlog.moment import CENSUS_TYPES, Draft
@@ -18,8 +18,6 @@ from leakguard.store.textlog.number import (
     resolution,
 )
 
-_TITLE = re.compile(rf"{PICTOGRAPH}(\S.*?)\s*:")
-_NAME = re.compile(rf"{PICTOGRAPH}([A-Za-z][A-Za-z ]*?)\s*(?:\([^)]*\)\s*)?")
 _ROW = re.compile(r"(\s*)(\S(?:.*\S)?)\s*:\s+(\S.*)")
 _EXPECTED = re.compile(
     r"(?:expected|must stay at|should be)\D{0,12}?(\d+)(?:\s*(?:-|–|to)\s*(\d+))?"
@@ -34,7 +32,7 @@ _WHAT = re.compile(
     r"(?: on (?P<device>\S+))?"
 )
 _GAUGE = re.compile(rf"(-?{NUMBER}(?:e[+-]?\d+)?)(?:\s*/\s*(-?{NUMBER}(?:e[+-]?\d+)?))?")
-_THRESHOLD = re.compile(r"\(>=\s*([\d.,]+\s*\w+)\)")
+_THRESHOLD = re.compile(r"\(>=\s?([\d.,]{1,20}\s?\w{1,5})\)")
 _SIZES = {"rss": "rss", "vms": "vms", "peak": "peak",
           "gpu allocated": "gpu_allocated", "gpu reserved": "gpu_reserved",
           "allocator in use": "heap_in_use", "allocator held free": "heap_held"}  # fmt: skip
@@ -185,17 +183,20 @@ class _Reader:
 @functools.lru_cache(maxsize=256)
 def _name(text: str) -> str:
     """``   RSS (actual RAM)`` is ``rss``: pictographs and brackets are left out."""
-    match = _NAME.fullmatch(text)
-    return match[1].lower() if match is not None else ""
+    name = without_pictograph(text).strip()
+    if name.endswith(")"):
+        name = name.partition("(")[0].rstrip()
+    return name.lower() if name.isascii() and name.replace(" ", "").isalpha() else ""
 
 
 @functools.lru_cache(maxsize=256)
 def _section_of(payload: str) -> tuple[str, str] | None:
     """``📊 Object Counts:`` is a title, and the name of its section in lower case."""
-    match = _TITLE.fullmatch(payload)
-    if match is None:
+    title = without_pictograph(payload).rstrip()
+    if not title.endswith(":"):
         return None
-    return match[1], re.sub(r"\(.*", "", match[1]).strip().lower()
+    title = title[:-1].strip()
+    return (title, title.partition("(")[0].strip().lower()) if title else None
 
 
 @functools.lru_cache(maxsize=1024)

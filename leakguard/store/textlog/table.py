@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,14 +11,14 @@ from leakguard.model.units import UNITS
 from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, resolution
 
-_ROW = re.compile(rf"\s*(\S.*?)\s+({NUMBER})\s*([KMGTkmgt]i?B)?\s+(baseline|[+-]\s?\d.*)\s*")
-_UNIT = re.compile(r"RAM \((\w+)\)")
+_SIZE_COLUMN = re.compile(rf"({NUMBER})([KMGTkmgt]i?B)?")
+_UNIT_ALONE = re.compile(r"[KMGTkmgt]i?B")
+_UNIT = re.compile(r"RAM \((\w{1,3})\)")
 _LABEL = re.compile(r"\s*(Baseline|Current):\s+(\S.*)")
-_SIZE = re.compile(r"\s*(Baseline|Current):\s+(\S+\s*\w+)\s*")
+_SIZE = re.compile(r"\s*(Baseline|Current):\s+(\S.*)")
 # The arrow may be garbled or gone; the difference tells whether both numbers were read right.
-_CHANGE = re.compile(
-    rf"\s*(\S.*?)\s*:\s*({NUMBER})\s.{{0,40}}?\s({NUMBER})\s+\(([+-]\d[\d,]*)\)\s*"
-)
+_DIFFERENCE = re.compile(r"[+-]\d[\d,]{0,30}\)")
+_LONGEST_ARROW = 40
 
 
 class Point(NamedTuple):
@@ -74,12 +75,12 @@ def read_trend(block: Block) -> Trend:
     for payload, _ in block.lines:
         if (match := _UNIT.search(payload)) is not None and match[1].lower() in UNITS:
             unit = match[1]
-        elif (match := _ROW.fullmatch(payload)) is not None:
-            text = f"{match[2]} {match[3] or unit}"
+        elif (row := _trend_row(payload, unit)) is not None:
+            label, text, change = row
             size = parse_bytes(text)
             if size is not None:
-                from_baseline |= not rows and match[4] == "baseline"
-                rows.append(Point(match[1], size, resolution(text)))
+                from_baseline |= not rows and change == "baseline"
+                rows.append(Point(label, size, resolution(text)))
     return Trend(tuple(rows), from_baseline)
 
 
@@ -94,9 +95,42 @@ def read_growth(block: Block) -> Change:
             _add_label(change, match)
         elif (match := _SIZE.fullmatch(payload)) is not None:
             _add_size(change, match, whole)
-        elif (match := _CHANGE.fullmatch(payload)) is not None:
-            _add_count(change, match)
+        elif (count := _count_row(payload)) is not None:
+            _add_count(change, *count)
     return change
+
+
+def _trend_row(payload: str, unit: str) -> tuple[str, str, str] | None:
+    """Return label, size and change, read from the right: a label may hold anything."""
+    words = payload.split()
+    change = next((n for n in (1, 2, 3) if n < len(words) and _begins_change(words[-n:])), 0)
+    if not change:
+        return None
+    size = 2 if _UNIT_ALONE.fullmatch(words[-change - 1]) else 1
+    match = _SIZE_COLUMN.fullmatch("".join(words[-change - size : -change]))
+    label = payload.rsplit(None, change + size)[0].strip()
+    if match is None or len(words) <= change + size:
+        return None
+    return label, f"{match[1]} {match[2] or unit}", words[-change]
+
+
+def _begins_change(words: Sequence[str]) -> bool:
+    first = words[0]
+    if first in ("+", "-"):
+        return len(words) > 1 and words[1][0].isdigit()
+    return words == ["baseline"] or (first[0] in "+-" and first[1].isdigit())
+
+
+def _count_row(payload: str) -> tuple[str, str, str, str] | None:
+    """Return name, both counts and the difference; whatever stood for the arrow is skipped."""
+    body, _, difference = payload.rstrip().rpartition("(")
+    name, colon, numbers = body.rpartition(":")
+    columns = numbers.split()
+    if not (colon and len(columns) > 1 and _DIFFERENCE.fullmatch(difference)):
+        return None
+    if len("".join(columns[1:-1])) > _LONGEST_ARROW or not name.strip():
+        return None
+    return name.strip(), columns[0], columns[-1], difference[:-1]
 
 
 def _add_label(change: Change, match: re.Match[str]) -> None:
@@ -116,9 +150,9 @@ def _add_size(change: Change, match: re.Match[str], whole: bool) -> None:
         change.after = Point(change.after_label, size, resolution(match[2]))
 
 
-def _add_count(change: Change, match: re.Match[str]) -> None:
-    before, after = parse_count(match[2]), parse_count(match[3])
+def _add_count(change: Change, name: str, first: str, last: str, difference: str) -> None:
+    before, after = parse_count(first), parse_count(last)
     if before is None or after is None:
         return
-    if after - before == int(match[4].replace(",", "")[:19]):
-        change.counts[match[1]] = (before, after)
+    if after - before == int(difference.replace(",", "")[:19]):
+        change.counts[name] = (before, after)
