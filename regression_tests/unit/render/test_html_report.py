@@ -12,7 +12,7 @@ import pytest
 import report_stories as stories
 from test_untrusted_text import poisoned
 
-from leakguard.model import Census, TypeCount
+from leakguard.model import Census, Gauge, TypeCount
 from leakguard.render import render, render_many
 from leakguard.render.charts import leak_chart
 from leakguard.render.curves import memory_curves
@@ -224,3 +224,19 @@ def test_chart_of_a_few_more_among_many_shows_their_bytes():
     finding = replace(report.findings[0], type="str")
     chart = leak_chart(replace(report, run=replace(report.run, snapshots=shots)), finding)
     assert chart.plots[0].lines[0].title == "Memory of str objects"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(float("nan"), 1, 2), (1, float("inf"), 2), (float("-inf"), -3, -3), (0, 0, 0), (-5, 0, 7),
+     (1e-9, 2e-9, 3e-9), (1e299, 2e299, 0)],
+)  # fmt: skip
+def test_any_gauge_can_be_drawn(values):
+    report = stories.leaking()
+    shots = tuple(
+        replace(shot, gauges={"odd": Gauge(values[n % 3])})
+        for n, shot in enumerate(report.run.snapshots)
+    )
+    page = render(replace(report, run=replace(report.run, snapshots=shots)), "html")
+    assert "nan" not in "".join(re.findall(r'(?:cx|cy|x|y|d|y1)="([^"]*)"', page)).lower()
+    assert "inf" not in "".join(re.findall(r'(?:cx|cy|x|y|d|y1)="([^"]*)"', page)).lower()
