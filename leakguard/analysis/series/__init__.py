@@ -1,7 +1,7 @@
 """One judge for a series of numbers, one a generation: does it grow without bound?"""
 
+from leakguard.analysis.series.estimators import rate
 from leakguard.analysis.series.judge import judge_series
-from leakguard.analysis.series.theil_sen import rate
 from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
 
 __all__ = ["Growing", "Plateau", "SeriesVerdict", "Shape", "judge_series", "rate"]

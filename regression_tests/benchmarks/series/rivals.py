@@ -34,3 +34,6 @@ def window_floor(values: np.ndarray) -> bool:
 def window_floor_and_tail(values: np.ndarray) -> bool:
     """Return True when the window floors rise and Mann-Kendall agrees on the second half."""
     return window_floor(values) and mann_kendall(values[len(values) // 2 :])
+
+
+RULES = (mann_kendall, window_floor, window_floor_and_tail)

@@ -1,0 +1,299 @@
+"""The explanations of a series, healthy ones and growth, weighed against each other.
+
+Each is a shape under noise that may wander, scored by -2 log likelihood plus a price for each
+parameter. The price is what a t test asks of it: with few looks it is high, with many it settles,
+and no length is a special one. Growth is believed when every healthy explanation scores worse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Literal
+
+from leakguard.analysis.series.estimators import quantile
+from leakguard.analysis.series.wandering import Model, Pair, design, dot, solve
+
+Kind = Literal[
+    "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
+    "growth",
+]  # fmt: skip
+
+# The risk of each t test; of the one test that three looks have, so that +16, +16 objects pass.
+RISK, _RISK_OF_TWO = 0.004, 0.0125
+# Fewer looks do not tell noise from a level that wanders: it is taken to wander, the safe side.
+_TOLD = 10
+# What is left over is never taken for smaller than this share of the energy: rounding.
+_ROUNDING = 1e-12
+# Neighbouring time constants of the grid differ by up to this factor; a fine one is this near.
+_GRID, _FINE = 2.0, 1.001
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The best fit of one kind of explanation.
+
+    Attributes:
+        score: the criterion; smaller is better.
+        model: the noise model under which it is best.
+        variance: of the white noise; of the level's steps for a pure random walk.
+        parameters: how many the shape has.
+        start: look after which growth or a fill starts, or of the first step.
+        end: look at which a fill is full, or of the latest step.
+        tau: time constant of the saturation in it, in mean gaps.
+    """
+
+    score: float
+    model: Model
+    variance: float
+    parameters: int
+    start: int | None = None
+    end: int | None = None
+    tau: float | None = None
+
+
+@lru_cache(maxsize=512)
+def price(freedom: int, parameters: int) -> float:
+    """Return what ``parameters`` must gain in -2 log likelihood for t tests to accept them all."""
+    total = 0.0
+    for left in range(freedom - 1, freedom - parameters - 1, -1):
+        if left < 1:
+            return math.inf
+        t = quantile(_RISK_OF_TWO if left == 1 else RISK, left)
+        total += freedom * math.log1p(t * t / left)
+    return total
+
+
+class Explanations:
+    """The best fit of each kind of explanation of one series.
+
+    Args:
+        times: of the looks, at least three, from 0 on, a mean gap of 1 apart.
+        values: the series at these looks.
+        steps: looks at which the value may have jumped.
+        least: variance that a value has at the least.
+        late: changes that growth must show when it starts after the first look.
+    """
+
+    def __init__(
+        self,
+        times: tuple[float, ...],
+        values: Sequence[float],
+        steps: Sequence[int],
+        least: float,
+        late: int,
+    ) -> None:
+        self.design = design(times)
+        growing = range(self.design.growing)
+        self._starts = [i for i in growing if not i or self.design.starts[i] + late < len(times)]
+        self.best: dict[Kind, Fit] = {}
+        self._freedom = len(times) - 1
+        self._least = least
+        self._series: list[tuple[Model, list[float], float]] = []
+        few = len(times) < _TOLD
+        for model in self.design.models[-1:] if few else self.design.models:
+            surprises = model.surprises(values)
+            energy = dot(surprises, surprises)
+            self._series.append((model, surprises, energy))
+            along = [dot(surprises, curve) for curve in model.curves]
+            self._offer("wandering", model, energy, 0.0, 0)
+            self._weigh_growth(model, energy, along)
+            self._weigh_curves(model, energy, along)
+            self._weigh_steps(model, energy, along, steps, surprises)
+
+    def _offer(
+        self,
+        kind: Kind,
+        model: Model,
+        energy: float,
+        explained: float,
+        parameters: int,
+        start: int | None = None,
+        end: int | None = None,
+        tau: float | None = None,
+    ) -> float:
+        """Keep a fit when it is the best of its kind; return its score."""
+        freedom = self._freedom
+        least = freedom * self._least * (2.0 if model.walk else 1.0)
+        variance = (max(energy - explained, _ROUNDING * energy) + least) / freedom
+        if variance <= 0.0:
+            return math.inf
+        cost = price(freedom, parameters)
+        score = freedom * math.log(variance) + model.log_variance + cost
+        if score < math.inf and (kind not in self.best or score < self.best[kind].score):
+            self.best[kind] = Fit(score, model, variance, parameters, start, end, tau)
+        return score
+
+    def _weigh_growth(self, model: Model, energy: float, along: Sequence[float]) -> None:
+        """A line from the first look or a later one, alone or after a warm-up."""
+        starts, taus = self.design.starts, self.design.taus
+        for i in self._starts:
+            if along[i] > 0.0:
+                explained = along[i] ** 2 * model.inverse[i]
+                self._offer("growth", model, energy, explained, 2 if i else 1, starts[i])
+        found = _best_growth((p for p in model.warm_leaks if p[0] in self._starts), along, along)
+        if found:
+            explained, i, j = found
+            tau = taus[j - len(starts)]
+            self._offer("growth", model, energy, explained, 4 if i else 3, starts[i], tau=tau)
+
+    def _weigh_curves(self, model: Model, energy: float, along: Sequence[float]) -> None:
+        """A curve towards a plateau, or a line that ends on one."""
+        starts, taus = self.design.starts, self.design.taus
+        ramps = len(starts)
+        worth = [p * p * inverse for p, inverse in zip(along, model.inverse, strict=True)]
+        i = max(range(ramps, len(worth)), key=worth.__getitem__)
+        self._offer("saturation", model, energy, worth[i], 2, tau=taus[i - ramps])
+        if model.fills:
+            explained, i, j = max(
+                ((along[i] - along[j]) ** 2 * inverse, i, j) for i, j, inverse in model.fills
+            )
+            self._offer("fill", model, energy, explained, 3 if i else 2, starts[i], starts[j])
+
+    def _weigh_steps(
+        self,
+        model: Model,
+        energy: float,
+        along: Sequence[float],
+        steps: Sequence[int],
+        surprises: Sequence[float],
+    ) -> None:
+        """One or two steps, or a step beside a saturation or beside growth."""
+        starts, taus = self.design.starts, self.design.taus
+        ramps = len(starts)
+        heights = {step: dot(surprises, model.step(step)[1]) for step in steps}
+        for step, height in heights.items():
+            own, _, across = model.step(step)
+            self._offer("step", model, energy, height * height / own, 2, step, step)
+            pairs = [
+                solved
+                for i in (*self._starts, *range(ramps, len(along)))
+                if (solved := solve(i, i, model.energy[i], across[i], own))
+            ]
+            stepped = [height] * len(along)
+            calm = [pair for pair in pairs if pair[0] >= ramps]
+            if calm:
+                explained, i, _ = max(_explained(pair, along, stepped) for pair in calm)
+                tau = taus[i - ramps]
+                self._offer("step and saturation", model, energy, explained, 4, step, tau=tau)
+            found = _best_growth((p for p in pairs if p[0] < ramps), along, stepped)
+            if found:
+                explained, i, _ = found
+                self._offer("growth", model, energy, explained, 4 if i else 3, starts[i], step)
+        for one, other in combinations(heights, 2):
+            first, column, _ = model.step(one)
+            second, beside, _ = model.step(other)
+            pair = solve(0, 0, first, dot(column, beside), second)
+            if pair:
+                explained, _, _ = _explained(pair, (heights[one],), (heights[other],))
+                self._offer("two steps", model, energy, explained, 4, one, max(one, other))
+
+    def refine(self) -> None:
+        """Fit curves between the grid's time constants and looks as well.
+
+        On a series with little noise the nearest grid point leaves enough over to look like growth.
+        """
+        self._refine_tau()
+        self._refine_warm_leak()
+        reach = len(self.design.times) // 32
+        while reach and "fill" in self.best:
+            fill = self.best["fill"]
+            start, end = fill.start or 0, fill.end or 0
+            for near in ((start - reach, end), (start + reach, end), (start, end - reach)):
+                self._offer_fill(*near)
+            self._offer_fill(start, end + reach)
+            if self.best["fill"] is fill:
+                reach //= 2
+
+    def _refine_tau(self) -> None:
+        longest = self.design.times[-1]
+        spread, tau = _GRID, self.best["saturation"].tau if "saturation" in self.best else None
+        while tau is not None and spread > _FINE:
+            spread = math.sqrt(spread)
+            for near in (tau / spread, min(longest, tau * spread)):
+                curve = self.design.saturation(near)
+                for model, surprises, energy in self._likely("saturation"):
+                    explained = _worth(model, surprises, curve)
+                    self._offer("saturation", model, energy, explained, 2, tau=near)
+            tau = self.best["saturation"].tau
+
+    def _refine_warm_leak(self) -> None:
+        growth = self.best.get("growth")
+        if growth is None or growth.tau is None:
+            return
+        for start in {0, growth.start or 0}:
+            spread, tau = _GRID, growth.tau
+            best = self._offer_warm_leak(start, tau)
+            while spread > _FINE:
+                spread = math.sqrt(spread)
+                for near in (tau / spread, tau * spread):
+                    score = self._offer_warm_leak(start, near)
+                    if score < best:
+                        best, tau = score, near
+
+    def _likely(self, kind: Kind) -> list[tuple[Model, list[float], float]]:
+        """Return the noise models to try again: white, that of the best fit, and of growth."""
+        wanted = {id(self.best[k].model) for k in (kind, "growth") if k in self.best}
+        wanted.add(id(self.design.models[0]))
+        return [one for one in self._series if id(one[0]) in wanted]
+
+    def _offer_warm_leak(self, start: int, tau: float) -> float:
+        """Weigh growth after a warm-up; return its score, infinite where it does not grow."""
+        best = math.inf
+        if tau > self.design.taus[self.design.warm_ups - 1]:
+            return best
+        ramp, curve = self.design.ramp(start), self.design.saturation(tau)
+        for model, surprises, energy in self._likely("growth"):
+            steep, bowed = model.surprises(ramp), model.surprises(curve)
+            pair = solve(0, 0, dot(steep, steep), dot(steep, bowed), dot(bowed, bowed))
+            if pair is None:
+                continue
+            found = _best_growth((pair,), (dot(surprises, steep),), (dot(surprises, bowed),))
+            if found:
+                explained, parameters = found[0], 4 if start else 3
+                score = self._offer("growth", model, energy, explained, parameters, start, tau=tau)
+                best = min(best, score)
+        return best
+
+    def _offer_fill(self, start: int, end: int) -> None:
+        if not 0 <= start < end <= self.design.starts[-1]:
+            return
+        rising = zip(self.design.ramp(start), self.design.ramp(end), strict=True)
+        curve = [a - b for a, b in rising]
+        for model, surprises, energy in self._likely("fill"):
+            explained = _worth(model, surprises, curve)
+            self._offer("fill", model, energy, explained, 3 if start else 2, start, end)
+
+
+def _explained(
+    pair: Pair, firsts: Sequence[float], seconds: Sequence[float]
+) -> tuple[float, int, int]:
+    """Return the energy that two curves explain together, and which they are."""
+    i, j, first, both, second = pair
+    p, q = firsts[i], seconds[j]
+    return p * (p * first + q * both) + q * (p * both + q * second), i, j
+
+
+def _worth(model: Model, surprises: Sequence[float], curve: Sequence[float]) -> float:
+    """Return the energy that one curve explains."""
+    column = model.surprises(curve)
+    along = dot(surprises, column)
+    return along * along / dot(column, column)
+
+
+def _best_growth(
+    pairs: Iterable[Pair], ramps: Sequence[float], others: Sequence[float]
+) -> tuple[float, int, int] | None:
+    """Return the best of the pairs whose first curve rises; None when none does."""
+    best, at = 0.0, None
+    for i, j, first, both, second in pairs:
+        p, q = ramps[i], others[j]
+        slope = p * first + q * both
+        if slope > 0.0:
+            explained = p * slope + q * (p * both + q * second)
+            if explained > best:
+                best, at = explained, (i, j)
+    return None if at is None else (best, *at)

@@ -1,0 +1,167 @@
+"""The looks under judgement: a value at each of some generations, and verdicts about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from leakguard.analysis.series import estimators
+from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
+
+# Longer series are averaged in blocks down to so many looks: it bounds a judgement to some 20 ms,
+# and a slope over 128 means is as precise as one over all values (to 0.01 % of its error).
+MOST = 128
+# A spike and a jump stand out by so many standard deviations: once in two million looks by chance.
+OUTSTANDING = 5.0
+
+
+@dataclass(slots=True, frozen=True)
+class Looks:
+    """Values at ascending generations, and how exact they are.
+
+    Attributes:
+        times: the generation of each value.
+        integer: the values are counts of things: a change of one is real.
+        noise_floor: moves of a value below this mean nothing.
+        describe: how a value is written in a sentence.
+    """
+
+    times: Sequence[float]
+    values: Sequence[float]
+    integer: bool
+    noise_floor: float
+    describe: Callable[[float], str]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def changes(self) -> list[float]:
+        """By how much each value but the first differs from the one before."""
+        return [b - a for a, b in pairwise(self.values)]
+
+    @property
+    def span(self) -> float:
+        """Largest value minus smallest."""
+        return max(self.values, default=0.0) - min(self.values, default=0.0)
+
+    @property
+    def length(self) -> float:
+        """Generations from the first look to the last."""
+        return self.times[-1] - self.times[0] if self.times else 0.0
+
+    @property
+    def gap(self) -> float:
+        """Mean distance of two looks, in generations."""
+        return self.length / (len(self) - 1) if len(self) > 1 else 1.0
+
+    @property
+    def least_variance(self) -> float:
+        """Variance that a value has at the least: +1, +1, +1 objects may be chance, +1 five times
+        is proof (a risk of 0.0037); +16, +16 is one too (a risk of 0.006).
+        """
+        return (0.08 if self.integer else 0.0) + 0.25 * self.noise_floor**2
+
+    def of(self, places: Iterable[int]) -> Looks:
+        """Return some of the looks."""
+        chosen = list(places)
+        return self.with_values([self.values[i] for i in chosen], [self.times[i] for i in chosen])
+
+    def since(self, first: int) -> Looks:
+        """Return the looks from ``first`` on."""
+        return self.of(range(first, len(self)))
+
+    def with_values(self, values: Sequence[float], times: Sequence[float] | None = None) -> Looks:
+        """Return looks with other values (at other times)."""
+        at = self.times if times is None else times
+        return Looks(at, values, self.integer, self.noise_floor, self.describe)
+
+    def in_blocks(self) -> Looks:
+        """Return at most 128 looks: the means of equal blocks of neighbours."""
+        block = -(-len(self) // MOST)
+        if block == 1:
+            return self
+        means = estimators.block_means
+        return Looks(
+            means(self.times, block), means(self.values, block), False,
+            self.noise_floor, self.describe,
+        )  # fmt: skip
+
+    def without_spikes(self) -> Looks:
+        """Return the looks with lone outliers replaced by the mean of their neighbours.
+
+        A spike stands out from both neighbours, and these agree: the tip of a sawtooth is no spike.
+        The first and the last value are left alone: a jump there cannot be told from a spike.
+        """
+        least = OUTSTANDING * max(self.spread(), 1e-12 * self.span)
+        cleaned = list(self.values)
+        for i in range(1, len(self) - 1):
+            before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]
+            height = min(abs(before), abs(after))
+            if before * after > 0.0 and height > least and abs(before - after) < 0.5 * height:
+                cleaned[i] = 0.5 * (self.values[i - 1] + self.values[i + 1])
+        return self.with_values(cleaned)
+
+    def spread(self) -> float:
+        """Return the standard deviation of a single value beside any smooth trend, robust."""
+        return min(self.span, estimators.noise(self.times, self.values))
+
+    def beyond(self) -> list[float]:
+        """Return by how much each change differs from the usual one in as many generations."""
+        gaps = [b - a for a, b in pairwise(self.times)]
+        usual = estimators.median(sorted(c / g for c, g in zip(self.changes, gaps, strict=True)))
+        return [c - usual * g for c, g in zip(self.changes, gaps, strict=True)]
+
+    def jumps(self, share: float = 0.1) -> list[tuple[int, float]]:
+        """Return the looks at which the value jumped, and by how much beyond the usual change.
+
+        Args:
+            share: of the span, that a jump has at the least; ten smaller ones are a slope.
+        """
+        if len(self) < 3:
+            return []
+        beyond = self.beyond()
+        least = max(OUTSTANDING * estimators.spread(beyond), share * self.span, self.noise_floor)
+        least = max(least, 1e-9 * self.span)
+        return [(i, height) for i, height in enumerate(beyond, 1) if abs(height) >= least > 0.0]
+
+    def verdict(
+        self,
+        shape: Shape,
+        growing: Growing,
+        confidence: float,
+        reason: str,
+        *,
+        started: float | None = None,
+        stopped: float | None = None,
+        plateau: Plateau | None = None,
+        detectable: float = math.inf,
+        more_rounds: float | None = None,
+        measured: tuple[float, tuple[float, float]] | None = None,
+        ruled_out: tuple[str, ...] = (),
+    ) -> SeriesVerdict:
+        """Return a verdict; ``measured`` is the rate where more is known than the slopes say."""
+        rate, interval = measured or self.rate()
+        return SeriesVerdict(
+            shape=shape,
+            growing=growing,
+            rate=rate,
+            interval=interval,
+            started=None if started is None else math.ceil(started),
+            stopped=None if stopped is None else math.ceil(stopped),
+            plateau=plateau,
+            noise=self.spread(),
+            detectable=detectable,
+            more_rounds=None if more_rounds is None else max(1, math.ceil(more_rounds)),
+            confidence=min(0.99, max(0.01, confidence)),
+            reason=reason,
+            ruled_out=ruled_out,
+        )
+
+    def rate(self, inflation: float = 1.0) -> tuple[float, tuple[float, float]]:
+        """Return the change a generation with its interval, 0 for fewer than two values."""
+        if len(self) < 2 or self.span == 0.0:
+            return 0.0, (0.0, 0.0)
+        return estimators.rate(self.values, self.times, inflation)
