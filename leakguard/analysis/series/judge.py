@@ -290,7 +290,7 @@ def _rests(looks: Looks) -> SeriesVerdict | None:
 
 
 def _falls_back(looks: Looks) -> SeriesVerdict | None:
-    """A series that falls back: its floors are a series of their own, and so is a long last rise."""
+    """A series that falls back: its floors are a series of their own, as is a long last rise."""
     falls = shapes.all_teeth(looks.without_spikes())
     if not falls:
         return None
@@ -444,7 +444,7 @@ def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
 
 
 def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
-    """Growth with an event or two in it, as when a module was imported: all other rounds show it."""
+    """Growth with an event or two in it, as an import is: all other rounds show it."""
     rest = shapes.beside_jumps(looks)
     if rest is None or rest.span <= rest.noise_floor:
         return None

@@ -19,8 +19,8 @@ FLAT = 0.25
 _SURELY, _MAYBE = 0.01, 0.1
 # A rest is told from a pause after an eighth of the run, and after twice the longest pause.
 REST, _PAUSES = 0.125, 2.0
-# A series that is mostly at one level, but for a peak, has less than this share of its span as spread
-# (normal noise has 0.15 in a thousand looks).
+# A series that is mostly at one level, but for a peak, has less than this share of its span as
+# spread (normal noise has 0.15 in a thousand looks).
 _ALOFT = 0.1
 # One change is a step when it is this share of all that was gained.
 _DOMINATES = 0.8
@@ -317,8 +317,9 @@ def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
 
 def even_counts(looks: Looks) -> list[int]:
     """Return the looks at which a count rose, by the same at even distances to the end, or none."""
-    rises = [i for i, change in enumerate(looks.changes, 1) if change]
-    sizes = {looks.changes[i - 1] for i in rises}
+    changes = looks.changes
+    rises = [i for i, change in enumerate(changes, 1) if change]
+    sizes = {changes[i - 1] for i in rises}
     if not looks.integer or len(rises) < _EVEN or len(sizes) > 1 or min(sizes) < 0.0:
         return []
     begun = [looks.times[i] for i in rises]

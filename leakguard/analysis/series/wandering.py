@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from operator import mul
 
 # Variance of the level's step in a mean gap over that of the white noise, in factors of 10: nearer
@@ -139,7 +140,7 @@ class Model:
 def _gains(times: Sequence[float], ratio: float) -> tuple[list[tuple[float, float]], float]:
     """Return the Kalman gain of each look and one over the deviation of its surprise."""
     gains, logs, known = [], 0.0, 1.0
-    for before, after in zip(times, times[1:], strict=False):
+    for before, after in pairwise(times):
         if math.isinf(ratio):
             variance, gain = after - before, 1.0
         else:

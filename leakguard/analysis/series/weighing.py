@@ -128,7 +128,7 @@ class Weighing:
         return len(grown) > 3 and shapes.is_few_steps(grown, shapes.steps(grown))
 
     def slows(self, growth: Fit) -> bool:
-        """Return True when the growth bends down, or might, though no healthy shape describes it."""
+        """Return True when the growth bends down, or might, though no shape describes it."""
         grown = self.grown(growth)
         if len(grown) < 3:
             return True

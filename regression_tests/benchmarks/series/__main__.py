@@ -121,9 +121,9 @@ def unkept(rows: Sequence[Row], said: dict[str, dict[tuple[int, bool], Said]]) -
             looks = " at spread looks" if spread else ""
             if row.truth == "none" and one.yes > 0.01:
                 lines.append(f"- {row.name}, {n} generations{looks}: {one.yes:.3f} alarms")
-            if row.truth == "leak" and not spread and row.asked and n >= row.asked:
-                if one.yes < 0.99:
-                    lines.append(f"- {row.name}, {n} generations: {one.yes:.3f} found")
+            asked = row.asked is not None and n >= row.asked and not spread
+            if asked and one.yes < 0.99:
+                lines.append(f"- {row.name}, {n} generations: {one.yes:.3f} found")
     return lines or ["None."]
 
 
