@@ -87,7 +87,7 @@ def rest(looks: Looks) -> Rest | None:
         pace = (level - values[before]) / (times[first] - times[before])
         if level - values[0] <= risen or not _is_flat(tail, pace):
             continue
-        first = _reached(looks, first, level)
+        first, level = _reached(looks, tail)
         return Rest(first, level, _is_long(looks, first))
     return None
 
@@ -105,12 +105,17 @@ def _is_flat(tail: Looks, pace: float) -> bool:
     )
 
 
-def _reached(looks: Looks, first: int, level: float) -> int:
-    """Return the first look at the level of the rest."""
-    near = max(2.0 * looks.spread(), 0.05 * (level - looks.values[0]), looks.noise_floor)
+def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
+    """Return the look from which on the values are at the level of the rest, and that level."""
+    level = estimators.median(sorted(tail.values))
+    risen = level - looks.values[0]
+    near = max(2.0 * tail.spread(), 0.05 * risen, looks.noise_floor)
+    first = len(looks) - len(tail)
+    while looks.values[first] < level - near and first < len(looks) - 1:
+        first += 1
     while first > 1 and looks.values[first - 1] >= level - near:
         first -= 1
-    return first
+    return first, level
 
 
 def _is_long(looks: Looks, first: int) -> bool:

@@ -114,16 +114,22 @@ def leak_table(
 
 
 def unkept(rows: Sequence[Row], said: dict[str, dict[tuple[int, bool], Said]]) -> list[str]:
-    """Return each promise that is not kept: 1 % of alarms at the most, 99 % of leaks at least."""
+    """Return each promise that is not kept over all its lengths together.
+
+    At most 1 % of healthy series are called a leak, at least 99 % of the leaks that are asked for
+    are found.
+    """
     lines = []
     for row in rows:
-        for (n, spread), one in sorted(said[row.name].items()):
-            looks = " at spread looks" if spread else ""
-            if row.truth == "none" and one.yes > 0.01:
-                lines.append(f"- {row.name}, {n} generations{looks}: {one.yes:.3f} alarms")
-            asked = row.asked is not None and n >= row.asked and not spread
-            if asked and one.yes < 0.99:
-                lines.append(f"- {row.name}, {n} generations: {one.yes:.3f} found")
+        for spread, looks in ((False, ""), (True, " at spread looks")):
+            shares = [s.yes for (_, at), s in said[row.name].items() if at is spread]
+            if row.truth == "none" and shares and np.mean(shares) > 0.01:
+                lines.append(f"- {row.name}{looks}: {np.mean(shares):.3f} alarms")
+        if row.asked is not None:
+            asked = [s.yes for (n, at), s in said[row.name].items() if not at and n >= row.asked]
+            if asked and np.mean(asked) < 0.99:
+                found = f"{np.mean(asked):.3f} found"
+                lines.append(f"- {row.name}, {row.asked} and more generations: {found}")
     return lines or ["None."]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import example, given, settings
@@ -87,15 +88,36 @@ def test_negative_warm_up_is_refused():
         judge_series([1.0, 2.0, 3.0], warmup=-1)
 
 
-def test_generations_may_be_any_distance_apart() -> None:
-    generations = [1, 2, 3, 4, 6, 9, 13, 20, 31, 47, 60]
-    leak = judge_series([10.0 * g for g in generations], at=generations)
-    assert leak.growing == "yes"
-    assert leak.rate == pytest.approx(10.0)
-    assert leak.started is not None
-    assert leak.started <= 7
+@given(st.lists(whole, min_size=3, max_size=24), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_long_flat_tail_is_never_a_leak(values: list[float], integer: bool):
+    flat = [values[-1]] * (3 * len(values))
+    assert judge_series([*values, *flat], integer=integer).growing != "yes"
 
 
-def test_two_values_of_one_generation_are_refused() -> None:
-    with pytest.raises(ValueError, match="generations"):
-        judge_series([1.0, 2.0, 3.0], at=[1, 1, 2])
+@given(st.integers(8, 40), st.integers(1, 40), st.integers(1, 1000))
+@settings(max_examples=100, deadline=None)
+def test_growth_that_goes_on_stays_a_leak(rounds: int, more: int, step: int):
+    counts = [step * t for t in range(rounds + more)]
+    assert judge_series(counts[:rounds], integer=True).growing == "yes"
+    assert judge_series(counts, integer=True).growing == "yes"
+
+
+@given(st.lists(whole, min_size=3, max_size=24), st.integers(1, 50), st.randoms())
+@settings(max_examples=100, deadline=None)
+def test_order_and_distance_of_even_looks_change_no_verdict(
+    values: list[float], distance: int, chance: random.Random
+):
+    pairs = [(7 + distance * i, value) for i, value in enumerate(values)]
+    chance.shuffle(pairs)
+    here = judge_series(values)
+    there = judge_series([v for _, v in pairs], at=[g for g, _ in pairs])
+    assert (here.shape, here.growing) == (there.shape, there.growing)
+    assert here.rate == pytest.approx(distance * there.rate, rel=1e-6, abs=1e-9)
+
+
+@given(st.integers(3, 60), st.integers(16, 1000), st.integers(0, 1000))
+@settings(max_examples=100, deadline=None)
+def test_no_length_is_a_seam_for_exact_counts(rounds: int, step: int, start: int):
+    counts = [start + step * t for t in range(rounds)]
+    assert judge_series(counts, integer=True).growing == "yes"
