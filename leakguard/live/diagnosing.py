@@ -12,11 +12,9 @@ def diagnose_within(run: Run) -> Report:
     growth of the program.
     """
     from leakguard.analysis import diagnose
-    from leakguard.analysis.series.local_level import noises
-    from leakguard.analysis.series.student import quantile
+    from leakguard.analysis.series import forget
 
     try:
         return diagnose(run)
     finally:
-        noises.cache_clear()
-        quantile.cache_clear()
+        forget()

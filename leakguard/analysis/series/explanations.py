@@ -297,3 +297,10 @@ def _best_growth(
             if explained > best:
                 best, at = explained, (i, j)
     return None if at is None else (best, *at)
+
+
+def forget() -> None:
+    """Let go of the tables that are kept for the next series, up to 30,000 numbers a length."""
+    design.cache_clear()
+    price.cache_clear()
+    quantile.cache_clear()
