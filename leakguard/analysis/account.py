@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.defect import Defect, as_many, object_defects
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memory
-from leakguard.analysis.timeline import gauge_reader
+from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memory, place_of
+from leakguard.analysis.timeline import count_reader, gauge_reader
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
     MATERIAL_BYTES,
     MOST,
+    NOTABLE_BYTES,
+    NOTABLE_TOTAL,
     RECORD_BYTES,
+    RECORD_ENTRY,
     RECORDS,
     SAME_COUNT,
     SAME_RATE,
@@ -38,6 +43,8 @@ _NAMED = 0.3
 _AFTERWARDS = 8
 # Of what a growth would have added since, the share below which it did not go on.
 _WENT_ON = 0.25
+# Memory that objects may lie in: any of these that rises with them confirms them.
+_CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
 _RESOURCES = frozenset({"threads", "files", "children"})
 _OBJECTS: frozenset[Kind] = frozenset({"instances", "container", "arrays", "tensors"})
@@ -103,39 +110,68 @@ class _Settlement:
     def _objects(self) -> None:
         """Pair types with the containers that hold them; what a gauge reports is explained."""
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
-        garbage = {d.lead.type for d in self.defects if d.lead.source == "cycles"}
+        containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
+        garbage = {name for cycle in self._of("cycles") for name in cycle.with_it}
+        garbage -= {c.type for c in containers if not c.fills}
         types = [
             growing
             for growing in self._of("type")
             if growing.name not in garbage and not _follows_a_gauge(growing, gauges)
         ]
-        containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
         objects = object_defects(self.case, types, containers, [c.metric for c in self.cleared])
         self.full_containers = objects.filling
         self.cleared += map(_filling_container, objects.filling)
         for defect in objects.defects:
-            if self._went_on(defect):
+            if _is_warming_up(defect):
+                self.cleared.append(_warm_up(defect))
+            elif self._went_on(defect):
                 self.defects.append(defect)
             else:
                 self.cleared.append(_ended(defect))
 
     def _went_on(self, defect: Defect) -> bool:
-        """Ask the generations after the last look whether live memory went on growing.
+        """Ask what was read later, or in every generation, whether it went on growing.
 
-        A count of early looks is a hypothesis; live memory is read in every generation. Where the
-        growth is too small to be seen in it, the count stands.
+        What some looks saw is a hypothesis: a later census of the same type, or the memory of the
+        last third of the run, confirms or drops it. Growth too small to be seen there stands.
         """
-        memory, rate = self.case.memory(), defect.bytes_rate or 0.0
-        judged = defect.lead.judged
-        if memory is None or judged is None or not judged.series.generations:
-            return True
-        last = judged.series.generations[-1]
-        points = zip(memory.series.generations, memory.series.values, strict=True)
-        later = [value for generation, value in points if generation >= last]
-        expected = rate * (len(later) - 1)
-        if len(later) <= _AFTERWARDS or expected < max(MATERIAL_BYTES, 4 * memory.verdict.noise):
-            return True
-        return later[-1] - later[0] >= _WENT_ON * expected
+        lead = defect.lead
+        if lead.source == "container" and not lead.is_buffer and lead.judged is not None:
+            by_count = self._counted_on(lead, lead.judged.series.generations[-1])
+            if by_count is not None:
+                return by_count
+        seen = [self._remembered_on(name, defect) for name in _CONFIRMING]
+        known = [answer for answer in seen if answer is not None]
+        return any(known) or not known
+
+    def _counted_on(self, container: Growth, last: int) -> bool | None:
+        """Compare the last count of a container's entries with the one before the last third."""
+        read = count_reader(container.type or "")
+        ends = self.case.timeline.ends.items()
+        counts = {g: count for g, s in ends if g >= last and (count := read(s)) is not None}
+        if not counts:
+            return None
+        latest, first = max(counts), min(self.case.timeline.ends)
+        before = max((g for g in counts if g <= latest - (latest - first) // 3), default=latest)
+        expected = (container.rate or 0.0) * (latest - before)
+        if latest - before < _AFTERWARDS or expected <= 0:
+            return None
+        return counts[latest] - counts[before] >= _WENT_ON * expected
+
+    def _remembered_on(self, metric: str, defect: Defect) -> bool | None:
+        """Compare the halves of the last third of the run; None where growth would not show."""
+        judged = self.case.metric(metric)
+        if judged is None:
+            return None
+        values = judged.series.values
+        late = values[-(len(values) // 3) :] if len(values) >= 3 * _AFTERWARDS else ()
+        half = len(late) // 2
+        expected = (defect.bytes_rate or 0.0) * half
+        if not half or (defect.lead.since or 0) >= judged.series.generations[-len(late)]:
+            return None
+        if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
+            return None
+        return fmean(late[-half:]) - fmean(late[:half]) >= _WENT_ON * expected
 
     def _promises(self) -> None:
         """Where a defect names the type and its holder already, the promise adds nothing to it."""
@@ -217,6 +253,9 @@ class _Settlement:
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED * objects):
             return True
+        # Beside other defects the rest is theirs, unless it would be notable by itself.
+        if named > 0 and (growth.rate or 0.0) - named < NOTABLE_BYTES:
+            return True
         phases = {d.phase for d in self.defects if d.phase}
         return not self.case.counts_objects and growth.main_phase in phases
 
@@ -275,7 +314,7 @@ class _Settlement:
         if rate is None or lead.watched is not None or is_handle(lead.type):
             return False
         whole = lead.judged.verdict.rate if lead.judged is not None else lead.rate
-        if (whole or 0.0) > RECORDS:
+        if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
             return False
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
         return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
@@ -358,9 +397,21 @@ def _ended(defect: Defect) -> Cleared:
     return Cleared(
         name,
         "step",
-        f"{name} grew until generation {last}, when it was last counted; live memory has not gone "
-        "on growing since",
+        f"{name} grew until generation {last}, when it was last looked into; neither its type's "
+        "count nor live memory has gone on growing since",
     )
+
+
+def _is_warming_up(defect: Defect) -> bool:
+    """True for a place that is filled once, a piece now and then."""
+    holder = None if defect.container is None else defect.container.holder
+    place = None if holder is None else place_of(holder)
+    return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
+
+
+def _warm_up(defect: Defect) -> Cleared:
+    name = defect.held_by or defect.lead.name
+    return Cleared(name, "warm-up", f"{name} gains an entry now and then, each of them once")
 
 
 def _negligible(defect: Defect) -> Cleared:
@@ -406,6 +457,13 @@ def _why_not(judged: Judged, rose: float) -> str:
 
 
 # -- memory and objects ----------------------------------------------------------------------------
+
+
+def _scatter(values: Sequence[float]) -> float:
+    """Return the mean size of a series' changes around their mean: its teeth and its noise."""
+    changes = [later - before for before, later in pairwise(values)]
+    mean = fmean(changes)
+    return fmean(abs(change - mean) for change in changes)
 
 
 def _objects_rate(case: Case) -> float:

@@ -27,6 +27,7 @@ from leakguard.analysis.tolerance import (
     OWN_SHARE,
     SAME_COUNT,
     SAME_RATE,
+    notable,
     same,
 )
 from leakguard.model.finding import Kind
@@ -267,8 +268,9 @@ def _is_telling(case: Case, lead: Growth) -> bool:
     size = lead.bytes_rate or 0.0
     if _is_programs(lead) or size >= MATERIAL_BYTES:
         return True
+    last = lead.judged.series.generations[-1] if lead.judged is not None else None
     witness = memory_witness(case, lead.main_phase, lead.since)
-    return size >= NOTABLE_OBJECTS and witness is not None
+    return witness is not None and notable(size, lead.since, last, NOTABLE_OBJECTS)
 
 
 # -- containers of a group -------------------------------------------------------------------------

@@ -40,6 +40,7 @@ class Growth:
         worst: the gravest verdict that this kind of growth deserves.
         evidence: what the source measured, in words; each is one witness.
         reason: the numbers in one sentence, where they are more than the evidence.
+        with_it: types that come and go with it.
         healthy: why it is no leak, where the source itself can tell.
         shown: the snapshot that shows it best, where the source knows it.
     """
@@ -71,6 +72,7 @@ class Growth:
     confidence: float | None = None
     fix: str | None = None
     ruled_out: tuple[str, ...] = ()
+    with_it: frozenset[str] = frozenset()
     healthy: str | None = None
     shown: Snapshot | None = None
 

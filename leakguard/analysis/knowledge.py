@@ -29,6 +29,8 @@ class Place:
         path: what is found in the path.
         types: what is found in the names of the entries' type and of the last types on the way.
         native: True where the entries own memory that no census sees.
+        finite: True for a place that a program fills once, a piece now and then: below one entry a
+            generation it is a warm-up.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Place:
     path: str | None = None
     types: str | None = None
     native: bool = False
+    finite: bool = False
     source: str = ""
 
     def fits(self, path: str, types: Iterable[str]) -> bool:
@@ -178,6 +181,14 @@ PLACES: tuple[Place, ...] = (
         "belongs to the class and outlives them",
         path=r"\.(_?registry|_?instances)\[",
         source="weakref.WeakSet",
+    ),
+    Place(
+        "imported modules",
+        "import under fixed names: {path} keeps each module that was ever imported, and one made "
+        "under a new name each time is never dropped",
+        path=r"^sys\.modules\[",
+        finite=True,
+        source="sys.modules",
     ),
     Place(
         "suspended generators",

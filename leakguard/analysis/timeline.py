@@ -118,7 +118,8 @@ class Timeline:
             # A run that begins with its first generation has that one's begin to compare with.
             before = METRICS[name].read(self.ends[series.generations[0]].entry)
             series = replace(series, baseline=before)
-        return without_own_work(series, self.ends) if series.unit == "bytes" else series
+        is_memory = series.unit == "bytes" or name == "python_blocks"
+        return without_own_work(series, self.ends) if is_memory else series
 
     def changing_types(self) -> tuple[str, ...]:
         """Return the types whose count at some station differs between first and last generation.

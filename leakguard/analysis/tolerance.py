@@ -15,6 +15,10 @@ BYTES_FLOOR = 16_384.0
 # in any process.
 NOTABLE_BYTES = 64 * KB
 
+# What a run gained in all from which on growth that went on to its end is worth a finding, however
+# little a generation adds: half of what is material, since every number behind it agrees.
+NOTABLE_TOTAL = 500 * KB
+
 # Growth below this over a run, and below this share of live memory, is what interpreters do; above
 # either, a verdict is owed or doubt is said.
 MATERIAL_BYTES = 1 * MB
@@ -27,9 +31,10 @@ NOTABLE_BUFFER = 16_384
 # Entries are counted exactly, so that a kilobyte a generation behind them is enough.
 NOTABLE_ENTRIES = 1_024
 
-# A program that notes down a line about each generation: so many entries of so few bytes a
-# generation, a hundred megabytes after ten thousand of them.
+# A program that notes down a line about each generation: so many entries of so few bytes each, less
+# than a page, which after ten thousand generations are a hundred megabytes at most.
 RECORDS = 2
+RECORD_ENTRY = 4 * KB
 RECORD_BYTES = 10 * KB
 
 MOST = 0.5
@@ -44,3 +49,17 @@ SAME_RATE = 0.1
 def same(one: float, other: float, tolerance: float) -> bool:
     """Return True where two rates differ by no more than ``tolerance`` of the second."""
     return abs(one - other) <= tolerance * abs(other)
+
+
+def notable(rate: float, since: int | None, last: int | None, least: float) -> bool:
+    """Return True for growth that matters by what a generation adds, or by what it came to.
+
+    Args:
+        rate: bytes a generation.
+        since: the first generation that shows it.
+        last: the generation it was last seen in.
+        least: bytes a generation from which on it matters at once.
+    """
+    if rate >= least or since is None or last is None:
+        return rate >= least
+    return rate * (last - since + 1) >= NOTABLE_TOTAL

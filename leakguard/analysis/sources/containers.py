@@ -102,7 +102,12 @@ def _looks(case: Case) -> list[Look]:
     for generation, end in case.timeline.ends.items():
         if end.holders:
             found.setdefault(generation, end.holders)
-    return sorted(found.items())
+    return [(g, _one_a_path(holders)) for g, holders in sorted(found.items())]
+
+
+def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
+    """Return the first, and largest, of the holders at each path."""
+    return tuple({holder.path: holder for holder in reversed(holders)}.values())[::-1]
 
 
 def _histories(looks: list[Look]) -> list[History]:
@@ -110,7 +115,7 @@ def _histories(looks: list[Look]) -> list[History]:
     open_: dict[str, History] = {}
     previous: int | None = None
     for generation, holders in looks:
-        for holder in {holder.path: holder for holder in reversed(holders)}.values():
+        for holder in holders:
             if holder.path not in open_:
                 moved = _moved_from(holder, open_, previous) if holder.streak > 1 else None
                 open_[holder.path] = open_.pop(moved) if moved is not None else []

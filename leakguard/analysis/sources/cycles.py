@@ -7,6 +7,7 @@ counts between the guard's collections tell.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +18,7 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NO_COLLECTOR
 from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.timeline import count_reader
-from leakguard.analysis.tolerance import MATERIAL_BYTES
+from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE
 from leakguard.model import Collection, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
@@ -62,9 +63,16 @@ def _lead(snapshot: Snapshot) -> str | None:
 
 
 def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
-    """True where the program's own collector comes for the garbage, again and again."""
+    """True where the program's own collector comes for the garbage, again and again.
+
+    Looks may be too far apart to see the count fall; live memory, which is read in every
+    generation, then does not grow.
+    """
     drops = _own_drops(case, name, freeing)
-    return drops >= _TIMELY or (drops > 0 and _own_full_collections(case) >= _TIMELY)
+    if drops >= _TIMELY or _own_full_collections(case) < _TIMELY:
+        return drops >= _TIMELY
+    memory = case.memory()
+    return drops > 0 or (memory is not None and memory.verdict.growing == "no")
 
 
 def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
@@ -99,7 +107,22 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
             "cycles saves it, a smaller gc.set_threshold() lowers the peak, and gc.freeze() after "
             "start-up makes each collection cheaper"
         )
-    return Growth("cycles", "garbage in cycles", "cycles", pattern="sawtooth", healthy=reason)
+    return Growth(
+        "cycles",
+        "garbage in cycles",
+        "cycles",
+        pattern="sawtooth",
+        with_it=_freed_with(name, [s.collection for s in collected if s.collection is not None]),
+        healthy=reason,
+    )
+
+
+def _freed_with(name: str, collections: Sequence[Collection]) -> frozenset[str]:
+    """Return the types that collections freed beside a class, in no much smaller number."""
+    freed: Counter[str] = Counter()
+    for collection in collections:
+        freed.update(collection.types)
+    return frozenset(t for t, count in freed.items() if count >= OWN_SHARE * freed[name])
 
 
 def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
@@ -131,6 +154,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         counts=tuple(map(int, before.values)),
         phase=phase,
         path=way,
+        with_it=_freed_with(name, collections),
         evidence=(said, *again),
         reason="; ".join((said, *(again if piled_up else ()))),
         confidence=0.95 if again else 0.7,

@@ -14,7 +14,7 @@ from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.timeline import LIVE_MEMORY
-from leakguard.analysis.tolerance import BYTES_FLOOR, MOST, NOTABLE_BYTES
+from leakguard.analysis.tolerance import BYTES_FLOOR, MOST, NOTABLE_BYTES, notable
 from leakguard.model import Verdict
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
@@ -38,7 +38,7 @@ class MetricRow:
     """How one metric is read.
 
     Attributes:
-        least: what a generation must add.
+        least: bytes a generation from which on a rise matters at once; less has to come to more.
         floor: moves of the value below this mean nothing.
         integer: the values are counts of things, exact to one.
         second: metrics one of which grows with it where it is a leak; ``and_second`` says so.
@@ -75,9 +75,10 @@ def metrics(case: Case) -> list[Growth]:
 
 def _growing(case: Case, row: MetricRow) -> Growth | None:
     judged = _judged(case, row)
-    if judged is None or not judged.grows or judged.verdict.rate < row.least:
+    if judged is None or not judged.grows or not row.applies(case, judged):
         return None
-    if not row.applies(case, judged):
+    last = judged.series.generations[-1]
+    if not notable(judged.verdict.rate, judged.started_at, last, row.least):
         return None
     in_bytes = judged.series.unit == "bytes"
     verdict, rate = judged.verdict, judged.verdict.rate
@@ -206,6 +207,10 @@ def _memory_reason(case: Case, judged: Judged) -> str:
     return said
 
 
+# What may confirm the allocators' own numbers: RAM, address space, and the number of blocks.
+_BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks")
+
+
 def _live_memory(metric: str) -> MetricRow:
     """Return the row of the best measure of live memory; RSS itself has no second."""
     return MetricRow(
@@ -214,7 +219,7 @@ def _live_memory(metric: str) -> MetricRow:
         _memory_fix,
         least=NOTABLE_BYTES,
         floor=BYTES_FLOOR,
-        second=("rss", "vms") if metric in ("live_memory", "heap_in_use") else (),
+        second=_BESIDE_ALLOCATORS if metric in ("live_memory", "heap_in_use") else (),
         reason=_memory_reason,
     )
 
