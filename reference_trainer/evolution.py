@@ -60,11 +60,6 @@ class Fate:
         ]
         return "+".join(applied) or "kept"
 
-    @property
-    def untouched(self) -> list[int]:
-        """Slots that hold an elite, bit for bit."""
-        return sorted({*self.elites, *self.replaced})
-
 
 def rank(fitnesses: Sequence[float]) -> list[int]:
     """Slots from best to worst; ties go to the lower slot."""

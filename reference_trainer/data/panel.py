@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +47,8 @@ class Panel:
     data_array: np.ndarray
     mask: np.ndarray
     dates: np.ndarray
-    symbols: tuple[str, ...]
     features: tuple[str, ...]
     source: str
-    source_hash: str
 
     @classmethod
     def open(cls, folder: Path) -> Panel:
@@ -62,10 +59,8 @@ class Panel:
             data_array=mapped(folder / "panel.npy"),
             mask=mapped(folder / "mask.npy"),
             dates=np.load(folder / "dates.npy"),
-            symbols=tuple(meta["symbols"]),
             features=tuple(meta["features"]),
             source=meta["source"],
-            source_hash=meta["source_sha256"],
         )
 
     @property
@@ -86,12 +81,6 @@ class Panel:
                 "import a file that has it"
             )
         return self.features.index(name)
-
-    @cached_property
-    def last_day(self) -> np.ndarray:
-        """The last day index with a row, per stock (int32)."""
-        reversed_first = self.mask[::-1].argmax(axis=0)
-        return (self.days - 1 - reversed_first).astype(np.int32)
 
     def normalization_stats(self, first_day: int, last_day: int) -> NormalizationStats:
         """Feature mean and std over the observed cells of `first_day <= day < last_day`."""

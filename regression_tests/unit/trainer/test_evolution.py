@@ -76,8 +76,9 @@ def test_every_slot_has_a_fate() -> None:
     stack = make_stack()
     rules = EvolutionRules(elites=2, mutation_probability=1.0)
     fate = evolve(stack, FITNESS, rules, np.random.default_rng(3))
-    assert sorted({*fate.untouched, *fate.mutated}) == list(range(8))
-    assert not {*fate.untouched} & {*fate.mutated}
+    untouched = {*fate.elites, *fate.replaced}
+    assert sorted({*untouched, *fate.mutated}) == list(range(8))
+    assert not untouched & {*fate.mutated}
 
 
 def test_evolution_allocates_no_second_population() -> None:
