@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import io
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,11 +64,12 @@ def run() -> Callable[[ERLTrainer, int], ERLTrainer]:
 
 
 @pytest.fixture
-def live() -> Callable[[type], int]:
-    """Counts the live instances of exactly one class."""
+def live() -> Callable[..., list[int]]:
+    """Counts the live instances of exactly these classes, in one look at the heap."""
 
-    def count(kind: type) -> int:
+    def count(*kinds: type) -> list[int]:
         gc.collect()
-        return sum(type(thing) is kind for thing in gc.get_objects())
+        found = Counter(type(thing) for thing in gc.get_objects())
+        return [found[kind] for kind in kinds]
 
     return count

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,17 +19,16 @@ from reference_trainer.watching import warm_up
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
-Live = Callable[[type], int]
+Live = Callable[..., list[int]]
 
 
 def test_live_objects_never_change_in_a_healthy_run(trainer: Trainer, run: Run, live: Live) -> None:
-    gc.collect()
-    before = [live(kind) for kind in (TradingEnvironment, DDPGAgent, ReplayBuffer)]
+    kinds = (TradingEnvironment, DDPGAgent, ReplayBuffer)
+    before = live(*kinds)
     made, seen = trainer(), []
     for generation in range(4):
         run(made, generation)
-        counts = [live(kind) for kind in (TradingEnvironment, DDPGAgent, ReplayBuffer)]
-        seen.append([now - then for now, then in zip(counts, before, strict=True)])
+        seen.append([now - then for now, then in zip(live(*kinds), before, strict=True)])
     assert seen == [[2, 6 + 1, 1]] * 4
 
 

@@ -19,7 +19,7 @@ from reference_trainer.trainer import ERLTrainer
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
-Live = Callable[[type], int]
+Live = Callable[..., list[int]]
 SIZE = 1_000_000
 
 #: What each lasting leak holds after some generations, in bytes, found in the holder it names.
@@ -110,11 +110,11 @@ def test_a_leak_may_have_a_size_of_its_own(trainer: Trainer, run: Run) -> None:
 def test_env_per_episode_adds_one_environment_an_episode(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
-    before = live(TradingEnvironment)
+    before = live(TradingEnvironment)[0]
     made, counts = trainer("env-per-episode"), []
     for generation in range(3):
         run(made, generation)
-        counts.append(live(TradingEnvironment) - before)
+        counts.append(live(TradingEnvironment)[0] - before)
     assert counts == [2, 8, 14]
     assert not np.shares_memory(made.episode_envs[0].data_array, made.task.eval_env.data_array)
 
@@ -122,11 +122,11 @@ def test_env_per_episode_adds_one_environment_an_episode(
 def test_old_population_adds_a_population_a_generation(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
-    before = live(DDPGAgent)
+    before = live(DDPGAgent)[0]
     made, counts = trainer("old-population"), []
     for generation in range(3):
         run(made, generation)
-        counts.append(live(DDPGAgent) - before)
+        counts.append(live(DDPGAgent)[0] - before)
     assert counts == [7, 13, 19]
 
 
@@ -156,9 +156,9 @@ def test_env_data_copy_is_a_private_market_for_each_environment(trainer: Trainer
 def test_deepcopy_clones_are_gone_when_evolution_ends(
     trainer: Trainer, run: Run, live: Live
 ) -> None:
-    before = live(DDPGAgent)
+    before = live(DDPGAgent)[0]
     made = run(trainer("deepcopy-clone", leak_size=SIZE), 2)
-    assert live(DDPGAgent) - before == 7
+    assert live(DDPGAgent)[0] - before == 7
     assert not [name for name in HOLDERS if hasattr(made, name)]
 
 
