@@ -63,9 +63,8 @@ def environment(version: str, requirements: Sequence[str]) -> Environment:
     Raises:
         Unbuildable: the interpreter is missing or pip fails.
     """
-    digest = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:8]
     label = re.sub(r"[^\w.=-]", "_", requirements[0] if requirements else "empty")
-    folder = home() / "environments" / f"{version}-{label}-{digest}"
+    folder = home() / "environments" / f"{version}-{label}-{_digest(requirements)}"
     with _locked(folder):
         if not (folder / ".ready").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -82,8 +81,8 @@ def leakguard_for(version: str) -> Path:
     memray is with it, as its reports on native memory advise: who leaks memory that is no object's
     can be named by nothing else.
     """
-    key = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]
-    folder = home() / "leakguard" / f"{version}-memray-{key}"
+    asked = (str(CHECKOUT), (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+    folder = home() / "leakguard" / f"{version}-{_digest(asked)}"
     with _locked(folder):
         if not (folder / ".ready").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -108,6 +107,10 @@ def _install_checkout(folder: Path, *options: str) -> None:
         else:
             shutil.copy(source, copy / name)
     _pip(folder, "install", *options, f"{copy}[memray]")
+
+
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
 @cache

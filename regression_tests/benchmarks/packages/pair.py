@@ -48,11 +48,6 @@ class Pair:
         """What leaks, in a sentence."""
         return " ".join((self.make.__doc__ or "").split())
 
-    @property
-    def lost(self) -> bool:
-        """Whether no Python object that can be reached holds what is lost."""
-        return not self.holders
-
     def version(self, side: str) -> str:
         """Return the version of one side, ``leaky`` or ``fixed``."""
         return self.leaky if side == "leaky" else self.fixed
