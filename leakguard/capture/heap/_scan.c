@@ -99,14 +99,37 @@ is_vacant(PyObject *item)
 /* How instances of classes that were made in Python are traversed. */
 static traverseproc subtype_traverse;
 
-/* Tell whether instances have fields of a C class: its methods take them to be set. */
+/* Classes whose own methods take zeros for what they are, nothing; the same as in half_built.py. */
 static int
-has_c_fields(PyTypeObject *cls)
+is_safe(PyTypeObject *cls)
 {
-    while (cls != NULL && cls->tp_traverse == subtype_traverse) {
+    PyTypeObject *safe[] = {
+        &PyBaseObject_Type, &PyType_Type,       &PyList_Type,       &PyTuple_Type,
+        &PyUnicode_Type,    &PyLong_Type,       &PyFloat_Type,      &PyBytes_Type,
+        &PyFunction_Type,   &PyCell_Type,       &PyMethod_Type,     &PyModule_Type,
+        &PyProperty_Type,   &PyGetSetDescr_Type, &PyMemberDescr_Type, &PyMethodDescr_Type,
+        &PyWrapperDescr_Type,
+    };
+    for (size_t i = 0; i < sizeof(safe) / sizeof(*safe); i++) {
+        if (cls == safe[i]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Tell whether instances have fields of a C class that it traverses or sizes them by: it takes them
+   to be set. */
+static int
+has_c_fields(PyTypeObject *cls, PyObject *method)
+{
+    while (!is_safe(cls) && cls->tp_base != NULL &&
+           (cls->tp_traverse == subtype_traverse ||
+            cls->tp_traverse == cls->tp_base->tp_traverse)) {
         cls = cls->tp_base;
     }
-    return cls != &PyBaseObject_Type;
+    int sizes = method != NULL && Py_IS_TYPE(method, &PyMethodDescr_Type);
+    return !is_safe(cls) || (sizes && !is_safe(PyDescr_TYPE(method)));
 }
 
 /* Tell whether an instance was allocated and nothing more: then it refers to nothing, and what its
@@ -339,7 +362,7 @@ class_of(Scan *scan, PyTypeObject *cls)
     made.method = method == Py_None ? NULL : Py_NewRef(method);
     made.read = read == Py_None ? NULL : Py_NewRef(read);
     Py_DECREF(layout);
-    made.wary = (char)has_c_fields(cls);
+    made.wary = (char)(made.read != NULL || has_c_fields(cls, made.method));
     if (kind == LIST) {
         made.fast = FAST_LIST;
         made.fixed = cls->tp_basicsize + made.header;
@@ -825,6 +848,9 @@ count_object(Leaves *leaves, PyObject *item, PyObject **handed, PyObject *big)
     }
     cls->live++;
     cls->bytes += size;
+    if (cls->wary && is_blank(cls->cls, item)) {
+        return 0;
+    }
     if (cls->handed == 1 && scan->arrays.base != NULL) {
         int is_told = tell_extent(scan, cls, item, large);
         if (is_told) {
@@ -1266,9 +1292,6 @@ link_found(Link *link, PyObject *cls, int as_elements)
 static int
 link_contents(Link *link, PyObject *item, const Class *cls)
 {
-    if (cls->wary && is_blank(cls->cls, item)) {
-        return 0;
-    }
     switch (cls->kind) {
     case DICT:
         if (link_items(link, item) < 0) {
@@ -1328,6 +1351,9 @@ expand(Scan *scan, int32_t node)
     }
     scan->sizes[node] = size;
     Link link = {scan, node, (uint64_t)(uintptr_t)Py_TYPE(item), 0};
+    if (cls->wary && is_blank(cls->cls, item)) {
+        return 0;
+    }
     if (link_contents(&link, item, cls) < 0) {
         return -1;
     }

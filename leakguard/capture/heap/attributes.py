@@ -14,8 +14,9 @@ from itertools import chain
 from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, lineage, namespace
+from leakguard.capture.heap.classes import derives, lineage, module_namespace, namespace
 from leakguard.capture.heap.frames import running_frames
+from leakguard.capture.heap.half_built import or_empty
 from leakguard.capture.library import is_library
 
 MISSING = object()
@@ -42,7 +43,7 @@ def attribute_of(holder: Any, held: Any) -> str | None:
 
 def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
     """Tell whether a dict is the one of an instance, by what its first key leads to."""
-    name, value = next(iter(dict.items(held)), (None, None))
+    name, value = next(iter(dict.items(or_empty(held))), (None, None))
     if type(name) is not str or _is_computed(type(holder), name):
         return False
     return value_of(partial(_lookup, holder), name) is value
@@ -96,9 +97,10 @@ def _program_codes() -> Iterator[CodeType]:
     """Yield the code that runs, and that of the modules that are no library."""
     yield from (frame.f_code for _, frame in running_frames())
     for module in list(sys.modules.values()):
-        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        names = module_namespace(module) if type(module) is ModuleType else {}
+        file = names.get("__file__")
         if type(file) is str and not is_library(file):
-            values = list(vars(module).values())
+            values = list(names.values())
             yield from _codes(values)
             for value in values:
                 if derives(type(value), type):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace
-from leakguard.capture.heap.half_built import referents
+from leakguard.capture.heap.half_built import is_blank, or_empty, referents
 
 _CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
 # Attributes by which classes say how many entries their one container may have.
@@ -29,7 +29,7 @@ def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | No
         return container.maxlen
     owner = find_owner()
     if type(owner) is LRU_CACHE:
-        maxsize = _CACHE_INFO(owner).maxsize
+        maxsize = None if is_blank(owner) else _CACHE_INFO(owner).maxsize
         return maxsize if type(maxsize) is int else None
     if not _is_only_container(container, owner):
         return None
@@ -44,7 +44,7 @@ def _is_only_container(container: Any, owner: Any) -> bool:
     parts = referents(owner)
     values = [part for part in parts if type(part) is dict and part is not container]
     if len(values) == 1 and len(parts) == 2:  # the attribute dict and the class
-        parts = list(dict.values(values[0]))
+        parts = list(dict.values(or_empty(values[0])))
     others = [part for part in parts if any(derives(type(part), cls) for cls in _CONTAINERS)]
     return any(part is container for part in others) and (
         len(others) == 1 or _is_standard_queue(owner)

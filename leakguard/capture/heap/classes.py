@@ -11,6 +11,7 @@ from typing import Any
 from leakguard.capture.library import is_library
 
 _NAMESPACE = type.__dict__["__dict__"].__get__
+_MODULE_NAMESPACE = _NAMESPACE(ModuleType)["__dict__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _MODULE = type.__dict__["__module__"].__get__
 _QUALNAME = type.__dict__["__qualname__"].__get__
@@ -32,6 +33,11 @@ PRE_HEADER = MANAGED_DICT | (1 << 3 if sys.version_info >= (3, 12) else 0)
 def namespace(cls: type) -> Mapping[str, Any]:
     """Return the class's own namespace (not its bases')."""
     return _NAMESPACE(cls)  # type: ignore[no-any-return]
+
+
+def module_namespace(module: ModuleType) -> dict[str, Any]:
+    """Return the names of a module, whatever its class says; empty while it has none."""
+    return _MODULE_NAMESPACE(module) or {}
 
 
 def lineage(cls: type) -> tuple[type, ...]:
@@ -90,7 +96,7 @@ def from_standard_library(cls: type) -> bool:
 def from_library(cls: type) -> bool:
     """Tell whether the class comes from a library, by the file of its package."""
     package = sys.modules.get(module_of(cls).partition(".")[0])
-    file = vars(package).get("__file__") if type(package) is ModuleType else None
+    file = module_namespace(package).get("__file__") if type(package) is ModuleType else None
     return type(file) is str and is_library(file)
 
 

@@ -14,7 +14,13 @@ from typing import Any, ClassVar, Protocol
 
 from leakguard.capture.heap.classes import basic_size
 from leakguard.capture.heap.frameworks import OwnMemory
-from leakguard.capture.heap.half_built import elements_of, has_c_fields, is_blank, referents
+from leakguard.capture.heap.half_built import (
+    elements_of,
+    has_c_fields,
+    is_blank,
+    or_empty,
+    referents,
+)
 from leakguard.capture.heap.layout import (
     AUTOGRAD,
     DICT,
@@ -165,7 +171,7 @@ class Graph:
 
     def _elements(self, node: int) -> Iterable[Any]:
         if self._kinds[node] == DICT:
-            return list(dict.values(self._objects[node]))
+            return list(dict.values(or_empty(self._objects[node])))
         return map(self.object_at, self.children(node))
 
     def children(self, node: int) -> Sequence[int]:
@@ -248,7 +254,9 @@ class Graph:
         known = self._layouts.get(id(cls))
         if known is None:
             deferred = self._is_deferred is not None and self._is_deferred(cls)
-            known = self._layouts[id(cls)] = (self._describe(cls), deferred, has_c_fields(cls))
+            layout = self._describe(cls)
+            wary = layout.read is not None or has_c_fields(cls)
+            known = self._layouts[id(cls)] = (layout, deferred, wary)
         return known
 
     def _add_root(self, item: Any, name: str, is_namespace: bool) -> None:

@@ -88,6 +88,11 @@ def is_blank(item: Any) -> bool:
     return size > 0 and not ctypes.string_at(id(item) + _HEADER, size).strip(b"\0")
 
 
+def or_empty(mapping: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a dict; an empty one in place of one that was allocated and nothing more."""
+    return {} if is_blank(mapping) else mapping
+
+
 def finished(instances: Sequence[Any]) -> list[Any]:
     """Return the instances of one class that has C fields which are more than allocated."""
     count = _COUNTS.get(id(type(instances[0])))

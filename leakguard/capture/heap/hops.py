@@ -28,7 +28,7 @@ from leakguard.capture.heap.adapters import is_backward_node
 from leakguard.capture.heap.attributes import MISSING, attribute_of, instance_dict, value_of
 from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace, qualified_name
 from leakguard.capture.heap.frames import local_variables
-from leakguard.capture.heap.half_built import elements_of, referents
+from leakguard.capture.heap.half_built import elements_of, or_empty, referents
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
 
 ELEMENT = "[*]"
@@ -110,10 +110,10 @@ def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
 
 
 def _key_of(holder: Any, held: Any) -> str | None:
-    for key, value in dict.items(holder):
+    for key, value in dict.items(or_empty(holder)):
         if value is held:
             return key_name(key)
-    if any(key is held for key in dict.keys(holder)):
+    if any(key is held for key in dict.keys(or_empty(holder))):
         return " key"
     return None
 

@@ -22,6 +22,7 @@ from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import Growth, PathMemory
+from leakguard.capture.heap.half_built import or_empty
 from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
@@ -238,7 +239,7 @@ class _Look:
         most = classes[0][0] if classes else object
         if self._graph.kind_of(node) != DICT:
             return most
-        keys = dict.keys(self._graph.object_at(node))
+        keys = dict.keys(or_empty(self._graph.object_at(node)))
         first = next((type(key) for key in keys), object)
         numbers = any(most is cls for cls in _NUMBERS)
         return first if keys and (numbers or derives(first, ReferenceType)) else most

@@ -11,12 +11,12 @@ from itertools import compress, repeat
 from types import ModuleType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, module_of, namespace
+from leakguard.capture.heap.classes import derives, module_namespace, module_of
 from leakguard.capture.heap.frames import function_name, local_variables, running_frames
+from leakguard.capture.heap.half_built import is_blank
 
 Root = tuple[object, str, bool]
 _OWN_PACKAGE = __name__.partition(".")[0]
-_MODULE_NAMESPACE = namespace(ModuleType)["__dict__"].__get__
 
 
 def is_ours(cls: type) -> bool:
@@ -63,13 +63,14 @@ def context_roots(tracked: Sequence[object]) -> list[Root]:
     return [
         (value, f"context variable {variable.name}", False)
         for context in contexts
+        if not is_blank(context)
         for variable, value in context.items()
     ]
 
 
-def _module_root(name: str, module: object) -> Root:
+def _module_root(name: str, module: Any) -> Root:
     if derives(type(module), ModuleType):
-        return _MODULE_NAMESPACE(module), name, True
+        return module_namespace(module), name, True
     return module, name, False
 
 

@@ -17,6 +17,7 @@ from leakguard.capture.heap.classes import (
     qualified_name,
 )
 from leakguard.capture.heap.graph import MAX_RECORD
+from leakguard.capture.heap.half_built import or_empty
 from leakguard.capture.heap.hops import ELEMENT, hop_name
 from leakguard.model.holder import Hop
 
@@ -103,7 +104,7 @@ def _is_passing_key(name: str, holder: Any) -> bool:
     """Tell whether a name is the key of one entry among many, and not that of a field."""
     if not name.startswith("[") or not derives(type(holder), dict):
         return False
-    keys = dict.keys(holder)
+    keys = dict.keys(or_empty(holder))
     return len(keys) > MAX_RECORD or any(type(key) is not str for key in keys)
 
 

@@ -104,7 +104,7 @@ def _referents(wave: ByClass, describe: Describe) -> Iterator[Iterable[object]]:
             while chunk := list(islice(remaining, _CHUNK)):
                 yield referents(*chunk)
         if layout.read is not None:
-            for parts, elements in map(layout.read, instances):
+            for parts, elements in map(layout.read, finished(instances)):
                 yield parts
                 yield elements
 
@@ -134,6 +134,6 @@ def _sizes(instances: list[Any], layout: Layout) -> list[int]:
 def _hand_over(instances: list[Any], frameworks: Frameworks, result: Tally) -> None:
     cls = type(instances[0])
     if frameworks.numpy and derives(cls, frameworks.numpy.kind):
-        result.arrays.extend(instances)
+        result.arrays.extend(finished(instances))
     elif frameworks.torch and derives(cls, frameworks.torch.kind):
-        result.tensors.extend(instances)
+        result.tensors.extend(finished(instances))
