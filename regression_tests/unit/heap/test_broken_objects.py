@@ -16,6 +16,7 @@ from heap_engines import ENGINES
 
 import leakguard
 
+pytestmark = pytest.mark.timeout(900)  # dozens of looks each, in pure Python too
 HERE = Path(__file__).parent
 WATCHED = """
 import sys
