@@ -51,6 +51,8 @@ Describe = Callable[[type], Layout]
 
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
+# What adapters read is numbered from here on: a class has fewer attributes of its own.
+FIRST_PART = 1000
 _EXACT = frozenset(map(id, (dict, list, tuple)))
 # What keeps its address as it grows; an array or a text that is extended does not.
 _STAY = frozenset({LIST, DICT, ELEMENTS})
@@ -292,7 +294,7 @@ class Graph:
         self._link_contents(node, item, layout, told)
         if layout.read is not None:
             parts, elements = layout.read(item)
-            self._link_positions(node, parts, type(item), 1000)
+            self._link_positions(node, parts, type(item), FIRST_PART)
             self._link_elements(node, elements)
         self._ends[node] = len(self._edges)
 

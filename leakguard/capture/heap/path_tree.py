@@ -13,9 +13,9 @@ ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION, INSTANCE = range(7)
 Label = tuple[int, Hashable]
 
 # Deeper than this, everything that a path leads to stays at that path.
-_MAX_DEPTH = 64
+MAX_DEPTH = 64
 # From here on, containers in containers of the same type stay at one path.
-_NESTED = 8
+NESTED = 8
 
 
 class PathColumns(NamedTuple):
@@ -99,9 +99,9 @@ class PathTree:
         )
 
     def _same_again(self, path: int, label: Label, cls: type, objects: Sequence[Any]) -> int:
-        if self._depths[path] >= _MAX_DEPTH:
+        if self._depths[path] >= MAX_DEPTH:
             return path
-        if label[0] == ELEMENT and self._depths[path] < _NESTED:
+        if label[0] == ELEMENT and self._depths[path] < NESTED:
             return NO_NODE
         if self._labels[path][0] in (NAMESPACE, INSTANCE) and self._parents[path] != NO_NODE:
             path = self._parents[path]

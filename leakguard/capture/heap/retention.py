@@ -35,7 +35,8 @@ class Nodes(Protocol):
 
 Group = tuple[Sequence[int], bool]
 # What an emptied container keeps for itself; the rest of it goes with its elements.
-_EMPTY = {LIST: 64, DICT: 64, ELEMENTS: 224}
+EMPTY_CONTAINER, EMPTY_ELEMENTS = 64, 224  # bytes
+_EMPTY = {LIST: EMPTY_CONTAINER, DICT: EMPTY_CONTAINER, ELEMENTS: EMPTY_ELEMENTS}
 
 
 class Retention:

@@ -32,7 +32,7 @@ block_of(void *data)
 }
 
 /* Ask for large pages: of a table that is looked into at random every small page is a miss. */
-static void
+static inline void
 pages_enlarge(void *start, size_t size)
 {
 #if defined(HAVE_PAGES) && defined(MADV_HUGEPAGE)
@@ -43,7 +43,7 @@ pages_enlarge(void *start, size_t size)
 }
 
 /* Return zeroed memory, or NULL. */
-static void *
+static inline void *
 pages_new(size_t count, size_t item)
 {
     if (item && count > ((size_t)PY_SSIZE_T_MAX - HEADER) / item) {
@@ -71,7 +71,7 @@ pages_new(size_t count, size_t item)
     return (char *)block + HEADER;
 }
 
-static void
+static inline void
 pages_free(void *data)
 {
     if (data == NULL) {
@@ -88,7 +88,7 @@ pages_free(void *data)
 }
 
 /* Return the same bytes in a larger block; NULL, and the old block untouched, where that fails. */
-static void *
+static inline void *
 pages_resize(void *data, size_t count, size_t item)
 {
 #ifdef HAVE_PAGES

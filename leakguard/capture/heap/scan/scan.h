@@ -1,0 +1,325 @@
+/* What the rooms of the compiled scan share: its record, and what is asked once an object.
+
+   Only the public C API is used. Every object that is seen is held by a strong reference until the
+   scan is closed, so that neither another thread nor an adapter can free what is being looked at.
+   No Python object is made per object that is walked; adapters (readers) make theirs. */
+
+#ifndef LEAKGUARD_SCAN_H
+#define LEAKGUARD_SCAN_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <stdint.h>
+#include <string.h>
+#include "pages.h"
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+
+#define NO_NODE (-1)
+
+/* ---- constants that the pure twin has too: read from it once, when the module is loaded -------- */
+
+typedef struct {
+    /* layout.py: what an instance is made of */
+    int plain, list, tuple, dict, elements, named, memory, autograd;
+    /* path_tree.py: kinds of edges, and where a path stays as it is */
+    int root, element, key, namespace, name, position, instance;
+    int max_depth, nested;
+    /* graph.py */
+    int max_record, first_part;
+    /* retention.py */
+    int empty_container, empty_elements;
+} Shared;
+
+extern Shared shared;
+
+/* ---- the record ------------------------------------------------------------------------------ */
+
+typedef struct {
+    PyTypeObject *cls;
+    PyObject *method;    /* sizes an instance without its headers, or NULL */
+    PyObject *read;      /* the adapter, or NULL */
+    Py_ssize_t fixed, header, item;
+    Py_ssize_t live, bytes, tally, owners, owned;
+    int kind;
+    char hidden, managed, traversed, deferred, handed, fast, wary;
+} Class;
+
+enum { FAST_NONE, FAST_LIST, FAST_VAR, FAST_STR, FAST_INT };
+
+/* How ndarray itself tells the base and the interface of an array, whatever a subclass says. */
+typedef struct {
+    PyObject *base, *interface;
+} ArrayReader;
+
+typedef struct {
+    int64_t start, bytes;
+} Extent;
+
+/* A slot of the table of nodes: most of a search is decided without looking at the object. */
+typedef struct {
+    uint32_t tag;
+    int32_t node;
+} Slot;
+
+typedef struct Path {
+    uint64_t key, label;
+    int64_t entries;
+    int32_t parent, sample, depth;
+    uint8_t kind;
+} Path;
+
+typedef struct PathSlot {
+    uint64_t label;
+    int32_t parent, path;
+    uint8_t kind, used;
+} PathSlot;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *describe, *is_deferred;
+    Class *classes;
+    Py_ssize_t n_classes, cap_classes;
+    int32_t *class_table;
+    Py_ssize_t class_mask;
+
+    PyObject **objects;
+    Py_ssize_t count, cap_objects;
+    Slot *table;
+    Py_ssize_t mask;
+    char walks;  /* follows references; a census alone has most objects from the collector */
+
+    /* per node */
+    int32_t *parents, *path_of;
+    uint32_t *degrees;
+    int64_t *sizes, *starts;
+    uint8_t *kinds;
+    Py_ssize_t cap_parents, cap_path_of, cap_degrees, cap_sizes, cap_starts, cap_kinds;
+
+    int32_t *edges;
+    Py_ssize_t n_edges, cap_edges;
+
+    int32_t *deferred;
+    Py_ssize_t n_deferred, cap_deferred;
+    /* memory that arrays own, where it is plain: told in sums and places, not one by one */
+    ArrayReader arrays;
+    Extent *extents;
+    Py_ssize_t n_extents, cap_extents;
+
+    PyObject *roots;     /* list of (name, is namespace); parents hold -2 - position */
+    Py_ssize_t next;
+
+    /* paths */
+    Path *paths;
+    Py_ssize_t n_paths, cap_paths;
+    PathSlot *path_table;
+    Py_ssize_t path_mask, path_used;
+
+    /* children of the object that is being expanded */
+    PyObject **found;
+    Py_ssize_t n_found, cap_found;
+} Scan;
+
+/* ---- growing arrays and hashing -------------------------------------------------------------- */
+
+static inline int
+reserve(void **data, Py_ssize_t *capacity, Py_ssize_t wanted, size_t item)
+{
+    if (wanted <= *capacity) {
+        return 0;
+    }
+    Py_ssize_t larger = *capacity + *capacity / 2 + 1024;
+    if (larger < wanted) {
+        larger = wanted;
+    }
+    void *moved = pages_resize(*data, (size_t)larger, item);
+    if (moved == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *data = moved;
+    *capacity = larger;
+    return 0;
+}
+
+static inline uint64_t
+mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 32;
+    return x;
+}
+
+/* Neighbours in memory stay neighbours in the table of nodes: objects that were made together are
+   looked up together, and the cache is what a walk waits for. Where they crowd, a search hops to
+   another place after a few steps. */
+static inline uint64_t
+place(const void *item)
+{
+    return (uint64_t)(uintptr_t)item >> 4;
+}
+
+#define STEPS 16
+
+static inline Py_ssize_t
+after(Py_ssize_t at, const void *item, unsigned *step, Py_ssize_t mask)
+{
+    if (++*step % STEPS) {
+        return (at + 1) & mask;
+    }
+    return (Py_ssize_t)mix((uint64_t)(uintptr_t)item + *step) & mask;
+}
+
+static inline uint32_t
+tag_of(const void *item)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
+}
+
+/* ---- single objects -------------------------------------------------------------------------- */
+
+static inline int
+is_singleton(PyObject *item)
+{
+    return item == Py_None || item == Py_True || item == Py_False || item == Py_Ellipsis ||
+           item == Py_NotImplemented;
+}
+
+/* Tell whether a reference leads to no object: a slot that is not filled yet (PyList_New gives such
+   a list), or what a wrong tp_traverse shows. Counts of 0 and less are those of freed objects. */
+static inline int
+is_vacant(PyObject *item)
+{
+    return item == NULL || ((uintptr_t)item & (sizeof(void *) - 1)) || Py_REFCNT(item) <= 0 ||
+           Py_TYPE(item) == NULL;
+}
+
+/* Tell whether an instance was allocated and nothing more: then it refers to nothing, and what its
+   class does with it (traversal and size of a dict, a set, a deque, a frame) would read NULL. */
+static inline int
+is_blank(PyTypeObject *cls, PyObject *item)
+{
+    const uintptr_t *words = (const uintptr_t *)item;
+    Py_ssize_t count = cls->tp_basicsize / (Py_ssize_t)sizeof(uintptr_t);
+    Py_ssize_t at = (Py_ssize_t)(sizeof(PyObject) / sizeof(uintptr_t));
+    if (at >= count) {
+        return 0;
+    }
+    while (at < count && words[at] == 0) {
+        at++;
+    }
+    return at == count;
+}
+
+/* ---- what is known already ------------------------------------------------------------------- */
+
+/* Return what is known of a class; NULL, without an error, when nothing is yet. */
+static inline Class *
+known_class(const Scan *scan, PyTypeObject *cls)
+{
+    if (scan->class_mask == 0) {
+        return NULL;
+    }
+    Py_ssize_t at = (Py_ssize_t)mix((uintptr_t)cls) & scan->class_mask;
+    while (scan->class_table[at] >= 0) {
+        Class *known = &scan->classes[scan->class_table[at]];
+        if (known->cls == cls) {
+            return known;
+        }
+        at = (at + 1) & scan->class_mask;
+    }
+    return NULL;
+}
+
+static inline int32_t
+find(const Scan *scan, PyObject *item)
+{
+    if (scan->mask == 0) {
+        return NO_NODE;
+    }
+    uint32_t tag = tag_of(item);
+    unsigned step = 0;
+    Py_ssize_t at = (Py_ssize_t)place(item) & scan->mask;
+    while (scan->table[at].node >= 0) {
+        if (scan->table[at].tag == tag && scan->objects[scan->table[at].node] == item) {
+            return scan->table[at].node;
+        }
+        at = after(at, item, &step, scan->mask);
+    }
+    return NO_NODE;
+}
+
+#if defined(__GNUC__) || defined(__clang__)
+#define FETCH(address) __builtin_prefetch(address)
+#else
+#define FETCH(address) ((void)(address))
+#endif
+#define AHEAD 8
+
+/* Begin to load what a search for an object needs soon: first its slot, then what that leads to. */
+static inline void
+expect(const Scan *scan, PyObject *const *items, Py_ssize_t at, Py_ssize_t count)
+{
+    if (at + 2 * AHEAD < count && scan->mask) {
+        FETCH(&scan->table[(Py_ssize_t)place(items[at + 2 * AHEAD]) & scan->mask]);
+    }
+    if (at + AHEAD < count && scan->mask) {
+        int32_t node = scan->table[(Py_ssize_t)place(items[at + AHEAD]) & scan->mask].node;
+        if (node >= 0) {
+            FETCH(&scan->objects[node]);
+        }
+    }
+}
+
+/* ---- the rooms ------------------------------------------------------------------------------- */
+
+/* classes.c */
+Class * class_of(Scan *scan, PyTypeObject *cls);
+Py_ssize_t size_of(const Class *cls, PyObject *item, Py_ssize_t referents, int only_dict);
+extern traverseproc subtype_traverse;
+
+/* nodes.c */
+Py_ssize_t larger_table(Py_ssize_t mask, Py_ssize_t least, Py_ssize_t usual);
+int32_t add_object(Scan *scan, PyObject *item);
+extern Py_ssize_t usual_objects[2], usual_paths;
+
+/* references.c */
+int may_traverse(const Class *cls, PyObject *item);
+int traverse(PyObject *item, visitproc visit, void *arg);
+int collect(Scan *scan, const Class *cls, PyObject *item);
+int collect_code(Scan *scan, PyObject *item);
+int read_with(PyObject *read, PyObject *item, visitproc visit, void *parts_arg, visitproc visit_element, void *elements_arg);
+
+/* arrays.c */
+int tell_extent(Scan *scan, Class *cls, PyObject *array, Py_ssize_t large);
+extern PyMethodDef arrays_methods[];
+extern PyMethodDef module_functions[];
+
+/* census.c */
+extern PyMethodDef census_methods[];
+
+/* paths.c */
+int32_t path_child(Scan *scan, int32_t parent, uint8_t kind, uint64_t label, PyTypeObject *cls);
+extern PyMethodDef paths_methods[];
+
+/* graph.c */
+extern PyMethodDef graph_methods[];
+
+/* questions.c */
+int as_node(const Scan *scan, PyObject *number, int32_t *node);
+extern PyMethodDef questions_methods[];
+
+/* retention.c */
+extern PyMethodDef retention_methods[];
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#endif
