@@ -19,6 +19,7 @@ import leakguard
 pytestmark = pytest.mark.timeout(900)  # dozens of looks each, in pure Python too
 HERE = Path(__file__).parent
 WATCHED = """
+import os
 import sys
 sys.path.insert(0, {here!r})
 from broken_objects import KINDS
@@ -29,7 +30,8 @@ with guard:
     for _ in guard.generations(range(6)):
         with guard.phase("work"):
             sum(range(1000))
-print("ended normally")
+print("ended normally", flush=True)
+os._exit(0)  # the interpreter itself does not survive taking such a heap down
 """
 
 
