@@ -1,6 +1,7 @@
 # make demo    train a healthy and a leaking run, and print both verdicts
 # make test    run the whole suite
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
+# make sanitize  the compiled heap scan under AddressSanitizer and UBSan
 # make lint    ruff and mypy
 # make wheel   build dist/*.whl, install it into an empty environment and read a report there
 # Every target sets up .venv by itself, from nothing.
@@ -14,7 +15,7 @@ HEAP := regression_tests/unit/heap
 TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
 
-.PHONY: demo test reports lint format lock wheel clean
+.PHONY: demo test sanitize reports lint format lock wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -29,6 +30,9 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 $(HEAP)
 	$(BIN)/python -m pytest -n 2 --ignore regression_tests/unit/trainer --ignore $(HEAP) regression_tests/unit
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TRAINING)
+
+sanitize: $(READY)
+	regression_tests/benchmarks/heap/sanitize.sh
 
 reports: $(READY)
 	$(BIN)/python -m regression_tests.benchmarks.gallery -o reports

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import _queue
 import functools
+import itertools
 from collections.abc import Iterator
+from contextvars import ContextVar, Token
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
@@ -19,6 +21,7 @@ from types import (
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
+    MappingProxyType,
     MethodType,
     TracebackType,
 )
@@ -26,7 +29,14 @@ from typing import Any
 
 from leakguard.capture.heap.adapters import is_backward_node
 from leakguard.capture.heap.attributes import MISSING, attribute_of, instance_dict, value_of
-from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace, qualified_name
+from leakguard.capture.heap.classes import (
+    LRU_CACHE,
+    derives,
+    from_standard_library,
+    lineage,
+    namespace,
+    qualified_name,
+)
 from leakguard.capture.heap.frames import local_variables
 from leakguard.capture.heap.half_built import elements_of, or_empty, referents
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
@@ -64,6 +74,29 @@ _SLOTS: dict[type, dict[str, str]] = {
         "args": ".args",
     },
     CodeType: {"co_consts": ".co_consts", "co_names": ".co_names"},
+}
+
+
+# What these refer to is what a person sees in them: nothing need be said.
+_SEEN_THROUGH = frozenset(
+    map(
+        id,
+        (
+            MappingProxyType, enumerate, reversed, type(iter([])), type(reversed([])),
+            type(iter(())), type(iter(set())), type(iter({})), type(iter({}.values())),
+            type(iter({}.items())), type({}.keys()), type({}.values()), type({}.items()),
+        ),
+    )
+)  # fmt: skip
+# The tree inside of a context, whose classes no module gives.
+_NODES_OF_CONTEXTS = frozenset(
+    {"hamt", "hamt_bitmap_node", "hamt_array_node", "hamt_collision_node"}
+)
+_WORDS = {
+    id(type(itertools.tee(())[0])): "buffer",
+    id(itertools.cycle): "copy",
+    id(ContextVar): "default",
+    id(Token): "old value",
 }
 
 
@@ -107,6 +140,21 @@ def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
     yield _local_of(holder, held)
     yield attribute_of(holder, held)
     yield _adapted(holder, held)
+    yield _inside(type(holder))
+
+
+def _inside(cls: type) -> str | None:
+    """Name what a C class of the standard library keeps to itself by the class; None for others."""
+    if id(cls) in _SEEN_THROUGH or qualified_name(cls) in _NODES_OF_CONTEXTS:
+        return ""
+    if not from_standard_library(cls):
+        return None
+    word = _WORDS.get(id(cls)) or ("source" if _is_iterator(cls) else "part")
+    return f"{word} of {qualified_name(cls)}"
+
+
+def _is_iterator(cls: type) -> bool:
+    return "__next__" in namespace(cls)
 
 
 def _key_of(holder: Any, held: Any) -> str | None:

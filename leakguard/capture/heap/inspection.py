@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 from weakref import ReferenceType
@@ -29,7 +29,7 @@ from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import is_ours
-from leakguard.capture.heap.traces import is_program_instance, stable_name, trace_to
+from leakguard.capture.heap.traces import is_program_instance, name_along, stable_name, trace_to
 from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
 from leakguard.model.census import LargeObject
 from leakguard.model.holder import Holder, Hop
@@ -41,6 +41,10 @@ _MOST_BOUNDED = 1_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
 _SEVERAL = 2
+# Who keeps what no object leads to: atexit, codecs, a database, a C function that runs.
+IN_C = "(C code)"
+# Among more objects without a root nobody is asked who leads to whom.
+_MOST_ADRIFT = 100_000
 _NUMBERS = (object, bool, int, float)
 
 
@@ -59,7 +63,7 @@ def take_inspection(
     with collector_held(), closing(walk_graph(make_graph, targets)) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
-            look = _Look(graph, frameworks, limit)
+            look = _Look(graph, frameworks, limit, walked.rooted)
             holders, after, growing = look.holders(memory, suspects)
             answers = look.held(targets)
             large_objects = look.large(large)
@@ -85,7 +89,7 @@ def take_inspection(
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for a first time and return what the next look compares with."""
     with collector_held(), closing(walk_graph(make_graph, ())) as walked:
-        look = _Look(walked.graph, walked.frameworks, 0)
+        look = _Look(walked.graph, walked.frameworks, 0, walked.rooted)
         after, _ = look.remember(PathMemory())
         return after
 
@@ -93,8 +97,9 @@ def take_memory(make_graph: MakeGraph) -> PathMemory:
 class _Look:
     """The questions asked of one graph."""
 
-    def __init__(self, graph: Graph, frameworks: Frameworks, limit: int) -> None:
+    def __init__(self, graph: Graph, frameworks: Frameworks, limit: int, rooted: int) -> None:
         self._graph = graph
+        self._rooted = rooted
         self._frameworks = frameworks
         self._limit = limit
         self._contents = Contents()
@@ -336,10 +341,42 @@ class _Look:
         graph = self._graph
         return Held(
             type=qualified_name(type(graph.object_at(node))),
-            held_by=None if self._is_adrift(node) else stable_name(graph, node),
+            held_by=self._held_by(node),
             trace=_suspect_last(trace_to(graph, node)),
             retained_bytes=retained.bytes,
         )
+
+    def _held_by(self, node: int) -> str | None:
+        if not self._is_adrift(node):
+            return stable_name(self._graph, node)
+        chain = self._way_from_c(node)
+        return None if chain is None else name_along(self._graph, chain, IN_C)
+
+    def _way_from_c(self, node: int) -> list[int] | None:
+        """Return the way to a node without a root from one that no object leads to.
+
+        Nothing but C code can keep that one. What waits for the collector hangs from a cycle, whose
+        objects all have others that lead to them: None.
+        """
+        below: dict[int, int | None] = {node: None}
+        for at in (queue := [node]):
+            above = self._above_adrift.get(at)
+            if not above:
+                return list(_down(below, at)) if self._above_adrift else None
+            fresh = [holder for holder in above if holder not in below]
+            below.update(dict.fromkeys(fresh, at))
+            queue += fresh
+        return None
+
+    @cached_property
+    def _above_adrift(self) -> dict[int, list[int]]:
+        """Which objects without a root lead to which; empty where there are too many."""
+        above: dict[int, list[int]] = {}
+        adrift = range(self._rooted, len(self._graph))
+        for holder in adrift if len(adrift) <= _MOST_ADRIFT else ():
+            for held in self._graph.children(holder):
+                above.setdefault(held, []).append(holder)
+        return above
 
     def _is_adrift(self, node: int) -> bool:
         return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
@@ -364,6 +401,13 @@ class _Look:
             retained_bytes=retained.bytes,
             digest=None if buffer is None else self._contents.digest(buffer),
         )
+
+
+def _down(below: dict[int, int | None], first: int) -> Iterator[int]:
+    at: int | None = first
+    while at is not None:
+        yield at
+        at = below[at]
 
 
 def _is_program(item: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -39,6 +40,7 @@ _CONTAINERS = {
     id(set): ELEMENTS,
     id(frozenset): ELEMENTS,
     id(deque): ELEMENTS,
+    id(itertools._tee_dataobject): ELEMENTS,  # type: ignore[attr-defined]
 }
 
 # Their first dict is not that of the instance: the globals of a function, the entries of a cache.

@@ -52,8 +52,9 @@ class HeapCensus:
 class Held:
     """Who keeps one object alive.
 
-    ``held_by`` is None where no way from a root was found: only running C code, or garbage that
-    waits for the collector, refers to the object.
+    ``held_by`` is None where no way from a root was found and other objects without one lead to it:
+    garbage that waits for the collector. It begins with ``(C code)`` where no object does: a
+    registry in C (``atexit``, codecs, a database's functions) or a running C function keeps it.
     """
 
     type: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import contextvars
 import operator
+import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,6 +68,18 @@ def context_roots(tracked: Sequence[object]) -> list[Root]:
         if not is_blank(context)
         for variable, value in context.items()
     ]
+
+
+def registry_roots() -> Iterator[Root]:
+    """Yield what the interpreter itself keeps in C, where it tells: no object leads to it."""
+    for number in signal.valid_signals():
+        handler = _signal.getsignal(number)  # the one in signal may compare what it finds
+        if handler is not None and type(handler) is not int:
+            name = number.name if type(number) is signal.Signals else number
+            yield handler, f"signal handler {name}", False
+    for name, hook in zip(("firstiter", "finalizer"), sys.get_asyncgen_hooks(), strict=True):
+        if hook is not None:
+            yield hook, f"sys.get_asyncgen_hooks().{name}", False
 
 
 def _module_root(name: str, module: Any) -> Root:

@@ -69,6 +69,12 @@ def stable_name(graph: Nodes, node: int) -> str:
     return _joined([step.stable for step in steps])
 
 
+def name_along(graph: Nodes, chain: Sequence[int], start: str) -> str:
+    """Return the name of the last node of a chain that begins with something called ``start``."""
+    steps = steps_along(graph, chain, Step(start, graph.object_at(chain[0]), start))
+    return _joined([step.stable for step in steps])
+
+
 def steps_to(graph: Nodes, node: int) -> list[Step]:
     """Return the named steps to a node, namespaces and closures told as a person would."""
     chain = list(graph.chain_to(node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from leakguard.capture.heap.roots import (
     local_roots,
     module_roots,
     own_module_roots,
+    registry_roots,
 )
 
 ADRIFT = "(no root)"
@@ -44,9 +45,10 @@ class WalkedGraph:
 def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
     """Walk the whole graph; ``targets`` itself, a sequence of the guard's, holds nothing."""
     # Before the list is made, see walk.live_objects.
-    local = [root for root in local_roots() if root[0] is not targets]
+    local = list(_all_but(targets, local_roots()))
     tracked = gc.get_objects()
     local += context_roots(tracked)
+    local += registry_roots()
     frameworks = loaded()
     graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
     try:
@@ -59,6 +61,13 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
         local.clear()
         tracked.clear()
     return WalkedGraph(graph, frameworks, *rooted)
+
+
+def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:
+    # Not in the caller: a comprehension would keep the skipped in a cell, which is seen by the walk.
+    for root in roots:
+        if root[0] is not skipped:
+            yield root
 
 
 def _walk(
