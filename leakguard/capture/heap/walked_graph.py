@@ -64,7 +64,7 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
 
 
 def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:
-    # Not in the caller: a comprehension would keep the skipped in a cell, which is seen by the walk.
+    # Not in the caller: a comprehension would keep it in a cell, which the walk sees.
     for root in roots:
         if root[0] is not skipped:
             yield root
