@@ -43,3 +43,13 @@ class StillAlive(MemoryAssertionError):
 
 class MemoryBudgetBroken(MemoryAssertionError):
     """A limit of a memory budget is broken; the message names limit, fact, culprit and fix."""
+
+
+def shown(value: object) -> str:
+    """Return a rejected argument as a message shows it: in one line, of 60 characters at most."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:59]}…"

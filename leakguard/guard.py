@@ -75,8 +75,8 @@ class LeakGuard:
             large_object: objects of this size and more are listed one by one.
             max_overhead: share of wall time that looks at the heap may cost, 0.01 or ``"1%"``; a
                 short run may cost 0.3 s of CPU or two looks instead, and 5 % of its time (at most
-                a second) more while memory rises. None looks at every generation, whatever it
-                costs.
+                a second) more while memory rises; ``leakguard.live.schedule`` says it all. None
+                looks at every generation, whatever it costs.
             on_signal: answer this signal (for example ``"SIGUSR1"``) with a look at who holds
                 what; ``leakguard snapshot PID`` sends it. Needs ``out``.
             collect: whether the guard may run the garbage collector. On ``suspicion`` it does so

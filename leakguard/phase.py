@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
-from types import TracebackType
+from types import BuiltinFunctionType, FunctionType, MethodType, TracebackType
 from typing import Any, TypeVar, cast
 
 from leakguard.live.active import ActiveGuard, Leave, active_guard
@@ -33,7 +33,7 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
 
     def __init__(self, name: object, guard: ActiveGuard | None = None) -> None:
         """Name the phase, by a text or anything that has one; ``guard`` is the active one."""
-        self.name = plain_text(name.__name__ if isinstance(name, type) else name) or "(no name)"
+        self.name = plain_text(_of_class(name) or name) or "(no name)"
         self._guard = guard
         self._exits: list[Leave | None] = []
 
@@ -61,9 +61,22 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
         return cast("F", _wrapper_of(function)(function, self.name, self._guard))
 
 
+_FUNCTIONS = (
+    FunctionType,
+    BuiltinFunctionType,
+    MethodType,
+    functools.partial,
+    staticmethod,
+    classmethod,
+)
+
+
+def _of_class(name: object) -> str | None:
+    return type.__getattribute__(name, "__name__") if issubclass(type(name), type) else None
+
+
 def _is_function(name: object) -> bool:
-    kinds = (functools.partial, staticmethod, classmethod)
-    return inspect.isroutine(name) or isinstance(name, kinds)
+    return issubclass(type(name), _FUNCTIONS)  # isinstance() would ask the object itself
 
 
 def _entered(guard: ActiveGuard, name: str) -> Leave | None:

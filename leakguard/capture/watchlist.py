@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, shown
 from leakguard.model import Watched
 
 Expected: TypeAlias = "tuple[int, int] | None"
-Watch: TypeAlias = "Mapping[type, int | tuple[int, int] | None] | Iterable[type]"
+Watch: TypeAlias = "type | Mapping[type, int | tuple[int, int] | None] | Iterable[type]"
 
 
 def qualified_name(cls: type) -> str:
@@ -23,16 +24,15 @@ class Watchlist:
     """Watched classes by qualified name, each with its expected count."""
 
     def __init__(self, watch: Watch) -> None:
-        """Take ``{Class: 2, Other: (16, 17)}``, or a list of classes without an expectation.
+        """Take ``{Class: 2, Other: (16, 17)}``, or classes without an expectation, or one class.
 
         Raises:
             UsageError: something in it is no class, or an expectation is no count or range.
         """
-        items = watch.items() if isinstance(watch, Mapping) else ((cls, None) for cls in watch)
         self.classes: dict[str, type] = {}
         self._expected: dict[str, Expected] = {}
-        for cls, expected in items:
-            if not isinstance(cls, type):
+        for cls, expected in _entries(watch):
+            if not issubclass(type(cls), type):
                 raise UsageError(f"watch= takes classes, not {type(cls).__name__} objects")
             name = qualified_name(cls)
             self.classes[name] = cls
@@ -47,10 +47,36 @@ class Watchlist:
         }
 
 
-def _range(name: str, expected: int | tuple[int, int] | None) -> Expected:
+def _entries(watch: object) -> list[tuple[type, Any]]:
+    """Return classes with what is expected of each; a class alone is one of them."""
+    if issubclass(type(watch), type):
+        return [(cast("type", watch), None)]
+    try:
+        if issubclass(type(watch), Mapping):
+            return list(cast("Mapping[type, Any]", watch).items())
+        return [(cls, None) for cls in cast("Iterable[type]", watch)]
+    except Exception:
+        raise UsageError(
+            f"watch= takes classes, such as [Env] or {{Env: 2}}, not {type(watch).__name__}"
+        ) from None
+
+
+def _range(name: str, expected: object) -> Expected:
     if expected is None:
         return None
-    low, high = (expected, expected) if isinstance(expected, int) else expected
+    try:
+        low, high = _bounds(expected)
+    except Exception:  # what was given may raise anything when it is asked
+        low, high = 1, 0
     if not 0 <= low <= high:
-        raise UsageError(f"watch= expects {expected!r} of {name}; write a count or (low, high)")
+        raise UsageError(
+            f"watch= expects {shown(expected)} of {name}; write a count or (low, high)"
+        )
     return low, high
+
+
+def _bounds(expected: Any) -> tuple[int, int]:
+    if type(expected) in (tuple, list):
+        low, high = expected
+        return operator.index(low), operator.index(high)
+    return operator.index(expected), operator.index(expected)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -50,8 +50,13 @@ def checked_patterns(patterns: Iterable[Any], where: str) -> tuple[str, ...]:
     """
     if isinstance(patterns, str):
         raise UsageError(f"{where}: {patterns!r} is one pattern; write ignore=[{patterns!r}]")
-    kept = tuple(patterns)
+    try:
+        kept = tuple(patterns)
+    except Exception:
+        raise UsageError(
+            f"{where}: ignore= takes a list of patterns, not {type(patterns).__name__}"
+        ) from None
     wrong = next((p for p in kept if not isinstance(p, str)), None)
     if wrong is not None:
-        raise UsageError(f"{where}: {wrong!r} in ignore is no text")
+        raise UsageError(f"{where}: {shown(wrong)} in ignore is no text")
     return kept

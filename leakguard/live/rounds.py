@@ -24,6 +24,7 @@ class Generations(Generic[T]):
         self._running: Iterator[T] | None = None
 
     def __iter__(self) -> Iterator[T]:
+        self._watcher.announce(None if self._last is None else self._last + 1)
         for index, item in enumerate(cast("Iterable[T]", self._rounds)):
             begun = self._begin(index, item)
             try:
@@ -33,6 +34,7 @@ class Generations(Generic[T]):
             self._watcher.ring()
 
     async def __aiter__(self) -> AsyncIterator[T]:
+        self._watcher.announce(None if self._last is None else self._last + 1)
         index = 0
         async for item in _asynchronous(self._rounds):
             begun = self._begin(index, item)

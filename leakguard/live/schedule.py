@@ -10,6 +10,9 @@ What a run pays for looks, in seconds of the guard's own work:
   to find out who holds them;
 * before the loop, a first walk and a census, each where it costs at most a fifth of
   ``FIXED_SECONDS``;
+* in a loop that is known to have at most ``SHORT`` generations: every look, up to
+  ``SHORT_SECONDS`` in all; in the first so many of a loop that may end at any time, up to
+  ``EARLY_SHARE`` of their own time;
 * the looks at the second generation and at the end, which are always taken.
 """
 
@@ -36,6 +39,13 @@ RISING_SHARE = 0.05
 #: machine that is half as fast.
 GROWING_SECONDS = 0.6
 CHEAP_SECONDS = 0.15
+#: So few generations tell something only if each is looked at; in 3 s that is paid for 12 of a
+#: process with a million objects, two walks of its holders included.
+SHORT = 12
+SHORT_SECONDS = 3.0
+#: A loop of unknown length may be a short one: what one is told after six generations of half a
+#: second, the shortest trainings there are, needs looks of about this share.
+EARLY_SHARE = 0.5
 # Of what it may cost: the guard's clock does not see that caches are cold after a look, nor the
 # diagnosis at the end of the run, which is still to come. Measured, a guard that had spent 0.65 %
 # by its own clock cost 1.1 % (reports/overhead).
@@ -119,6 +129,9 @@ class Schedule:
         self._patience = 1.0
         self._holders_due = 0
         self._news = False
+        self._is_short = False
+        self._total: int | None = None
+        self._index = 0
         self.growing = False
 
     @property
@@ -131,8 +144,14 @@ class Schedule:
         """True while the cheap numbers go on to new heights."""
         return self._heights.quiet <= max(self._distance, 1)
 
+    def announce(self, total: int | None) -> None:
+        """Take how many generations the loop that begins will have; None where nobody knows."""
+        self._total = total
+        self._is_short = total is not None and total <= SHORT
+
     def note(self, index: int, metrics: Mapping[str, int | float]) -> None:
         """Take the cheap numbers at the end of generation ``index``, counted from 0."""
+        self._index = index
         self._prices.blocks = int(metrics.get("python_blocks", self._prices.blocks))
         if self._heights.note(metrics):
             self._news = True
@@ -144,6 +163,8 @@ class Schedule:
             return "no limit"
         if last or index == _ALWAYS:
             return LAST if last else "spread"
+        if self._is_early and self.affords(Depth.CENSUS):
+            return "early"
         if index >= self._next and self.affords(Depth.CENSUS):
             return "rise" if self._news else "spread"
         if self._covered():
@@ -152,7 +173,7 @@ class Schedule:
 
     def planned(self, index: int) -> bool:
         """Return whether generation ``index``, which begins now, will be looked at as it stands."""
-        date = index >= self._next and self.affords(Depth.CENSUS)
+        date = (self._is_early or index >= self._next) and self.affords(Depth.CENSUS)
         return date or index == _ALWAYS or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
@@ -165,6 +186,8 @@ class Schedule:
         """Return the same of work at this price."""
         if self._share is None:
             return True
+        if self._on_looks + price * times <= self._allowed_early():
+            return True
         allowed = self._allowed(price) - self._prices.of(Depth.CENSUS)
         return self._on_looks + price * times <= allowed
 
@@ -173,11 +196,12 @@ class Schedule:
 
         While it grows that is so at once, and then at longer distances than those of censuses.
         """
-        return self._share is None or index >= self._holders_due
+        return self._share is None or self._is_early or index >= self._holders_due
 
     def costs_little(self, depth: Depth) -> bool:
         """Return whether a look takes but a fifth of what is fixed: it may come before the loop."""
-        return self._share is None or self._prices.of(depth) <= FIXED_SECONDS / 5
+        limit = SHORT_SECONDS if self._is_short else FIXED_SECONDS
+        return self._share is None or self._prices.of(depth) <= limit / 5
 
     def saw(self, index: int, *, growing: bool) -> None:
         """Note what the census of generation ``index`` told; where it is news, look again soon."""
@@ -205,6 +229,17 @@ class Schedule:
             self._on_looks += seconds if in_loop else 0.0
             if depth:
                 self._prices.paid(depth, seconds)
+
+    @property
+    def _is_early(self) -> bool:
+        """True in a short loop, and at the beginning of one that may turn out to be short."""
+        return self._is_short or (self._total is None and self._index < SHORT)
+
+    def _allowed_early(self) -> float:
+        if self._is_short:
+            return SHORT_SECONDS
+        early = min(EARLY_SHARE * self._meter.program, SHORT_SECONDS)
+        return early if self._is_early else 0.0
 
     def _allowed(self, price: float) -> float:
         """Return what all looks together may have cost by now, for one of this price."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, SupportsFloat, TypeAlias, cast, get_args
 
 from leakguard.capture.allocation_sites.tracer import Trace
 from leakguard.capture.watchlist import Watch, Watchlist
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, shown
 from leakguard.live.alarm import OnLeak
 from leakguard.live.beacon import SIGNALS
 from leakguard.live.labels import plain_text
@@ -74,8 +74,8 @@ def checked_settings(
     Raises:
         UsageError: one cannot be used; the message names it and says what can, in one line.
     """
-    if report not in ("stderr", None):
-        raise UsageError(f"report={report!r} is unknown; use 'stderr' or None")
+    if not (report is None or (isinstance(report, str) and report == "stderr")):
+        raise UsageError(f"report={shown(report)} is unknown; use 'stderr' or None")
     if on_leak is not None and not callable(on_leak):
         raise UsageError(f"on_leak= takes a function, not {type(on_leak).__name__}")
     number = None if on_signal is None else _signal(on_signal)
@@ -86,7 +86,7 @@ def checked_settings(
         out=None if out is None else _path(out),
         sink=log_sink(log),
         log_every=_count("log_every", log_every),
-        large_object=parse_size(large_object),
+        large_object=_size(large_object),
         max_overhead=None if max_overhead is None else _share(max_overhead),
         on_signal=number,
         collect=cast("Collect", _choice("collect", collect, get_args(Collect))),
@@ -102,18 +102,27 @@ def checked_settings(
 def _path(out: str | os.PathLike[str]) -> Path:
     try:
         path = Path(out)
-    except TypeError:
+    except Exception:
         raise UsageError(f"out= takes a path, not {type(out).__name__}") from None
     if "\0" in str(path):
-        raise UsageError(f"out={str(path)!r} holds a NUL character; choose another path")
+        raise UsageError(f"out={shown(str(path))} holds a NUL character; choose another path")
     return path
 
 
+def _size(value: object) -> int:
+    try:
+        return parse_size(cast("str | float", value))
+    except UsageError:
+        raise
+    except Exception:
+        raise UsageError(f"large_object={shown(value)} is not a size; write '50 MB'") from None
+
+
 def _count(name: str, value: object) -> int:
-    wanted = UsageError(f"{name}={value!r} is not a number of generations, 1 or more")
+    wanted = UsageError(f"{name}={shown(value)} is not a number of generations, 1 or more")
     try:
         number = operator.index(cast("Any", value))
-    except TypeError:
+    except Exception:
         raise wanted from None
     if number < 1 or isinstance(value, bool):
         raise wanted
@@ -123,7 +132,7 @@ def _count(name: str, value: object) -> int:
 def _share(value: object) -> float:
     """Return 0.01 for 0.01, ``"0.01"``, ``"1%"`` and ``"1 %"``."""
     wanted = UsageError(
-        f"max_overhead={value!r} is not a share between 0 and 1; write 0.01 or '1%', or None"
+        f"max_overhead={shown(value)} is not a share between 0 and 1; write 0.01 or '1%', or None"
     )
     text = str(value).strip() if isinstance(value, str) else ""
     try:
@@ -131,7 +140,7 @@ def _share(value: object) -> float:
             share = float(text[:-1]) / 100
         else:
             share = float(cast("SupportsFloat", value))
-    except (TypeError, ValueError, OverflowError):
+    except Exception:
         raise wanted from None
     if isinstance(value, bool) or not (math.isfinite(share) and 0 < share <= 1):
         raise wanted
@@ -146,12 +155,12 @@ def _signal(value: object) -> int:
     else:
         try:
             number = operator.index(cast("Any", value))
-        except TypeError:
+        except Exception:
             number = None
     if number in SIGNALS and not isinstance(value, bool):
         return int(cast("int", number))
     names = ", ".join(sorted(repr(signal.Signals(known).name) for known in SIGNALS))
-    raise UsageError(f"on_signal={value!r} is no signal that a guard answers; use one of {names}")
+    raise UsageError(f"on_signal={shown(value)} is no signal a guard answers; use one of {names}")
 
 
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
@@ -160,7 +169,7 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if isinstance(value, str) and value in choices:
         return value
     listed = ", ".join(repr(choice) for choice in choices)
-    raise UsageError(f"{name}={value!r} is unknown; use one of {listed}")
+    raise UsageError(f"{name}={shown(value)} is unknown; use one of {listed}")
 
 
 def _clock(clock: Callable[[], float]) -> Callable[[], float]:

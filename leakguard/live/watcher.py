@@ -114,6 +114,11 @@ class Watcher:
 
     # -- generations ------------------------------------------------------------------------------
 
+    def announce(self, total: int | None) -> None:
+        """Take how many generations a loop that begins will have; None where nobody knows."""
+        if self._opened is None:
+            self.looker.schedule.announce(total)
+
     def begin_round(self, number: int, *, last: bool = False) -> bool:
         """Begin a generation; ``last`` where it is known to be the last one.
 

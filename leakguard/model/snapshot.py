@@ -119,9 +119,9 @@ class Cost:
         slowdown: of a traced generation (tier 3): how many times longer it took than the median
             of those before it.
         total: seconds of the guard's work since the run began; None in older files.
-        why: what made the guard look here: ``spread``, ``rise``, ``within budget``, ``no limit``,
-            ``last generation``, ``baseline``, ``end`` or ``asked``; None where only the cheap
-            numbers were read.
+        why: what made the guard look here: ``spread``, ``rise``, ``early``, ``within budget``,
+            ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``; None where only
+            the cheap numbers were read.
     """
 
     seconds: float = 0.0

@@ -37,6 +37,7 @@ class Story:
     census: float = 0.006
     holders: float = 0.027
     share: float | None = 0.01
+    sized: bool = True
     looks: list[int] = field(default_factory=list)
     deep: list[int] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Story:
             with meter.at_work(), schedule.charged(depth):
                 clock.advance(cost)
 
+        schedule.announce(self.count if self.sized else None)
         seen = 0
         for index in range(self.count):
             clock.advance(self.seconds)
@@ -177,6 +179,22 @@ def test_pure_walks_obey_the_budget_too():
     story = Story(60, 0.05, census=0.038, holders=0.37)
     assert story.spent <= 0.1 * 60 * 0.05
     assert story.looks[-1] == 59
+
+
+def test_short_loop_is_looked_at_in_each_generation():
+    assert Story(12, 0.01, census=0.07).looks == list(range(12))
+    assert Story(8, 0.01, grows=lambda generation: True, census=0.06).deep == list(range(1, 8))
+
+
+def test_short_training_of_unknown_length_is_looked_at_in_each_generation():
+    story = Story(6, 0.5, grows=lambda generation: True, census=0.06, holders=0.2, sized=False)
+    assert story.looks == list(range(6))
+    assert len(story.deep) >= 4
+
+
+def test_quick_loop_of_unknown_length_is_not_taken_for_a_short_one():
+    story = Story(60, 0.05, census=0.07, sized=False)
+    assert story.spent <= 0.15 * 60 * 0.05
 
 
 def test_last_generation_is_looked_at_whatever_was_spent():
