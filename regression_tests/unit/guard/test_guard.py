@@ -214,12 +214,12 @@ def test_who_holds_what_should_be_gone_is_asked_only_where_it_may_cost():
     kept = []
     ticks = itertools.count()  # time passes only while the guard works: it may spend no more of it
     with LeakGuard(clock=lambda: float(next(ticks)), trace="off") as guard:
-        for _ in guard.generations(range(12)):
+        for _ in guard.generations(range(13)):
             kept.append(Agent())
             expect_freed(kept[-1], "kept in a list")
     judged = [end.expectations[0] for end in guard.run.generation_ends()]
-    assert [outcome.alive for outcome in judged] == [1] * 12
-    assert [outcome.held_by is not None for outcome in judged] == [False] * 11 + [True]
+    assert [outcome.alive for outcome in judged] == [1] * 13
+    assert [outcome.held_by is not None for outcome in judged] == [False] * 12 + [True]
 
 
 def test_assert_freed_names_what_is_still_alive():
