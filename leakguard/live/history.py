@@ -46,6 +46,11 @@ class History:
     def __len__(self) -> int:
         return len(self._ends)
 
+    @property
+    def held_bytes(self) -> int:
+        """The bytes that the kept lines are held in, free space included."""
+        return len(self._buffer)
+
     def _line(self, index: int) -> bytes:
         start = self._ends[index - 1] if index else 0
         return bytes(self._buffer[start : self._ends[index]])

@@ -47,6 +47,11 @@ class Journal:
         self.finished = False
         self._complained = False
 
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of this process that the run so far is held in."""
+        return self._history.held_bytes
+
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
         """Record one snapshot."""
         reduced = self._delta.reduced(snapshot)

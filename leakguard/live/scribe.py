@@ -80,7 +80,8 @@ class Scribe:
             look, self.journal.next_serial, self.meter.elapsed, cost, self.safety.taken_notes()
         )
         self._told = spent
-        self.journal.add(snapshot, round_)
+        metrics = {**snapshot.metrics, "own_memory": self.journal.held_bytes}
+        self.journal.add(replace(snapshot, metrics=metrics), round_)
 
     def finish(self) -> None:
         """Close the journal, with what the guard has cost in all."""

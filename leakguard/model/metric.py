@@ -14,7 +14,7 @@ class Metric:
     """One number of the process, known by ``name`` in every snapshot, log and report.
 
     ``parts`` are the numbers, with their signs, that a derived one is the sum of: it stands in no
-    snapshot itself.
+    snapshot itself. ``less`` is taken off where it is known.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Metric:
     title: str
     meaning: str
     parts: Mapping[str, int] = field(default_factory=dict)
+    less: str | None = None
 
     @property
     def words(self) -> str:
@@ -34,7 +35,8 @@ class Metric:
             return values.get(self.name)
         if not self.parts.keys() <= values.keys():
             return None
-        return sum(sign * values[name] for name, sign in self.parts.items())
+        less = values.get(self.less, 0) if self.less is not None else 0
+        return sum(sign * values[name] for name, sign in self.parts.items()) - less
 
 
 _ALL = (
@@ -82,9 +84,11 @@ _ALL = (
     Metric("gpu_reserved", "bytes", "GPU reserved",
            "What torch's caching allocator holds on all CUDA devices, free blocks included."),
     Metric("live_memory", "bytes", "Live memory",
-           "What the C allocator and Python's own have handed out and not got back. What native "
-           "code maps for itself is not in it.",
-           {"heap_in_use": 1, "python_in_use": 1}),
+           "What the C allocator and Python's own have handed out and not got back, less what the "
+           "guard keeps of the run. What native code maps for itself is not in it.",
+           {"heap_in_use": 1, "python_in_use": 1}, "own_memory"),
+    Metric("own_memory", "bytes", "Guard's own history",
+           "What the guard keeps of the run so far in this process."),
     Metric("mapped", "bytes", "Mapped outside of the allocators",
            "Anonymous RSS beyond what both allocators have in use or hold: mappings and stacks.",
            {"rss_anonymous": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1,
