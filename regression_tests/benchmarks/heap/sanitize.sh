@@ -26,8 +26,7 @@ if [ -n "$valgrind" ]; then
     valgrind --leak-check=no --undef-value-errors=no --log-file="$work/log" "$python" "$planted" --objects 2000
     if grep -q "_scan" "$work/log"; then cat "$work/log"; exit 1; fi
 else
-    # A blank object is read past its end by the interpreter itself, in a process of its own: only
-    # the kinds that it survives tell something of the scan.
+    # Each look at the corpus is in a process of its own: one that a sanitizer ends is told by kind.
     sanitized() { LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 "$python" "$@"; }
     sanitized "$planted" --objects 50000
     corpus="$root/regression_tests/unit/heap/broken_objects.py"
