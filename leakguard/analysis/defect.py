@@ -8,6 +8,7 @@ adds. Bytes belong to one defect each.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -284,9 +285,15 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         container
         for container in containers
         if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
-        and not (strong and container.is_weak)  # a weak reference holds no object of the program
+        # A weak reference holds no object of the program, and a registry of them follows its own.
+        and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills] or _holders_of_most(group, containers)
+
+
+def _is_standard(path: str) -> bool:
+    """True for a place in the standard library."""
+    return path.partition(".")[0] in sys.stdlib_module_names
 
 
 def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Growth]:

@@ -183,6 +183,14 @@ PLACES: tuple[Place, ...] = (
         source="weakref.WeakSet",
     ),
     Place(
+        "threads that never end",
+        "end and join each thread, or hand the work to one pool (concurrent.futures); {path} is "
+        "where threading keeps account of those that are alive",
+        kind="threads",
+        path=r"^threading\._(active|limbo|dangling|shutdown_locks)",
+        source="threading.enumerate",
+    ),
+    Place(
         "imported modules",
         "import under fixed names: {path} keeps each module that was ever imported, and one made "
         "under a new name each time is never dropped",

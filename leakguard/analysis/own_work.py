@@ -21,6 +21,7 @@ from leakguard.model.series import Series
 _FEWEST = 6
 # The nearest of them on either side say what a generation adds at that time of the run.
 _NEAREST = 3
+_TRACED = 3  # the tier of a generation that was traced
 
 
 def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
@@ -40,8 +41,10 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
         return series
     own, kept = 0.0, [values[0]]
     for i, change in enumerate(changes):
-        if worked[i]:
+        if worked[i] or shots[i + 1].cost.tier == _TRACED:
             between = _between(series.name, shots[i], shots[i + 1])
+            if shots[i + 1].cost.tier == _TRACED:  # a tracer keeps its books while the program runs
+                between = change
             own += max(0.0, min(between, change - _usual(i, quiet, changes)))
         kept.append(values[i + 1] - own)
     return replace(series, values=tuple(kept))

@@ -14,7 +14,8 @@ class Metric:
     """One number of the process, known by ``name`` in every snapshot, log and report.
 
     ``parts`` are the numbers, with their signs, that a derived one is the sum of: it stands in no
-    snapshot itself. ``less`` is taken off where it is known.
+    snapshot itself. ``less`` is taken off where it is known; what is allocated
+    and was never touched may bring a difference below ``least``, which says nothing.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Metric:
     meaning: str
     parts: Mapping[str, int] = field(default_factory=dict)
     less: str | None = None
+    least: int | None = None
 
     @property
     def words(self) -> str:
@@ -36,7 +38,8 @@ class Metric:
         if not self.parts.keys() <= values.keys():
             return None
         less = values.get(self.less, 0) if self.less is not None else 0
-        return sum(sign * values[name] for name, sign in self.parts.items()) - less
+        whole = sum(sign * values[name] for name, sign in self.parts.items()) - less
+        return whole if self.least is None else max(whole, self.least)
 
 
 _ALL = (
@@ -92,7 +95,8 @@ _ALL = (
     Metric("mapped", "bytes", "Mapped outside of the allocators",
            "Anonymous RSS beyond what both allocators have in use or hold: mappings and stacks.",
            {"rss_anonymous": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1,
-            "python_held": -1}),
+            "python_held": -1},
+           least=0),
     Metric("address_space", "bytes", "Address space outside of the allocators",
            "VMS beyond what both allocators have in use or hold: mappings, touched or not.",
            {"vms": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1, "python_held": -1}),

@@ -7,7 +7,7 @@ change. What a rise is explained by is decided in ``account``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged
@@ -67,9 +67,7 @@ class MetricRow:
 
 def metrics(case: Case) -> list[Growth]:
     """Return the numbers of the process that grow every generation."""
-    memory = case.memory()
-    live = memory.series.name if memory is not None else LIVE_MEMORY[0]
-    rows = (*_ROWS, _live_memory(live))
+    rows = (*_ROWS, _memory_row(case))
     return [growth for row in rows if (growth := _growing(case, row)) is not None]
 
 
@@ -209,6 +207,30 @@ def _memory_reason(case: Case, judged: Judged) -> str:
 
 # What may confirm the allocators' own numbers: RAM, address space, and the number of blocks.
 _BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks")
+
+
+def _memory_row(case: Case) -> MetricRow:
+    """Return the row of the measure that shows best whether live memory grows.
+
+    An arena that is doubled now and then takes memory in ever larger steps, which tell little; how
+    much of it is touched shows in RAM.
+    """
+    memory, touched = case.memory(), case.metric("rss_anonymous")
+    if memory is None:
+        return _live_memory(LIVE_MEMORY[0])
+    name, in_steps = memory.series.name, memory.verdict.shape == "step" and memory.may_grow
+    if (
+        in_steps
+        and touched is not None
+        and touched.grows
+        and _rise(memory) >= MOST * _rise(touched)
+    ):
+        return replace(_live_memory("rss_anonymous"), second=(name,))
+    return _live_memory(name)
+
+
+def _rise(judged: Judged) -> float:
+    return max(judged.series.values) - judged.series.values[0]
 
 
 def _live_memory(metric: str) -> MetricRow:
