@@ -102,12 +102,14 @@ def bend(times: Sequence[float], values: Sequence[float], least: float = 0.0) ->
     # The slope of the parabola in the middle of the first and of the last gap.
     begin, end = place[0] + place[1] - skew, place[-1] + place[-2] - skew
     first, last = slope + curve * begin, slope + curve * end
-    if first <= 0.0:
+    # A first slope of next to nothing is none: the ratio would overflow.
+    if first <= 1e-9 * abs(last):
         return Bend(math.inf if last > 0.0 else 0.0, 0.0)
-    # How the ratio moves with the slope and with the curve.
-    by_slope, by_curve = (first - last) / first**2, (end * first - begin * last) / first**2
-    error = math.sqrt(variance * (by_slope**2 / (n * second) + by_curve**2 / bows))
-    return Bend(last / first, error)
+    ratio = last / first
+    # How the ratio moves with the slope and with the curve, in units of one over the first slope.
+    by_slope, by_curve = 1.0 - ratio, end - begin * ratio
+    moves = math.hypot(by_slope / math.sqrt(n * second), by_curve / math.sqrt(bows))
+    return Bend(ratio, math.sqrt(variance) * moves / first)
 
 
 def partial_slope(values: Sequence[float], on: Sequence[float], beside: Sequence[float]) -> float:

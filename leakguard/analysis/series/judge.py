@@ -139,7 +139,7 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
         or _after_set_up(looks, warmup)
         or _accelerates(looks)
         or _even_counts(looks)
-        or _falls_back(looks.in_blocks())
+        or _falls_back(looks.in_blocks(shapes.MOST))
         or _weighed(looks.in_blocks())
     )
 
@@ -314,7 +314,8 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     if below is not None and below.growing == "yes":
         return replace(below, reason=f"{fell}, and of its floors {below.reason}")
     shape: Shape = "sawtooth" if len(falls) > 1 else "transient"
-    open_ = overtakes or rising or (below is not None and below.growing == "cannot tell")
+    unsure = below is not None and below.growing == "cannot tell"
+    open_ = overtakes or rising or (unsure and shapes.net_rise(floors) > looks.noise_floor)
     return looks.verdict(
         shape,
         "cannot tell" if open_ else "no",
@@ -337,7 +338,7 @@ def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict
         return _judge(floors, 0)
     if level.span <= max(looks.noise_floor, 1e-6 * looks.span):
         return _flat(level)
-    return _weighed(level.without_spikes())
+    return _weighed(level.without_spikes().in_blocks())
 
 
 def _weighed(looks: Looks) -> SeriesVerdict:
@@ -345,7 +346,8 @@ def _weighed(looks: Looks) -> SeriesVerdict:
     growth = weighing.growth
     if growth is not None and weighing.grows:
         if weighing.slows(growth) or weighing.fades(growth):
-            return _doubtful(weighing, growth, "filling", "it grows, and ever less")
+            less = "it grows, and ever less"
+            return _beside_jumps(looks) or _doubtful(weighing, growth, "filling", less)
         if not weighing.new_high():
             return _doubtful(weighing, growth, "transient", "it rises, and has fallen back before")
         if weighing.is_few_steps(growth):

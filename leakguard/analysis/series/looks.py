@@ -78,9 +78,9 @@ class Looks:
         at = self.times if times is None else times
         return Looks(at, values, self.integer, self.noise_floor, self.describe)
 
-    def in_blocks(self) -> Looks:
-        """Return at most 128 looks: the means of equal blocks of neighbours."""
-        block = -(-len(self) // MOST)
+    def in_blocks(self, most: int = MOST) -> Looks:
+        """Return at most ``most`` looks: the means of equal blocks of neighbours."""
+        block = -(-len(self) // most)
         if block == 1:
             return self
         means = estimators.block_means

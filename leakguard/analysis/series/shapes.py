@@ -28,6 +28,10 @@ _DOMINATES = 0.8
 _WAIT = 0.2
 # So many steps are events; more are a staircase, and a staircase leaks.
 _EVENTS = 6
+# Beside the four largest of five equal steps there is a fifth of all; less are lone steps.
+_OTHERS = 0.15
+# Cuts at up to so many neighbouring looks are one step; more are a staircase of such short treads.
+_AMID = 3
 # A line rises as much between any cuts as in all; a tread by less than a third of it, by more
 # than three standard errors.
 _LEVEL, _SURE = 1.0 / 3.0, 3.0
@@ -38,6 +42,11 @@ _CLOSER = 1.6
 _PASSES = 3
 # Exact counts need three rises, as they need three looks.
 _EVEN = 3
+# A fall that noise hides is no smaller than this share of those that it does not hide: teeth of 5
+# to 20 generations differ by a factor of four. Less is how a piece bends.
+_HIDDEN = 0.2
+# Means of neighbours hide teeth: these are looked for in up to so many looks.
+MOST = 1024
 # Floors and treads that are a series of their own.
 ENOUGH = 5
 
@@ -164,9 +173,16 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
 
 
 def teeth(looks: Looks) -> list[int]:
-    """Return the looks at which a series has just fallen back."""
+    """Return the looks at which a series has just fallen back; a fall may take a few looks."""
     changes = looks.changes
-    return [i for i, height in looks.jumps() if height < 0.0 and changes[i - 1] < 0.0]
+    falls = [i for i, height in looks.jumps() if height < 0.0 and changes[i - 1] < 0.0]
+    return _ends(falls)
+
+
+def _ends(places: Sequence[int]) -> list[int]:
+    """Return the last of each run of neighbouring places."""
+    several = set(places)
+    return [place for place in places if place + 1 not in several]
 
 
 def all_teeth(looks: Looks) -> list[int]:
@@ -183,9 +199,9 @@ def all_teeth(looks: Looks) -> list[int]:
     cuts = level_cuts(flat, 0.5 * estimators.spread(changes) ** 2)
     bounds = list(pairwise((0, *cuts, len(flat))))
     means = [math.fsum(flat[a:b]) / (b - a) for a, b in bounds]
-    lower = [
-        cut for cut, (before, after) in zip(cuts, pairwise(means), strict=True) if after < before
-    ]
+    heights = [before - after for before, after in pairwise(means)]
+    evident = estimators.median(sorted(-changes[fall - 1] for fall in falls))
+    lower = _ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN * evident])
     return lower if len(lower) >= len(falls) else falls
 
 
@@ -202,6 +218,17 @@ def floors(looks: Looks, falls: Sequence[int]) -> Looks:
         age = math.fsum(looks.times[a:b]) / (b - a) - looks.times[a]
         levels.append(math.fsum(looks.values[a:b]) / (b - a) - rise * age)
     return looks.with_values(levels, [looks.times[a] for a, _ in chosen])
+
+
+def net_rise(floors: Looks) -> float:
+    """Return by how much the last third of floors is above the first third.
+
+    The last fall may still be under way: its floor counts only where there are few.
+    """
+    values = floors.values[:-1] if len(floors) > ENOUGH else floors.values
+    third = max(1, len(values) // 3)
+    last, first = sorted(values[-third:]), sorted(values[:third])
+    return estimators.median(last) - estimators.median(first)
 
 
 def levelled(looks: Looks, falls: Sequence[int], below: Looks) -> Looks | None:
@@ -280,7 +307,8 @@ def steps(looks: Looks) -> list[int]:
 def level_cuts(values: Sequence[float], variance: float) -> list[int]:
     """Return where a series that is level in pieces changes its level.
 
-    Optimal partitioning (Jackson et al. 2005): least squares plus 3 log(n) noise variances a cut.
+    Optimal partitioning (Jackson et al. 2005): least squares plus 3 log(n) noise variances a cut;
+    pruned (PELT, Killick et al. 2012): a place that is worse than a cut here never is best later.
     """
     n, centre = len(values), values[0]
     sums, squares = [0.0], [0.0]
@@ -289,15 +317,17 @@ def level_cuts(values: Sequence[float], variance: float) -> list[int]:
         squares.append(squares[-1] + (value - centre) ** 2)
     variance = max(variance, 1e-9 * squares[n] / n)
     cost_of_cut = 3.0 * math.log(n) * variance
-    best, cut = [-cost_of_cut], [0]
+    best, cut, places = [-cost_of_cut], [0], [0]
     for b in range(1, n + 1):
         total, energy = sums[b], squares[b]
-        cost, a = min(
-            (best[a] + cost_of_cut + energy - squares[a] - (total - sums[a]) ** 2 / (b - a), a)
-            for a in range(b)
-        )
-        best.append(cost)
+        costs = [
+            (best[a] + energy - squares[a] - (total - sums[a]) ** 2 / (b - a), a) for a in places
+        ]
+        least, a = min(costs)
+        best.append(least + cost_of_cut)
         cut.append(a)
+        places = [place for cost, place in costs if cost <= best[b]]
+        places.append(b)
     cuts: list[int] = []
     while n:
         n = cut[n]
@@ -307,17 +337,50 @@ def level_cuts(values: Sequence[float], variance: float) -> list[int]:
 
 def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
     """Return the levels of an even staircase that goes on, None for any other series."""
-    if len(cuts) < ENOUGH:
+    whole = _evenly(looks, _whole(looks, cuts))
+    if len(whole) < ENOUGH:
         return None
-    bounds = [*cuts, len(looks)]
-    levels = [math.fsum(looks.values[a:b]) / (b - a) for a, b in pairwise(bounds)]
-    if any(after <= before for before, after in pairwise(levels)):
+    before, *levels = _levels(looks, whole)
+    rises = sorted(b - a for a, b in pairwise((before, *levels)))
+    # Fewer than five steps that are nearly all that was gained are lone ones.
+    lone = math.fsum(rises[: 1 - ENOUGH]) < _OTHERS * math.fsum(rises)
+    if lone or any(after <= before for before, after in pairwise(levels)):
         return None
-    begun = [looks.times[i] for i in cuts]
-    waits = [b - a for a, b in pairwise((*begun, looks.times[-1]))]
-    if max(waits) > _WAIT * (looks.times[-1] - begun[0] + waits[0]):
-        return None
-    return looks.with_values(levels, begun)
+    return looks.with_values(levels, [looks.times[i] for i in whole])
+
+
+def _levels(looks: Looks, cuts: Sequence[int]) -> list[float]:
+    """Return the mean before the first cut and those after each."""
+    pieces = pairwise((0, *cuts, len(looks)))
+    return [math.fsum(looks.values[a:b]) / (b - a) for a, b in pieces]
+
+
+def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
+    """Return the cuts, one for each step that means something.
+
+    A mean of neighbours may lie amid a step, and cuts at neighbouring looks then are one step.
+    """
+    whole: list[int] = []
+    begun = 0
+    for i, cut in enumerate(cuts, 1):
+        if i == len(cuts) or cuts[i] > cut + 1:
+            whole += cuts[begun:i] if i - begun > _AMID else [cut]
+            begun = i
+    rises = [b - a for a, b in pairwise(_levels(looks, whole))]
+    return [c for c, rise in zip(whole, rises, strict=True) if abs(rise) > looks.noise_floor]
+
+
+def _evenly(looks: Looks, cuts: Sequence[int]) -> list[int]:
+    """Return the cuts since which no wait was long; none where these are few.
+
+    What went before may be lone steps; a staircase that begins after these has ten steps.
+    """
+    for first in range(len(cuts)):
+        begun = [looks.times[i] for i in cuts[first:]]
+        waits = [b - a for a, b in pairwise((*begun, looks.times[-1]))]
+        if max(waits) <= _WAIT * (looks.times[-1] - begun[0] + waits[0]):
+            return list(cuts[first:]) if not first or len(begun) >= 2 * ENOUGH else []
+    return []
 
 
 def even_counts(looks: Looks) -> list[int]:

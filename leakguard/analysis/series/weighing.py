@@ -137,7 +137,10 @@ class Weighing:
         return ratio < least and ratio + _DOUBT * error < 1.0
 
     def fades(self, growth: Fit) -> bool:
-        """Return True when the latest eighth lies surely below the line that the others make."""
+        """Return True when the latest eighth lies surely below the line that the others make.
+
+        And rises less: growth that had a few jumps goes on beside that line as steeply as before.
+        """
         grown = self.grown(growth)
         late = max(1, len(grown) // 8)
         before, after = grown.of(range(len(grown) - late)), grown.since(len(grown) - late)
@@ -150,7 +153,8 @@ class Weighing:
         variance = max(error * error * energy, grown.least_variance)
         missing = mean + slope * ahead - math.fsum(after.values) / late
         unsure = variance * (1.0 / late + 1.0 / len(before) + ahead**2 / energy)
-        return missing > estimators.quantile(RISK, len(before) - 2) * math.sqrt(unsure)
+        below = missing > estimators.quantile(RISK, len(before) - 2) * math.sqrt(unsure)
+        return below and _late_slope(grown) < (1.0 - _MOST_LOSS) * slope
 
     def new_high(self) -> bool:
         """Return True when the last quarter is above every window of its length before it."""
@@ -208,6 +212,12 @@ class Weighing:
     def generations(self, looks: float) -> float:
         """Return how long so many looks take."""
         return looks * self._gap
+
+
+def _late_slope(looks: Looks) -> float:
+    """Return the slope of the latest eighth or of the latest quarter, whichever is less."""
+    parts = [looks.since(len(looks) - max(3, len(looks) // share)) for share in (8, 4)]
+    return min(estimators.line(part.times, part.values).slope for part in parts)
 
 
 def _error_share(fit: Fit, n: int, length: int) -> float:
