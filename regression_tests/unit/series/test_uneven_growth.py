@@ -97,3 +97,33 @@ def test_steps_at_even_distances_beside_lone_ones_are_a_leak(seed, wait):
         stepped(seed, 1000, steps | {259: 1000 * KB, 551: 1000 * KB}), noise_floor=16_384
     )
     assert verdict.growing == "yes", verdict.reason
+
+
+def uneven_teeth(seed: int, n: int, slope: float) -> list[float]:
+    """Teeth of 5 to 20 rounds over a slope, in noise of 1: the lower ones are hidden by it."""
+    noise = random.Random(seed)
+    values, age, period = [], 0, noise.randint(5, 20)
+    for t in range(n):
+        values.append(0.83 * age + slope * t + noise.gauss(0.0, 1.0))
+        age += 1
+        if age == period:
+            age, period = 0, noise.randint(5, 20)
+    return values
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_slow_growth_under_uneven_teeth_is_found_in_a_long_run(n):
+    verdicts = [judge_series(uneven_teeth(seed, n, 0.2)) for seed in range(10)]
+    assert [verdict.growing for verdict in verdicts].count("yes") >= 9
+
+
+@pytest.mark.parametrize("n", [100, 300, 1000])
+def test_uneven_teeth_over_a_level_floor_are_no_leak(n):
+    assert all(judge_series(uneven_teeth(seed, n, 0.0)).growing != "yes" for seed in range(10))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bursts_of_any_height_are_no_teeth_over_rising_floors(seed):
+    noise = random.Random(seed)
+    values = [noise.choice([0.0, 0.0, 0.0, 30.0, 60.0]) * KB + jitter(noise) for _ in range(160)]
+    assert judge_series(values, noise_floor=16_384).growing == "no"
