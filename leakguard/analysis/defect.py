@@ -23,6 +23,7 @@ from leakguard.analysis.tolerance import (
     MOST,
     NEARLY_ALL,
     NOTABLE_BUFFER,
+    NOTABLE_COUNTED,
     NOTABLE_ENTRIES,
     NOTABLE_OBJECTS,
     OWN_SHARE,
@@ -138,7 +139,7 @@ class _Sorter:
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
-        if rest and _is_telling(self.case, rest[0]):
+        if rest and _is_telling(self.case, rest):
             lead = rest[0]
             container = keeper(self.case, lead.name, lead.rate or 0.0)
             self._add(phase, lead, rest, container, known_bytes(rest))
@@ -264,14 +265,15 @@ def _is_kept(group: list[Growth], kept: float) -> bool:
     return not _is_programs(group[0]) and MOST * known_bytes(group) <= kept
 
 
-def _is_telling(case: Case, lead: Growth) -> bool:
+def _is_telling(case: Case, group: list[Growth]) -> bool:
     """A few more builtin objects, held by nothing that grows, are what interpreters do."""
-    size = lead.bytes_rate or 0.0
-    if _is_programs(lead) or size >= MATERIAL_BYTES:
+    lead, size = group[0], known_bytes(group)
+    if _is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
-    witness = memory_witness(case, lead.main_phase, lead.since)
-    return witness is not None and notable(size, lead.since, last, NOTABLE_OBJECTS)
+    if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
+        return False
+    return memory_witness(case, lead.main_phase, lead.since) is not None
 
 
 # -- containers of a group -------------------------------------------------------------------------

@@ -18,6 +18,8 @@ NOTABLE_BYTES = 64 * KB
 # What a run gained in all from which on growth that went on to its end is worth a finding, however
 # little a generation adds: half of what is material, since every number behind it agrees.
 NOTABLE_TOTAL = 500 * KB
+# Objects are counted one by one, so that less of them is enough where memory agrees.
+NOTABLE_COUNTED = 200 * KB
 
 # Growth below this over a run, and below this share of live memory, is what interpreters do; above
 # either, a verdict is owed or doubt is said.
@@ -51,7 +53,9 @@ def same(one: float, other: float, tolerance: float) -> bool:
     return abs(one - other) <= tolerance * abs(other)
 
 
-def notable(rate: float, since: int | None, last: int | None, least: float) -> bool:
+def notable(
+    rate: float, since: int | None, last: int | None, least: float, total: float = NOTABLE_TOTAL
+) -> bool:
     """Return True for growth that matters by what a generation adds, or by what it came to.
 
     Args:
@@ -59,7 +63,8 @@ def notable(rate: float, since: int | None, last: int | None, least: float) -> b
         since: the first generation that shows it.
         last: the generation it was last seen in.
         least: bytes a generation from which on it matters at once.
+        total: bytes in all that matter.
     """
     if rate >= least or since is None or last is None:
         return rate >= least
-    return rate * (last - since + 1) >= NOTABLE_TOTAL
+    return rate * (last - since + 1) >= total
