@@ -76,6 +76,8 @@ class ERLTrainer:
         with self.hooks.training(self._generations_left()) as generations:
             for generation in generations:
                 self.run_generation(generation)
+                if self._is_over:
+                    break
         if self.uploader:
             self.uploader.close()
 
@@ -258,10 +260,15 @@ class ERLTrainer:
     def _is_last(self) -> bool:
         return self.generation >= self.config.generations or not self.budget.left
 
-    def _generations_left(self) -> Iterator[int]:
-        """The numbers of the generations to run, until steps or patience end."""
-        while not (self.stopped or self._is_last):
-            yield self.generation + 1
+    @property
+    def _is_over(self) -> bool:
+        """True once generations, steps or patience have come to their end."""
+        return self.stopped or self._is_last
+
+    def _generations_left(self) -> range:
+        """The numbers of the generations to run, unless steps or patience end before."""
+        last = self.generation if self._is_over else self.config.generations
+        return range(self.generation + 1, last + 1)
 
     def _random(self, purpose: Purpose) -> np.random.Generator:
         return stream(self.config.seed, purpose, self.generation)

@@ -39,10 +39,10 @@ RISING_SHARE = 0.05
 #: machine that is half as fast.
 GROWING_SECONDS = 0.6
 CHEAP_SECONDS = 0.15
-#: So few generations tell something only if each is looked at; in 3 s that is paid for 12 of a
-#: process with a million objects, two walks of its holders included.
+#: So few generations tell something only if each is looked at; in 6 s that is paid for 12 of a
+#: process with a million objects on a busy machine, two walks of its holders included.
 SHORT = 12
-SHORT_SECONDS = 3.0
+SHORT_SECONDS = 6.0
 #: A loop of unknown length may be a short one: what one is told after six generations of half a
 #: second, the shortest trainings there are, needs looks of about this share.
 EARLY_SHARE = 0.5
