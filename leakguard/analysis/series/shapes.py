@@ -47,8 +47,8 @@ _EVEN = 3
 _HIDDEN = 0.2
 # The rise of teeth of which half are hidden is found to be up to 1.5 times as steep with all falls.
 _SAME = 2.0
-# Means of neighbours hide teeth: these are looked for in up to so many looks.
-MOST = 1024
+# Means of neighbours hide teeth: these are looked for in up to so many looks (up to 30 ms).
+MOST = 512
 # Floors and treads that are a series of their own.
 ENOUGH = 5
 
