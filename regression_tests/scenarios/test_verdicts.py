@@ -78,7 +78,7 @@ def test_printed_log_alone_names_the_phase_or_says_what_it_lacks(trained, tmp_pa
     log = tmp_path / "training.log"
     log.write_text(trained(leak).log)
     report = diagnose(load(log))
-    types = {"env-per-episode": "TradingEnvironment", "old-population": "DDPGAgent"}
+    types = {"env-per-episode": ENVIRONMENT, "old-population": AGENT}
     if leak in types:
         assert report.verdict == "leak"
         assert report.findings[0].type == types[leak]
