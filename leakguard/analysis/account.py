@@ -482,7 +482,7 @@ def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:
         return replace(growth, kind="memory")
     if not in_objects:
         return growth
-    extended = _extended_type(case)
+    extended = _extended_type(case, growth)
     return replace(
         growth,
         kind="memory",
@@ -492,8 +492,8 @@ def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     )
 
 
-def _extended_type(case: Case) -> str | None:
-    """Return the type whose bytes grew most, in a few objects that become larger."""
+def _extended_type(case: Case, growth: Growth) -> str | None:
+    """Return the type whose bytes grew most, where that is most of what memory gained."""
     ends = [s.census for s in case.timeline.ends.values() if s.census is not None]
     if len(ends) < 2:
         return None
@@ -502,4 +502,9 @@ def _extended_type(case: Case) -> str | None:
         for name, entry in ends[-1].types.items()
         if (before := ends[0].types.get(name)) is not None
     }
-    return max(grown, key=lambda name: grown[name]) if grown else None
+    largest = max(grown, key=lambda name: grown[name], default=None)
+    looks = [generation for generation, s in case.timeline.ends.items() if s.census is not None]
+    rounds = looks[-1] - max(growth.since or 0, looks[0])
+    if largest is None or grown[largest] < MOST * (growth.rate or 0.0) * rounds:
+        return None
+    return largest
