@@ -19,6 +19,7 @@ from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memo
 from leakguard.analysis.timeline import count_reader, gauge_reader
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
+    LOOKS_LEAVE,
     MATERIAL_BYTES,
     MOST,
     NOTABLE_BYTES,
@@ -254,10 +255,19 @@ class _Settlement:
         if named >= least or (objects >= least and named >= _NAMED * objects):
             return True
         # Beside other defects the rest is theirs, unless it would be notable by itself.
-        if named > 0 and (growth.rate or 0.0) - named < NOTABLE_BYTES:
+        if named > 0 and (growth.rate or 0.0) - named < self._least_rest():
             return True
         phases = {d.phase for d in self.defects if d.phase}
         return not self.case.counts_objects and growth.main_phase in phases
+
+    def _least_rest(self) -> float:
+        """Return the rest that is notable beside other defects, in bytes a generation.
+
+        Where most generations were looked at, what looks leave behind cannot be told from it.
+        """
+        ends = self.case.timeline.ends.values()
+        looked = sum(end.cost.tier > 0 for end in ends)
+        return LOOKS_LEAVE if looked > MOST * len(ends) else NOTABLE_BYTES
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
         """Give memory to objects that the program froze out of every census, where it does that."""
