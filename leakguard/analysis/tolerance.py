@@ -15,8 +15,8 @@ BYTES_FLOOR = 16_384.0
 # in any process.
 NOTABLE_BYTES = 64 * KB
 
-# Bytes a generation that looks leave behind in a process of torch's size, at most: 50 to 110 kB were
-# measured in trainings of five generations, each looked at, and twice that is allowed for.
+# Bytes a generation that looks leave behind in a process of torch's size, at most: 50 to 110 kB
+# were measured in trainings of five generations, each looked at, and twice that is allowed for.
 LOOKS_LEAVE = 250 * KB
 
 # What a run gained in all from which on growth that went on to its end is worth a finding, however
