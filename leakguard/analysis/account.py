@@ -255,7 +255,8 @@ class _Settlement:
         if named >= least or (objects >= least and named >= _NAMED * objects):
             return True
         # Beside other defects the rest is theirs, unless it would be notable by itself.
-        if named > 0 and (growth.rate or 0.0) - named < self._least_rest():
+        rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
+        if rest < least_rest and (named > 0 or least_rest > NOTABLE_BYTES):
             return True
         phases = {d.phase for d in self.defects if d.phase}
         return not self.case.counts_objects and growth.main_phase in phases
