@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
-from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.defect import Defect, as_many, object_defects
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memory, place_of
@@ -351,12 +351,9 @@ def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
     """True when as many objects are added as a gauge with a capacity says, and none is watched."""
     if growing.watched is not None:
         return False
-    return any(same(_slope(gauge), growing.rate or 0.0, SAME_COUNT) for gauge in filling)
-
-
-def _slope(series: Series) -> float:
-    rounds = max(series.generations[-1] - series.generations[0], 1)
-    return (series.values[-1] - series.values[0]) / rounds
+    return any(
+        same(slope(g.generations, g.values), growing.rate or 0.0, SAME_COUNT) for g in filling
+    )
 
 
 def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from leakguard.analysis.contribution import (
     Contribution,
@@ -14,7 +14,7 @@ from leakguard.analysis.contribution import (
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import LIVE_MEMORY, Timeline, count_reader
 from leakguard.analysis.tolerance import BYTES_FLOOR
-from leakguard.model import Finding, Run, Snapshot
+from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
 
@@ -138,13 +138,6 @@ class Case:
         snapshots = self.timeline.at(phase)
         return snapshots[max(snapshots)] if snapshots else None
 
-    def located(self, finding: Finding) -> Finding:
-        """Return the finding with the snapshot that shows its phase best."""
-        shown = self.shown(finding.phase)
-        if shown is None:
-            return finding
-        return replace(finding, label=shown.label, serial=shown.serial)
-
     def contribution(self, metric: str, since: int | None = None) -> Contribution:
         """Split a metric's growth over the phases."""
         key = (metric, since)
@@ -170,7 +163,6 @@ class Case:
         return Contribution() if memory is None else self.contribution(memory.series.name, since)
 
 
-def slope(at: tuple[int, ...], values: tuple[float, ...] | Mapping[int, float]) -> float:
+def slope(at: Sequence[int], values: Sequence[float]) -> float:
     """Return the change a generation from the first value to the last."""
-    numbers = tuple(values.values()) if isinstance(values, Mapping) else values
-    return (numbers[-1] - numbers[0]) / max(at[-1] - at[0], 1) if len(at) > 1 else 0.0
+    return (values[-1] - values[0]) / max(at[-1] - at[0], 1) if len(at) > 1 else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from leakguard.analysis.case import Case
+from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.timeline import bytes_reader, count_reader
 from leakguard.model import Watched
@@ -70,7 +70,4 @@ def _last_watched(case: Case, name: str) -> Watched | None:
 
 def _bytes_rate(case: Case, counts: Series) -> float | None:
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
-    if len(series) < 2:
-        return None
-    rounds = series.generations[-1] - series.generations[0]
-    return (series.values[-1] - series.values[0]) / max(rounds, 1)
+    return slope(series.generations, series.values) if len(series) > 1 else None
