@@ -31,6 +31,10 @@ _HEADER = object.__basicsize__
 # Where a class keeps its tp_traverse: 20 pointers behind the head of a PyVarObject, the same in
 # CPython 3.10 to 3.13 (Include/cpython/object.h).
 _TRAVERSE = _HEADER + _POINTER + 20 * _POINTER
+# Bytes that nearly every finished object sets one of. What lies behind them is read only where all
+# are zero: a class that C code declares is smaller than its own class says instances are, and may
+# be the last thing in its mapping.
+_GLANCE = 8 * _POINTER
 # Classes whose own methods take zeros for what they are: nothing.
 _SAFE = frozenset(
     map(
@@ -84,8 +88,8 @@ def is_blank(item: Any) -> bool:
     count = _COUNTS.get(id(cls))
     if count is not None and count(item):
         return False
-    size = basic_size(cls) - _HEADER
-    return size > 0 and not ctypes.string_at(id(item) + _HEADER, size).strip(b"\0")
+    start, size = id(item) + _HEADER, basic_size(cls) - _HEADER
+    return size > 0 and _is_zero(start, min(size, _GLANCE)) and _is_zero(start, size)
 
 
 def or_empty(mapping: dict[Any, Any]) -> dict[Any, Any]:
@@ -99,6 +103,10 @@ def finished(instances: Sequence[Any]) -> list[Any]:
     if count is None:
         return list(filterfalse(is_blank, instances))
     return [item for item in instances if count(item) or not is_blank(item)]
+
+
+def _is_zero(start: int, size: int) -> bool:
+    return not ctypes.string_at(start, size).strip(b"\0")
 
 
 def _is_written_in_c(cls: type) -> bool:

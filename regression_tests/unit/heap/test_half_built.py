@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
+import socket
 import sys
+from typing import Any
 
 from heap_engines import Engine, each_engine
 
@@ -43,3 +47,31 @@ def test_tuples_with_empty_slots_are_looked_at_and_left_alone(engine: Engine) ->
     engine.census()
     found = engine.inspect(targets=list(half)).held
     assert all(entry is not None and entry.held_by for entry in found)
+
+
+# A class that C code declares ends here, instances of ``type`` that Python code makes much later:
+# sizeof(PyTypeObject) is 408 to 416 bytes in CPython 3.10 to 3.13.
+_STATIC_CLASS = 416
+_KEPT: list[object] = []
+
+
+def _at_the_end_of_its_mapping(cls: type, pages: mmap.mmap) -> Any:
+    """Copy a class that C code declares to where the next page cannot be read."""
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    guard = ctypes.c_void_p(start + mmap.PAGESIZE)
+    assert ctypes.CDLL(None).mprotect(guard, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    copy = start + mmap.PAGESIZE - _STATIC_CLASS
+    ctypes.memmove(copy, id(cls), _STATIC_CLASS)
+    return ctypes.cast(copy, ctypes.py_object).value
+
+
+@each_engine
+def test_no_more_of_a_class_is_read_than_there_is(engine: Engine) -> None:
+    child = os.fork()
+    if child == 0:
+        pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+        _KEPT.append(_at_the_end_of_its_mapping(socket.SocketType, pages))
+        engine.census()
+        found = engine.inspect(targets=_KEPT).held
+        os._exit(0 if found[0] is not None else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
