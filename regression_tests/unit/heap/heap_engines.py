@@ -57,5 +57,18 @@ COMPILED = (
     Engine("compiled", compiled.tally, compiled.Graph, compiled.instances) if compiled else None
 )
 ENGINES = [engine for engine in (COMPILED, PYTHON) if engine is not None]
-each_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+# A look of the pure twin takes a second: where the compiled scan is at hand, the twin's part waits
+# for `make test-all`; that both say the same of any heap is tested always (test_twins.py).
+slow_twin = [] if COMPILED is None else [pytest.mark.heavy]
+
+
+def _each(value: Callable[[Engine], Any]) -> Any:
+    marks = [slow_twin if engine is PYTHON else [] for engine in ENGINES]
+    told = [pytest.param(value(e), id=e.name, marks=m) for e, m in zip(ENGINES, marks, strict=True)]
+    return pytest.mark.parametrize("engine", told)
+
+
+each_engine = _each(lambda engine: engine)
+engine_names = _each(lambda engine: engine.name)
+both_engines = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 needs_both = pytest.mark.skipif(COMPILED is None, reason="the compiled scan was not built")

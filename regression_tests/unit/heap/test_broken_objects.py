@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from broken_objects import KINDS
-from heap_engines import ENGINES
+from heap_engines import engine_names, slow_twin
 
 import leakguard
 
@@ -46,21 +46,21 @@ def test_the_corpus_is_large() -> None:
     assert len(KINDS) >= 60
 
 
-@pytest.mark.parametrize("engine", [engine.name for engine in ENGINES])
+@engine_names
 def test_no_broken_object_ends_a_look_or_the_process(engine: str) -> None:
     ends = _told(engine)
     assert isinstance(ends, dict)
     assert {kind: end for kind, end in ends.items() if end != "fine"} == {}
 
 
-@pytest.mark.parametrize("engine", [engine.name for engine in ENGINES])
+@engine_names
 def test_no_broken_object_ends_a_look_while_threads_change_the_heap(engine: str) -> None:
     looks = _told(engine, "--mutate", "5")
     assert isinstance(looks, int)
     assert looks >= 1
 
 
-@pytest.mark.parametrize("pure", ["0", "1"])
+@pytest.mark.parametrize("pure", ["0", pytest.param("1", marks=slow_twin)])
 def test_a_run_with_broken_objects_ends_normally_with_a_verdict(pure: str, tmp_path: Path) -> None:
     """The watched process keeps every kind that its own collector survives."""
     kinds, out = _told("--survivors"), tmp_path / "run.jsonl"

@@ -6,7 +6,7 @@ import gc
 from collections import deque
 
 import pytest
-from heap_engines import Engine, each_engine
+from heap_engines import Engine, both_engines, each_engine
 
 from leakguard.capture.heap import Inspection
 from leakguard.model.holder import Holder
@@ -45,7 +45,7 @@ def _name(attribute: str) -> str:
     return f"{__name__}.Trainer.{attribute}"
 
 
-@each_engine
+@both_engines
 def test_a_list_that_grows_every_round_is_found_with_its_numbers(engine: Engine) -> None:
     trainer = Trainer()
 
@@ -96,7 +96,7 @@ def test_containers_inside_of_many_containers_are_added_up(engine: Engine) -> No
     assert _grown(_look(engine, step))[_name("agents[*]['losses'][*]")].entries == 4 * 101
 
 
-@each_engine
+@both_engines
 def test_what_is_bounded_replaced_or_constant_does_not_grow(engine: Engine) -> None:
     trainer = Trainer()
 

@@ -10,7 +10,7 @@ import types
 import weakref
 
 import pytest
-from heap_engines import Engine, each_engine
+from heap_engines import Engine, both_engines, each_engine
 
 TOUCHED: list[str] = []
 
@@ -156,7 +156,7 @@ def _element_count(things: list[object]) -> int:
     return len(gc.get_referents(things))
 
 
-@each_engine
+@both_engines
 def test_a_census_touches_nothing_and_counts_right(engine: Engine, hostile) -> None:
     census = engine.census({"half": HostileDict}, large=1)
     assert TOUCHED == []
@@ -172,7 +172,7 @@ def test_a_census_touches_nothing_and_counts_right(engine: Engine, hostile) -> N
     assert census.watched == {"half": 2}
 
 
-@each_engine
+@both_engines
 def test_a_deep_look_touches_nothing(engine: Engine, hostile) -> None:
     found = engine.inspect(targets=list(hostile), large=1)
     assert TOUCHED == []
