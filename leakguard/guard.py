@@ -19,6 +19,7 @@ from leakguard.live.labels import plain_text
 from leakguard.live.log_sink import Log
 from leakguard.live.rounds import Generation, Generations, checked_rounds
 from leakguard.live.settings import Share, Signal, checked_settings
+from leakguard.live.sinks import Sink
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.watcher import Watcher
 from leakguard.model import Expectation, Report, Run
@@ -61,6 +62,7 @@ class LeakGuard:
         ignore: Iterable[str] = (),
         report: str | None = "stderr",
         on_leak: OnLeak | None = None,
+        sinks: Iterable[Sink] = (),
         clock: Callable[[], float] = time.perf_counter,
         suspicion: Callable[[], Suspicion] = Suspicion,
     ) -> None:
@@ -95,6 +97,8 @@ class LeakGuard:
                 nowhere. With ``log`` the whole report is there, and nothing goes to ``stderr``.
             on_leak: called with the report of the run so far once for each leak, at the end of the
                 generation that proves it, to alert, save or stop: what it raises ends the loop.
+            sinks: dashboards and loggers that get the numbers of each generation and the verdict at
+                the end; ``leakguard.integrations.sinks`` has some. One that raises is a note.
             clock: monotonic seconds.
             suspicion: makes what decides, look by look, that something grows.
 
@@ -115,6 +119,7 @@ class LeakGuard:
             ignore=ignore,
             report=report,
             on_leak=on_leak,
+            sinks=sinks,
             clock=clock,
         )
         self._suspicion = suspicion

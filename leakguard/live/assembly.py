@@ -20,6 +20,7 @@ from leakguard.live.safety import Safety
 from leakguard.live.schedule import Prices, Schedule
 from leakguard.live.scribe import Scribe
 from leakguard.live.settings import Settings
+from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.tracing import Tracing
 from leakguard.live.watcher import Watcher
@@ -42,7 +43,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
         suspicion(),
         None if settings.collect == "never" else CycleWatch(),
     )
-    scribe = Scribe(_journal(settings), meter, safety)
+    scribe = Scribe(_journal(settings), meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
     return Watcher(looker, scribe, safety, promises, Tracing(settings.trace), alarm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -68,21 +69,24 @@ class Journal:
         snapshots = tuple(jsonl.decode_snapshots(self._history))
         return Run(self._info, snapshots, finished=self.finished)
 
-    def finish(self, spent: float) -> None:
+    def finish(self, spent: float, tell: Callable[[Callable[[], Report]], object]) -> None:
         """Close the file and write the report to the log, or a short one to standard error.
 
-        ``spent`` is what the guard has cost in seconds.
+        ``spent`` is what the guard has cost in seconds; ``tell`` hands the report on to whom else
+        it is of use, and is given what makes it.
         """
         if self.finished:
             return
         self.finished = True
         if self._writer is not None:
             self._safely(lambda writer: writer.close(spent))
+        report = functools.cache(self._report)
         with random_kept():
             if self._sink is not None:
-                self._told(lambda sink: sink(_report_text(self._report())))
+                self._told(lambda sink: sink(_report_text(report())))
             elif self._on_screen:
-                show_end_report(self._report(), self._out)
+                show_end_report(report(), self._out)
+            tell(report)
 
     def _report(self) -> Report:
         from leakguard.analysis import diagnose

@@ -9,6 +9,7 @@ from leakguard.live.journal import Journal
 from leakguard.live.look import Look
 from leakguard.live.meter import CostMeter
 from leakguard.live.safety import Safety
+from leakguard.live.sinks import Sinks
 from leakguard.model import Census, Cost, Expectation, PhaseTotal, Site, Snapshot
 from leakguard.model.snapshot import Moment
 
@@ -70,6 +71,7 @@ class Scribe:
     journal: Journal
     meter: CostMeter
     safety: Safety
+    sinks: Sinks
     _told: float = 0.0
 
     def write(self, draft: Draft, look: Look, round_: int | None = None) -> None:
@@ -81,11 +83,13 @@ class Scribe:
         )
         self._told = spent
         metrics = {**snapshot.metrics, "own_memory": self.journal.held_bytes}
-        self.journal.add(replace(snapshot, metrics=metrics), round_)
+        snapshot = replace(snapshot, metrics=metrics)
+        self.journal.add(snapshot, round_)
+        self.sinks.write(snapshot)
 
     def finish(self) -> None:
         """Close the journal, with what the guard has cost in all."""
-        self.journal.finish(self.meter.spent)
+        self.journal.finish(self.meter.spent, self.sinks.finish)
 
 
 def _with_large(census: Census | None, look: Look) -> Census | None:

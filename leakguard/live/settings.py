@@ -20,6 +20,7 @@ from leakguard.live.beacon import SIGNALS
 from leakguard.live.labels import plain_text
 from leakguard.live.log_sink import Log, log_sink
 from leakguard.live.project_settings import checked_patterns
+from leakguard.live.sinks import Sink, checked_sinks
 from leakguard.model.units import parse_size
 
 Collect: TypeAlias = Literal["suspicion", "never"]
@@ -44,6 +45,7 @@ class Settings:
     ignore: tuple[str, ...]
     on_screen: bool
     on_leak: OnLeak | None
+    sinks: tuple[Sink, ...]
     clock: Callable[[], float]
 
     @property
@@ -67,6 +69,7 @@ def checked_settings(
     ignore: Iterable[str],
     report: str | None,
     on_leak: OnLeak | None,
+    sinks: Iterable[Sink],
     clock: Callable[[], float],
 ) -> Settings:
     """Check every argument.
@@ -95,6 +98,7 @@ def checked_settings(
         ignore=checked_patterns(ignore, "LeakGuard"),
         on_screen=report is not None,
         on_leak=on_leak,
+        sinks=checked_sinks(sinks),
         clock=_clock(clock),
     )
 

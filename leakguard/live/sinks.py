@@ -1,0 +1,77 @@
+"""Where else the numbers of a run go, beside its file and its log: dashboards and loggers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from leakguard.capture.probe import reason_of
+from leakguard.errors import UsageError
+from leakguard.live.safety import Safety
+from leakguard.model import Report, Snapshot
+from leakguard.model.vitals import Vitals, vitals_of
+
+
+class Sink(Protocol):
+    """Takes the numbers of each generation, and the verdict when the run is over."""
+
+    def write(self, vitals: Vitals) -> object:
+        """Take the numbers of a generation that ended."""
+
+    def finish(self, report: Report) -> object:
+        """Take the verdict; nothing is written afterwards."""
+
+
+class Sinks:
+    """Writes to all sinks of a guard. One that raises is a note, and is tried again."""
+
+    def __init__(self, sinks: Iterable[Sink], safety: Safety) -> None:
+        """Write to ``sinks``, in their order."""
+        self._sinks = tuple(sinks)
+        self._safety = safety
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Write the numbers of a generation; nothing at any other moment."""
+        vitals = vitals_of(snapshot) if self._sinks else None
+        if vitals is None:
+            return
+        for sink in self._sinks:
+            try:
+                sink.write(vitals)
+            except Exception as error:
+                self._safety.note(_name(sink), error)
+
+    def finish(self, report: Callable[[], Report]) -> None:
+        """Hand over the verdict; what fails now is said on standard error."""
+        for sink in self._sinks:
+            try:
+                sink.finish(report())
+            except Exception as error:
+                _complain(f"leakguard: {_name(sink)} got no verdict: {reason_of(error)}")
+
+
+def checked_sinks(sinks: object) -> tuple[Sink, ...]:
+    """Return the sinks of a guard.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    listed = tuple(sinks) if isinstance(sinks, Iterable) else (sinks,)
+    for sink in listed:
+        if isinstance(sink, type) or not (hasattr(sink, "write") and hasattr(sink, "finish")):
+            name = sink.__name__ if isinstance(sink, type) else type(sink).__name__
+            raise UsageError(
+                f"sinks= takes objects with write(vitals) and finish(report), not {name}; "
+                "leakguard.integrations.sinks has some"
+            )
+    return listed
+
+
+def _name(sink: Sink) -> str:
+    return f"sink {type(sink).__name__}"
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)
