@@ -266,9 +266,11 @@ class _Settlement:
 
         Where most generations were looked at, what looks leave behind cannot be told from it.
         """
-        ends = self.case.timeline.ends.values()
+        ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
-        return LOOKS_LEAVE if looked > MOST * len(ends) else NOTABLE_BYTES
+        if memory is None or looked <= MOST * len(ends):
+            return NOTABLE_BYTES
+        return max(NOTABLE_BYTES, LOOKS_LEAVE * memory.series.values[-1])
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
         """Give memory to objects that the program froze out of every census, where it does that."""
@@ -487,7 +489,7 @@ def _objects_rate(case: Case) -> float:
 def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     """Return growth of live memory as what it is: of objects that become larger, or native."""
     if not case.counts_objects:
-        return replace(growth, kind="memory")
+        return replace(growth, kind="memory", in_pools=False)
     if not in_objects:
         return growth
     extended = _extended_type(case, growth)
@@ -495,6 +497,7 @@ def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:
         growth,
         kind="memory",
         type=extended,
+        in_pools=False,
         evidence=(growth.evidence[0], "so do the bytes of counted objects"),
         fix=f"find the {extended or 'object'} that is extended every generation, and bound it",
     )

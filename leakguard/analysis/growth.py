@@ -42,6 +42,7 @@ class Growth:
         reason: the numbers in one sentence, where they are more than the evidence.
         with_it: types that come and go with it.
         healthy: why it is no leak, where the source itself can tell.
+        in_pools: the bytes lie in Python's small-object allocator, and in no object that is held.
         shown: the snapshot that shows it best, where the source knows it.
     """
 
@@ -74,6 +75,7 @@ class Growth:
     ruled_out: tuple[str, ...] = ()
     with_it: frozenset[str] = frozenset()
     healthy: str | None = None
+    in_pools: bool = False
     shown: Snapshot | None = None
 
     @property

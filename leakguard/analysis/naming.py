@@ -26,9 +26,16 @@ def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast where they are known."""
     finding = with_library(with_origin(case.run, _finding(case, defect)))
     if finding.library is None and finding.kind == "native" and finding.created_at is not None:
-        fix = f"what {finding.created_at} allocates is never given back: {finding.fix}"
+        fix = f"what {_made(finding)} allocates is never given back: {finding.fix}"
         finding = replace(finding, fix=fix)
     return with_forecast(case, finding)
+
+
+def _made(finding: Finding) -> str:
+    """Return the program's line, and the library's where that is the one that allocates."""
+    innermost = next(iter(finding.created_stack), finding.created_at)
+    through = "" if innermost == finding.created_at else f" (through {innermost})"
+    return f"{finding.created_at}{through}"
 
 
 def with_library(finding: Finding) -> Finding:
@@ -96,6 +103,7 @@ def _finding(case: Case, defect: Defect) -> Finding:
         confidence=_confidence(lead, evidence),
         fix=lead.fix or _advice(case, lead, holder),
         ruled_out=lead.ruled_out,
+        in_pools=lead.in_pools,
     )
 
 

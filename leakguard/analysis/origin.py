@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from leakguard.model import Finding, Run, Site
+from leakguard.model import Finding, Run, Site, Snapshot
 
 # Kinds that a line of the program makes. Handles and peaks are told by their own names.
 _MADE = frozenset({"instances", "container", "tensors", "arrays", "autograd", "native", "memory"})
@@ -19,15 +19,16 @@ _LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
 
 def with_origin(run: Run, finding: Finding) -> Finding:
     """Return the finding with the line that makes what it names, or with why none is named."""
-    sites = _merged(site for snapshot in run.snapshots for site in snapshot.sites)
-    site = _of_objects(sites, finding) or _of_bytes(sites, finding)
+    traces = [_merged(s.sites) for s in reversed(run.snapshots) if s.sites]
+    found = (_of_objects(sites, finding) or _of_bytes(sites, finding) for sites in traces)
+    site = next(filter(None, found), None)
     if site is None:
-        return replace(finding, created_at_unknown=_why_not(run, sites, finding))
+        return replace(finding, created_at_unknown=_why_not(run, finding))
     function = f" in {site.function}" if site.function else ""
     return replace(finding, created_at=site.place + function, created_stack=site.stack)
 
 
-def _why_not(run: Run, sites: list[Site], finding: Finding) -> str | None:
+def _why_not(run: Run, finding: Finding) -> str | None:
     """Return why no line is named; None for what no line makes, and for a log, which has none."""
     if finding.kind not in _MADE or finding.verdict not in ("leak", "suspect"):
         return None
@@ -35,10 +36,14 @@ def _why_not(run: Run, sites: list[Site], finding: Finding) -> str | None:
     reason = next(filter(None, reasons), None)
     if reason is not None or run.info.source == "log":
         return reason
-    traced = sorted({s.generation for s in run.snapshots if s.sites and s.generation is not None})
-    if not sites or not traced:
+    traced = sorted({s.generation for s in run.snapshots if _is_traced(s) and s.generation})
+    if not traced:
         return "no generation was traced: tracing is off, or the run ended before one could be"
     return f"no line of the traced generation {traced[-1]} made as much as grows"
+
+
+def _is_traced(snapshot: Snapshot) -> bool:
+    return bool(snapshot.sites) or snapshot.cost.slowdown is not None
 
 
 def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
@@ -57,14 +62,18 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
 
 
 def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line whose surviving bytes are what a generation adds, where they are most."""
+    """Return the line whose surviving bytes are what a generation adds: most, or the only one.
+
+    What is replaced each generation survives it too, and may be far more.
+    """
     rate = finding.bytes_per_generation
-    traced = [site for site in sites if site.type is None and site.bytes is not None]
-    if not rate or not traced:
+    if not rate:
         return None
-    largest = max(traced, key=lambda site: site.bytes or 0)
-    fits = _LEAST_BYTES * rate <= (largest.bytes or 0) <= _MOST_BYTES * rate
-    return largest if fits else None
+    low, high = _LEAST_BYTES * rate, _MOST_BYTES * rate
+    traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
+    fits = [site for site in traced if low <= (site.bytes or 0) <= high]
+    clear = len(fits) == 1 or fits[:1] == traced[:1]
+    return fits[0] if fits and clear else None
 
 
 def _within(held_by: str | None, container: str | None) -> bool:
@@ -76,7 +85,7 @@ def _within(held_by: str | None, container: str | None) -> bool:
 
 
 def _merged(sites: Iterable[Site]) -> list[Site]:
-    """Sum up what the same line made on several ways and in the same hands."""
+    """Sum up what the same line made on several ways and in the same hands, in one generation."""
     merged: dict[tuple[str, str | None, str | None], Site] = {}
     for site in sites:
         key = (site.place, site.type, site.held_by)

@@ -28,7 +28,7 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     """Return a series of the ends of generations without the steps that looks have left in it.
 
     Taken away is what came in between two generations after a look, as far as it is more than a
-    generation without a look adds at that time.
+    generation without a look adds at that time; given back is what went there of it.
     """
     at, values = series.generations, series.values
     if len(values) != len(ends) or len(values) < _FEWEST:
@@ -45,7 +45,9 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
             between = _between(series.name, shots[i], shots[i + 1])
             if shots[i + 1].cost.tier == _TRACED:  # a tracer keeps its books while the program runs
                 between = change
-            own += max(0.0, min(between, change - _usual(i, quiet, changes)))
+            beside = change - _usual(i, quiet, changes)
+            # What a look has left may be given back after a later one, and no more than that.
+            own += max(0.0, min(between, beside)) or max(-own, min(0.0, max(between, beside)))
         kept.append(values[i + 1] - own)
     return replace(series, values=tuple(kept))
 

@@ -15,9 +15,9 @@ BYTES_FLOOR = 16_384.0
 # in any process.
 NOTABLE_BYTES = 64 * KB
 
-# Bytes a generation that looks leave behind in a process of torch's size, at most: 50 to 110 kB
-# were measured in trainings of five generations, each looked at, and twice that is allowed for.
-LOOKS_LEAVE = 250 * KB
+# Of live memory, what looks leave behind in a generation, at most: 50 to 110 kB were measured in
+# trainings of five generations and 190 MB, each looked at, and twice that is allowed for.
+LOOKS_LEAVE = 0.0012
 
 # What a run gained in all from which on growth that went on to its end is worth a finding, however
 # little a generation adds: half of what is material, since every number behind it agrees.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from leakguard.capture.allocation_sites import TRACERS, Suspect, Tracer, fitting
+from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Tracer, fitting
 from leakguard.capture.allocation_sites.tracer import Trace
 from leakguard.capture.probe import reason_of
 from leakguard.live.diagnosing import diagnose_within
@@ -33,8 +33,9 @@ class Tracing:
     """
 
     trace: Trace = "auto"
-    tracers: Mapping[str, Callable[[], Tracer]] = field(default_factory=lambda: TRACERS)
+    tracers: Mapping[str, Start] = field(default_factory=lambda: TRACERS)
     _problem: str | None = None
+    _instead: str | None = None
     _suspects: tuple[Suspect, ...] = ()
     _tried: dict[str, int] = field(default_factory=dict)
     _running: Tracer | None = None
@@ -67,8 +68,9 @@ class Tracing:
         self._before = frozenset(map(_name, found))
         objects = [f for f in fresh if f.kind in _OBJECTS and f.type is not None]
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
-        chosen = objects or bytes_only
-        self._suspects = tuple(Suspect(f.type if objects else None, f.held_by) for f in chosen)
+        beside = [f for f in bytes_only if f.in_pools] if objects else bytes_only
+        chosen = objects + beside
+        self._suspects = tuple(map(_suspect, chosen))
         for finding in chosen:
             self._tried[finding.fingerprint] = self._tried.get(finding.fingerprint, 0) + 1
 
@@ -77,15 +79,24 @@ class Tracing:
         if not self._suspects or self._running is not None:
             return
         name = fitting(self.trace, self._suspects)
-        if self._used is not None and name != self._used:
+        if self._used == "memray" != name:
             self._give_up(f"{self._used} has traced this process; {name} after it would be wrong")
             return
+        problem = self._start(name)
+        if problem is not None and self.trace == "auto" and name == "memray" != self._used:
+            # It knows less, the blocks of Python's allocators, and is always there.
+            self._instead = problem if self._start("tracemalloc") is None else None
+        if self._running is None and problem is not None:
+            self._give_up(problem)
+
+    def _start(self, name: str) -> str | None:
+        """Start a tool; return why it cannot: no package, no folder for files, no memory."""
         try:
-            self._running = self.tracers[name]()
-        except Exception as error:  # no package, no folder for temporary files, no memory
-            self._give_up(reason_of(error))
-            return
+            self._running = self.tracers[name](self._suspects)
+        except Exception as error:
+            return reason_of(error)
         self._used = name
+        return None
 
     def problem(self) -> str | None:
         """Return, once, why a generation could not be traced."""
@@ -101,7 +112,9 @@ class Tracing:
         if self._running is None:
             return ()
         tracer, self._running, self._suspects = self._running, None, ()
-        return tuple(tracer.sites(held_by))
+        found = tuple(tracer.sites(held_by))
+        self._problem, self._instead = (None if found else self._instead), None
+        return found
 
     def stop(self) -> None:
         """Stop a trace whose generation will not end."""
@@ -119,6 +132,11 @@ class Tracing:
 
     def _give_up(self, reason: str) -> None:
         self._problem, self._suspects = reason, ()
+
+
+def _suspect(finding: Finding) -> Suspect:
+    of_objects = finding.kind in _OBJECTS
+    return Suspect(finding.type if of_objects else None, finding.held_by, finding.in_pools)
 
 
 def _name(finding: Finding) -> str:

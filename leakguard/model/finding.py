@@ -54,6 +54,7 @@ class Finding:
         library: name of the library whose known leak this is; None for the user's own code.
         forecast: when this growth alone reaches the memory limit.
         serial: serial of the snapshot that ``label`` names.
+        in_pools: the bytes lie in Python's small-object allocator, and in no object that is held.
     """
 
     fingerprint: str
@@ -81,6 +82,7 @@ class Finding:
     library: str | None = None
     forecast: Forecast | None = None
     serial: int | None = None
+    in_pools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,10 @@ _ALL = (
            {"heap_in_use": 1, "python_in_use": 1}, "own_memory"),
     Metric("own_memory", "bytes", "Guard's own history",
            "What the guard keeps of the run so far in this process."),
+    Metric("rss_in_use", "bytes", "Anonymous RSS in use",
+           "Anonymous RSS less what both allocators hold free: RSS itself does not move while what "
+           "was freed is taken again.",
+           {"rss_anonymous": 1, "heap_held": -1, "python_held": -1}),
     Metric("mapped", "bytes", "Mapped outside of the allocators",
            "Anonymous RSS beyond what both allocators have in use or hold: mappings and stacks.",
            {"rss_anonymous": 1, "heap_in_use": -1, "heap_held": -1, "python_in_use": -1,

@@ -99,6 +99,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
+        in_pools=row.metric in LIVE_MEMORY and lost_in_pools(case),
     )
 
 
@@ -206,7 +207,7 @@ def _memory_reason(case: Case, judged: Judged) -> str:
 
 
 # What may confirm the allocators' own numbers: RAM, address space, and the number of blocks.
-_BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks")
+_BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks", "rss_in_use")
 
 
 def _memory_row(case: Case) -> MetricRow:

@@ -1,13 +1,14 @@
 """Where the objects that survive a generation were made: one generation is traced to find out.
 
 ``tracemalloc`` tells for a live object which lines made it, so it serves whatever has a Python
-type. ``memray`` sees what native code allocates, and tells bytes by line. They are never used in
-one process: once a memray tracker has run, tracemalloc misses allocations.
+type; it knows the blocks of Python's allocators, too. ``memray`` sees what native code allocates,
+and tells bytes by line. It may come after tracemalloc and never before: once a memray tracker has
+run, tracemalloc misses allocations.
 """
 
 from leakguard.capture.allocation_sites.bytes_trace import BytesTrace
 from leakguard.capture.allocation_sites.object_trace import ObjectTrace
 from leakguard.capture.allocation_sites.suspect import Suspect
-from leakguard.capture.allocation_sites.tracer import TRACERS, Tracer, fitting
+from leakguard.capture.allocation_sites.tracer import TRACERS, Start, Tracer, fitting
 
-__all__ = ["TRACERS", "BytesTrace", "ObjectTrace", "Suspect", "Tracer", "fitting"]
+__all__ = ["TRACERS", "BytesTrace", "ObjectTrace", "Start", "Suspect", "Tracer", "fitting"]

@@ -11,25 +11,29 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from leakguard.capture.allocation_sites.byte_sites import byte_site, in_use, largest
 from leakguard.capture.allocation_sites.frames import Frame
-from leakguard.capture.allocation_sites.object_trace import site_at
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.probe import Unavailable
 from leakguard.errors import install
 from leakguard.model import Site
 
 _FRAMES = 24
-_MOST_SITES = 5
-_SMALLEST = 4_096
 
 
 class BytesTrace:
-    """One traced generation; its record lies in a folder that is gone when it ends."""
+    """One traced generation; its record lies in a folder that is gone when it ends.
+
+    What survives is summed up while it runs, so that the record of a long generation is small.
+    """
 
     name = "memray"
 
-    def __init__(self) -> None:
-        """Start tracing.
+    def __init__(self, suspects: Sequence[Suspect] = ()) -> None:
+        """Start tracing, and where bytes in pools are asked for, Python's allocators too.
+
+        With these, a generation that only makes small objects took 9 times as long, and 15 times
+        under tracemalloc; without, 1.8 times.
 
         Raises:
             Unavailable: memray is not installed, or this process is traced already.
@@ -40,7 +44,10 @@ class BytesTrace:
         self._folder = Path(tempfile.mkdtemp(prefix="leakguard-"))
         try:
             self._tracker: Any = memray.Tracker(
-                self._folder / "allocations.bin", trace_python_allocators=False, follow_fork=False
+                self._folder / "allocations.bin",
+                trace_python_allocators=any(suspect.in_pools for suspect in suspects),
+                follow_fork=False,
+                file_format=memray.FileFormat.AGGREGATED_ALLOCATIONS,
             )
             self._tracker.__enter__()
         except RuntimeError as error:  # a tracker of the program's own is running
@@ -59,14 +66,14 @@ class BytesTrace:
 
     def sites(self, held_by: Sequence[str | None]) -> list[Site]:
         """Return the sites with the most surviving bytes."""
-        from memray import FileReader
+        from memray import AllocatorType, FileReader
 
+        pooled = {int(kind) for kind in AllocatorType if kind.name.startswith("PYMALLOC")}
         try:
             reader = FileReader(self._folder / "allocations.bin")
             with closing(reader):
                 records = reader.get_leaked_allocation_records(merge_threads=True)
-                sites = [_site(record) for record in records if record.size >= _SMALLEST]
-            return _largest(sites)
+                return largest(_site(record, record.allocator in pooled) for record in records)
         finally:
             self._forget()
 
@@ -84,18 +91,12 @@ class BytesTrace:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _site(record: Any) -> Site:
+def _site(record: Any, pooled: bool) -> Site:
     trace = record.stack_trace(max_stacks=_FRAMES)
     stack = [Frame(file, line, function) for function, file, line in trace]
-    return site_at(
-        stack or [Frame("?", 0, None)],
-        count=record.n_allocations, size=record.size, tracer=BytesTrace.name,
-    )  # fmt: skip
-
-
-def _largest(sites: list[Site]) -> list[Site]:
-    known = [site for site in sites if site.place != "?:0"]
-    return sorted(known, key=lambda site: -(site.bytes or 0))[:_MOST_SITES]
+    size = in_use(record.size, record.n_allocations, pooled=pooled)
+    unknown = [Frame("?", 0, None)]
+    return byte_site(stack or unknown, record.n_allocations, size, BytesTrace.name)
 
 
 def _memray() -> Any:

@@ -1,4 +1,4 @@
-"""Traces a generation with tracemalloc and asks live objects which lines made them."""
+"""Traces a generation with tracemalloc: which lines made live objects, and blocks in use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from itertools import islice
 from typing import Any
 
 from leakguard.capture import heap
-from leakguard.capture.allocation_sites.frames import Frame, described, forget, named, origin, place
+from leakguard.capture.allocation_sites.byte_sites import traced_blocks
+from leakguard.capture.allocation_sites.frames import described, forget, named, origin, place
 from leakguard.capture.allocation_sites.object_origin import Lines, origin_of
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.heap.classes import qualified_name
@@ -38,7 +39,7 @@ class ObjectTrace:
 
     name = "tracemalloc"
 
-    def __init__(self) -> None:
+    def __init__(self, suspects: Sequence[Suspect] = ()) -> None:
         """Start tracing.
 
         Raises:
@@ -54,6 +55,7 @@ class ObjectTrace:
             _running = self
         self._counts: Counter[_Key] = Counter()
         self._samples: list[_Key] = []
+        self._blocks: list[Site] = []
 
     def survivors(self, suspects: Sequence[Suspect]) -> list[Any]:
         """Stop, and return a few objects of each site, to find out who holds them.
@@ -65,6 +67,8 @@ class ObjectTrace:
         try:
             with collector_held():
                 self._count(names, kept)
+                if any(suspect.type is None for suspect in suspects):
+                    self._blocks = traced_blocks(self.name)
         finally:
             self.stop()
         samples = []
@@ -80,7 +84,8 @@ class ObjectTrace:
             holders[key].append(holder)
         keys = dict.fromkeys(self._samples)
         try:
-            return [site for key in keys for site in _sites(key, self._counts[key], holders[key])]
+            found = [s for key in keys for s in _sites(key, self._counts[key], holders[key])]
+            return found + self._blocks
         finally:
             forget()
 
@@ -133,23 +138,11 @@ def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
     name, lines = key
     stack = [named(file, line) for file, line in lines]
     known: list[str | None] = [*dict.fromkeys(h for h in holders if h is not None)]
+    at, frames = stack[origin(stack)], described(stack)
     return [
-        site_at(stack, count=count, type_name=name, held_by=holder) for holder in known or [None]
+        Site(place(at), at.function, None, count, frames, ObjectTrace.name, name, holder)
+        for holder in known or [None]
     ]
-
-
-def site_at(
-    stack: Sequence[Frame],
-    *,
-    count: int,
-    size: int | None = None,
-    type_name: str | None = None,
-    held_by: str | None = None,
-    tracer: str = ObjectTrace.name,
-) -> Site:
-    """Return a site with the program's own line picked out of its frames."""
-    at = stack[origin(stack)]
-    return Site(place(at), at.function, size, count, described(stack), tracer, type_name, held_by)
 
 
 def _profiled_by(memray: Any) -> bool:

@@ -23,7 +23,9 @@ class Tracer(Protocol):
     def stop(self) -> None: ...
 
 
-TRACERS: Mapping[str, Callable[[], Tracer]] = {"memray": BytesTrace, "tracemalloc": ObjectTrace}
+Start = Callable[[Sequence[Suspect]], Tracer]
+
+TRACERS: Mapping[str, Start] = {"memray": BytesTrace, "tracemalloc": ObjectTrace}
 
 
 def fitting(trace: Trace, suspects: Sequence[Suspect]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace, Suspect, fitting
+from leakguard.capture.allocation_sites.byte_sites import in_use
 from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
 from leakguard.capture.probe import Unavailable
 
@@ -155,6 +156,44 @@ def test_native_bytes_are_traced_and_the_record_is_deleted(tmp_path):
     assert 1_000_000 <= int(size) < 1_001_000
     assert left == "[]"
     assert list(tmp_path.iterdir()) == []
+
+
+LOST = """
+import ctypes, sys
+from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace, Suspect
+take = ctypes.pythonapi.Py_IncRef
+take.argtypes = [ctypes.py_object]
+def lose():
+    for number in range(10**12, 10**12 + 3_000):
+        take(number)  # one reference too many, as an extension module loses it
+suspects = [Suspect(in_pools=True)]
+trace = {"memray": BytesTrace, "tracemalloc": ObjectTrace}[sys.argv[1]](suspects)
+lose()
+trace.survivors(suspects)
+for site in trace.sites([]):
+    print(site.function, site.bytes, site.count, site.tracer)
+"""
+
+
+@pytest.mark.parametrize("tool", ["memray", "tracemalloc"])
+def test_small_objects_that_an_extension_lost_are_traced_to_their_line(tool, tmp_path):
+    if tool == "memray":
+        pytest.importorskip("memray")
+    program = tmp_path / "program.py"
+    program.write_text(LOST, encoding="utf-8")
+    command = [sys.executable, str(program), tool]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    function, size, count, tracer = done.stdout.splitlines()[0].split()
+    assert (function, tracer) == ("lose", tool)
+    # An int of 10**12 has 32 bytes, which is what its block has.
+    assert 3_000 <= int(count) < 3_020
+    assert 96_000 <= int(size) < 97_000
+
+
+def test_bytes_are_told_as_the_allocators_give_them_out():
+    assert in_use(24_000, 3_000, pooled=False) == 3_000 * 32  # malloc(8)
+    assert in_use(36 * 10, 10, pooled=True) == 10 * 48
+    assert in_use(6_000, 10, pooled=True) == 10 * 608  # too large for a pool
 
 
 def test_memray_of_the_program_is_left_alone(tmp_path):

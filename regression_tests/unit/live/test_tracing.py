@@ -19,7 +19,7 @@ from leakguard.model import Finding
 class FakeTracer:
     name = "tracemalloc"
 
-    def __init__(self):
+    def __init__(self, suspects=()):
         self.stopped = False
 
     def survivors(self, suspects):
@@ -107,8 +107,38 @@ def test_other_tool_is_never_used_in_the_same_process():
     assert trace.problem() is None
 
 
+def test_bytes_may_be_traced_after_objects_were():
+    trace = tracing()
+    choose(trace, 3, finding())
+    trace.begin()
+    trace.sites([])
+    choose(trace, 8, finding("g", kind="native", type_name=None))
+    trace.begin()
+    assert (trace.running, trace.problem()) == (True, None)
+
+
+def test_without_memray_the_blocks_of_python_are_traced_and_the_reason_is_kept():
+    def missing(suspects):
+        raise Unavailable("memray is not installed")
+
+    trace = tracing(memray=missing)
+    choose(trace, 6, finding(kind="native", type_name=None, in_pools=True))
+    trace.begin()
+    assert (trace.running, trace.problem()) == (True, None)
+    trace.sites([])
+    assert trace.problem() == "memray is not installed"
+
+
+def test_bytes_in_pools_are_traced_beside_objects():
+    trace = tracing()
+    lost = finding("n", kind="native", type_name=None, in_pools=True)
+    choose(trace, 6, finding(), lost)
+    trace.begin()
+    assert [(s.type, s.in_pools) for s in trace._suspects] == [("app.Env", False), (None, True)]
+
+
 def test_tracer_that_cannot_start_leaves_a_reason():
-    def broken():
+    def broken(suspects):
         raise Unavailable("memray is not installed")
 
     trace = tracing(tracemalloc=broken)

@@ -1,0 +1,71 @@
+"""Lines by the bytes that they left behind, whatever tool has seen them."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterable
+from dataclasses import replace
+
+from leakguard.capture.allocation_sites.frames import Frame, described, named, origin, place
+from leakguard.capture.library import OWN_FOLDER
+from leakguard.model import Site
+
+#: Fewer bytes than these, one page, are no line's leak.
+SMALLEST = 4_096
+_MOST_SITES = 5
+# Of a generation's survivors so many groups, largest first, are looked up in the source files.
+_MOST_GROUPS = 200
+# CPython's Objects/obmalloc.c: blocks up to 512 bytes lie in pools, in steps of 16.
+_POOLED, _STEP = 512, 16
+# glibc's malloc (its malloc/malloc.c): a header of 8 bytes, steps of 16, 32 at least.
+_HEADER, _LEAST = 8, 32
+
+
+def in_use(size: int, count: int, *, pooled: bool) -> int:
+    """Return the bytes that ``count`` allocations of ``size`` bytes in all take where they lie.
+
+    ``pooled`` says that they were asked of Python's allocators, which pass on what is large.
+    """
+    each = size / max(count, 1)
+    if pooled and each <= _POOLED:
+        return count * max(_STEP, _rounded(each))
+    return count * max(_LEAST, _rounded(each + _HEADER))
+
+
+def _rounded(size: float) -> int:
+    return -int(-size // _STEP) * _STEP
+
+
+def largest(sites: Iterable[Site]) -> list[Site]:
+    """Return the places with the most bytes, with the stack that left most of them."""
+    merged: dict[str, Site] = {}
+    for site in sorted(sites, key=_size):
+        known = merged.get(site.place)
+        count, size = (0, 0) if known is None else (known.count, _size(known))
+        merged[site.place] = replace(site, count=count + site.count, bytes=size + _size(site))
+    found = [s for s in merged.values() if _size(s) >= SMALLEST and s.place != "?:0"]
+    return sorted(found, key=_size, reverse=True)[:_MOST_SITES]
+
+
+def _size(site: Site) -> int:
+    return site.bytes or 0
+
+
+def traced_blocks(tracer: str) -> list[Site]:
+    """Return the lines whose blocks, as tracemalloc sees them, are still in use."""
+    groups = tracemalloc.take_snapshot().statistics("traceback")
+    kept = (g for g in groups if not g.traceback[-1].filename.startswith(OWN_FOLDER))
+    chosen = [group for _, group in zip(range(_MOST_GROUPS), kept, strict=False)]
+    return largest(_block_site(group, tracer) for group in chosen)
+
+
+def _block_site(group: tracemalloc.Statistic, tracer: str) -> Site:
+    stack = [named(frame.filename, frame.lineno) for frame in reversed(group.traceback)]
+    size = in_use(group.size, group.count, pooled=True)
+    return byte_site(stack, group.count, size, tracer)
+
+
+def byte_site(stack: list[Frame], count: int, size: int, tracer: str) -> Site:
+    """Return the site of allocations that no object is asked about."""
+    at = stack[origin(stack)]
+    return Site(place(at), at.function, size, count, described(stack), tracer)
