@@ -242,6 +242,11 @@ class LeakGuard:
     # -- what the guard knows -------------------------------------------------------------------
 
     @property
+    def running(self) -> bool:
+        """Whether a run has begun and not ended."""
+        return self._watcher is not None and not self._watcher.safety.over
+
+    @property
     def run(self) -> Run:
         """The run so far, as values."""
         return self._started().scribe.journal.run()

@@ -31,6 +31,8 @@ def active_guard() -> ActiveGuard | None:
 
 def activate(guard: ActiveGuard) -> None:
     """Make ``guard`` the active one of the whole process, threads included."""
+    if not _guards:
+        forget_phases()
     _guards.append(guard)
 
 
@@ -48,6 +50,11 @@ def open_phases() -> tuple[str, ...]:
 def open_phase(name: str) -> None:
     """Open a phase around what follows, in this thread or task only."""
     _phases.set((*_phases.get(), name))
+
+
+def forget_phases() -> None:
+    """Forget phases that were left open around a run that begins here."""
+    _phases.set(())
 
 
 def close_phase(name: str) -> None:

@@ -88,6 +88,12 @@ def derives(cls: type, base: type | None) -> bool:
     return False
 
 
+def extends_a_package(cls: type, own: str) -> bool:
+    """Tell whether some base class is neither of the package ``own`` nor Python's."""
+    packages = {module_of(base).partition(".")[0] for base in _MRO(cls) or (cls,)}
+    return not packages <= {own, *sys.stdlib_module_names}
+
+
 def from_standard_library(cls: type) -> bool:
     """Tell whether the class claims a standard library module as its home."""
     return module_of(cls).partition(".")[0] in sys.stdlib_module_names

@@ -13,17 +13,24 @@ from itertools import compress, repeat
 from types import ModuleType
 from typing import Any
 
-from leakguard.capture.heap.classes import derives, module_namespace, module_of
+from leakguard.capture.heap.classes import derives, extends_a_package, module_namespace, module_of
 from leakguard.capture.heap.frames import function_name, local_variables, running_frames
 from leakguard.capture.heap.half_built import is_blank
 
 Root = tuple[object, str, bool]
 _OWN_PACKAGE = __name__.partition(".")[0]
+_FOR_FRAMEWORKS = f"{_OWN_PACKAGE}.integrations."
 
 
 def is_ours(cls: type) -> bool:
-    """Tell whether a class belongs to the watcher: what it holds is not a holder to report."""
-    return module_of(cls).partition(".")[0] == _OWN_PACKAGE
+    """Tell whether a class belongs to the watcher: what it holds is not a holder to report.
+
+    A callback or wrapper of a framework does not: what it holds is the program's.
+    """
+    module = module_of(cls)
+    if module.partition(".")[0] != _OWN_PACKAGE:
+        return False
+    return not (module.startswith(_FOR_FRAMEWORKS) and extends_a_package(cls, _OWN_PACKAGE))
 
 
 def module_roots() -> Iterator[Root]:

@@ -1,0 +1,74 @@
+"""Keras 3, on any backend: generations and phases of ``model.fit()``.
+
+A generation is an epoch, or ``every`` batches. Phases: ``train``, and ``evaluate`` for the
+validation of an epoch.
+
+Example::
+
+    guard = LeakGuard(out="runs/fit.jsonl")
+    model.fit(x, y, epochs=50, validation_data=(a, b), callbacks=[LeakGuardCallback(guard)])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+from leakguard.guard import LeakGuard
+from leakguard.integrations.followed import FollowedLoop
+
+
+class LeakGuardCallback(keras.callbacks.Callback):
+    """Follows ``fit()`` with a guard.
+
+    The run ends with ``fit()``; where that raises, with the ``with guard:`` around it or with the
+    process.
+    """
+
+    def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
+        """Follow with ``guard``, or one of its own.
+
+        Args:
+            guard: what watches, with your ``watch=``, ``out=`` and the like.
+            every: batches that make a generation; an epoch unless given.
+
+        Raises:
+            UsageError: ``every`` is no number of steps.
+        """
+        super().__init__()
+        self._loop = FollowedLoop(guard, every)
+        self._batches = 0
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Start the run."""
+        self._batches = 0
+        self._loop.begin()
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Begin the generation of this epoch, and its training."""
+        if self._loop.every is None:
+            self._loop.generation(epoch)
+        self._loop.phase("train")
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Begin a generation where one is so many batches."""
+        if self._loop.step(self._batches):
+            self._loop.phase("train")
+        self._batches += 1
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Begin the validation."""
+        self._loop.phase("evaluate")
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """End the validation; what the callbacks do then belongs to no phase."""
+        self._loop.leave()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Leave the training of an epoch without validation."""
+        self._loop.leave()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """End the run."""
+        self._loop.end()

@@ -1,0 +1,80 @@
+"""Lightning: generations and phases of ``trainer.fit()``.
+
+A generation is an epoch, or ``every`` optimizer steps. Phases: ``train`` and ``validate``. Both
+packages are known, ``lightning`` and ``pytorch_lightning``; the one your program imports is used.
+
+Example::
+
+    guard = LeakGuard(out="runs/fit.jsonl")
+    trainer = Trainer(max_epochs=50, callbacks=[LeakGuardCallback(guard)])
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from leakguard.guard import LeakGuard
+from leakguard.integrations.followed import FollowedLoop
+
+if TYPE_CHECKING or "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
+    from lightning.pytorch.callbacks import Callback
+else:
+    from pytorch_lightning.callbacks import Callback
+
+
+class LeakGuardCallback(Callback):
+    """Follows ``fit()`` with a guard; the run ends with it, after an exception too."""
+
+    def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
+        """Follow with ``guard``, or one of its own.
+
+        Args:
+            guard: what watches, with your ``watch=``, ``out=`` and the like.
+            every: optimizer steps that make a generation; an epoch unless given.
+
+        Raises:
+            UsageError: ``every`` is no number of steps.
+        """
+        super().__init__()
+        self._loop = FollowedLoop(guard, every)
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        """Start the run."""
+        self._loop.begin()
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Begin the generation of this epoch, and its training."""
+        if self._loop.every is None:
+            self._loop.generation(trainer.current_epoch)
+        self._loop.phase("train")
+
+    def on_train_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Begin a generation where one is so many steps."""
+        if self._loop.step(trainer.global_step):
+            self._loop.phase("train")
+
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        """Begin the validation."""
+        self._loop.phase("validate")
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        """Go on with the training, unless this was the check before the first epoch."""
+        if trainer.sanity_checking:
+            self._loop.leave()
+        else:
+            self._loop.phase("train")
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Leave the training; what follows belongs to the epoch and to no phase."""
+        self._loop.leave()
+
+    def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
+        """End the run."""
+        self._loop.end()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        """End the run that an exception ended."""
+        self._loop.end(exception)

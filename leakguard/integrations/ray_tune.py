@@ -1,0 +1,46 @@
+"""Ray Tune: the process that runs the search, whose callbacks, loggers and searchers may leak too.
+
+A generation is ``every`` results of trials. What the trials themselves do, their own processes say:
+``leakguard.integrations.ray``.
+
+Example::
+
+    tune.Tuner(train_function, run_config=tune.RunConfig(callbacks=[LeakGuardCallback(guard)]))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ray.tune import Callback
+
+from leakguard.guard import LeakGuard
+from leakguard.integrations.followed import FollowedLoop
+
+
+class LeakGuardCallback(Callback):
+    """Follows ``tuner.fit()`` with a guard; the run ends with it."""
+
+    def __init__(self, guard: LeakGuard | None = None, every: int = 10) -> None:
+        """Follow with ``guard``, or one of its own; ``every`` results are a generation.
+
+        Raises:
+            UsageError: ``every`` is no number of results.
+        """
+        self._loop = FollowedLoop(guard, every)
+        self._results = 0
+
+    def setup(self, *args: Any, **info: Any) -> None:
+        """Start the run."""
+        self._loop.begin()
+
+    def on_trial_result(
+        self, iteration: int, trials: Any, trial: Any, result: Any, **info: Any
+    ) -> None:
+        """Count a result."""
+        self._loop.step(self._results)
+        self._results += 1
+
+    def on_experiment_end(self, trials: Any, **info: Any) -> None:
+        """End the run."""
+        self._loop.end()

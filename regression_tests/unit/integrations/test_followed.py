@@ -1,0 +1,90 @@
+"""A loop that a framework runs becomes generations and phases, whatever the framework forgets."""
+
+from __future__ import annotations
+
+import pytest
+
+from leakguard import LeakGuard, UsageError, phase
+from leakguard.integrations.followed import FollowedLoop
+
+
+def quiet() -> LeakGuard:
+    return LeakGuard(report=None)
+
+
+def test_phase_lasts_until_the_next_and_generation_until_the_end():
+    loop = FollowedLoop(quiet())
+    loop.begin()
+    for epoch in range(3):
+        loop.generation(epoch)
+        loop.phase("train")
+        loop.phase("evaluate")
+    loop.end()
+    assert loop.guard.run.generations == (0, 1, 2)
+    assert loop.guard.run.phases == ("train", "evaluate")
+    assert loop.guard.run.finished
+
+
+def test_so_many_steps_are_a_generation():
+    loop = FollowedLoop(quiet(), every=10)
+    loop.begin()
+    begun = [step for step in range(0, 40, 4) if loop.step(step)]
+    loop.end()
+    assert begun == [0, 12, 24, 36]
+    assert loop.guard.run.generations == (1, 2, 3, 4)
+
+
+def test_guard_of_the_user_goes_on_after_the_loop():
+    guard = quiet()
+    with guard:
+        for _ in range(2):
+            loop = FollowedLoop(guard)
+            loop.begin()
+            loop.generation()
+            loop.end()
+            assert guard.running
+    assert not guard.running
+    assert guard.run.generations == (1, 2)
+
+
+def test_loop_that_raises_ends_with_the_users_with():
+    guard = quiet()
+    with pytest.raises(ZeroDivisionError), guard:
+        loop = FollowedLoop(guard)
+        loop.begin()
+        loop.generation()
+        loop.phase("train")
+        raise ZeroDivisionError
+    assert guard.run.finished
+
+
+def test_phase_left_open_by_an_exception_does_not_hide_the_next_runs():
+    broken = FollowedLoop(quiet())
+    broken.begin()
+    broken.generation()
+    broken.phase("train")  # what runs now raises, and nobody is told
+    loop = FollowedLoop(quiet())
+    loop.begin()
+    loop.generation()
+    loop.phase("train")
+    loop.end()
+    broken.guard.stop()
+    assert loop.guard.run.phases == ("train",)
+
+
+def test_phase_around_a_guard_that_is_over_does_not_hide_the_next_runs():
+    guard = quiet().start()
+    left_open = phase("train")
+    left_open.__enter__()
+    guard.stop()
+    with quiet() as guard:
+        for _ in guard.generations(2):
+            with guard.phase("train"):
+                pass
+    assert guard.run.phases == ("train",)
+
+
+@pytest.mark.parametrize("every", [0, -3, 2.5, "10"])
+def test_number_of_steps_that_is_none_is_refused_in_one_line(every):
+    with pytest.raises(UsageError, match="is not a number of steps, 1 or more"):
+        FollowedLoop(every=every)

@@ -1,0 +1,92 @@
+"""Actors watch their own processes; trials report memory beside their metrics."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="ray is not installed")
+
+import leakguard
+from leakguard import LeakGuard
+from leakguard.integrations.ray import ReportedVitals, process_file, watched_actor
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers can't import it
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    yield
+    ray.shutdown()
+
+
+class Worker:
+    """A rollout worker; ``history`` is what some forget to clear."""
+
+    def __init__(self, keeps: bool):
+        self.keeps, self.history = keeps, []
+
+    def rollout(self) -> int:
+        return self._steps() + self.count()
+
+    def count(self) -> int:
+        return len(self.history)
+
+    def _steps(self) -> int:
+        if self.keeps:
+            self.history.append(bytearray(500_000))
+        return 1
+
+
+def test_each_actor_writes_its_own_run_and_the_leaking_one_is_told(tmp_path, cluster):
+    class Rollouts(Worker):
+        pass
+
+    Rollouts.rollout = Worker.rollout
+    made = ray.remote(watched_actor(tmp_path, every=5, max_overhead=None, report=None)(Rollouts))
+    actors = [made.remote(keeps) for keeps in (False, True)]
+    for _ in range(60):
+        ray.get([actor.rollout.remote() for actor in actors])
+    ended = [actor.__ray_terminate__.remote() for actor in actors]
+    ray.wait(ended, num_returns=2, timeout=60)
+    runs = [leakguard.load(path) for path in tmp_path.glob("Rollouts-*.jsonl")]
+    assert [len(run.generations) >= 11 for run in runs] == [True, True]
+    assert {run.phases for run in runs} == {("rollout",)}
+    reports = sorted((leakguard.diagnose(run) for run in runs), key=lambda told: told.verdict)
+    assert [report.verdict for report in reports] == ["leak", "stable"]
+    assert reports[0].findings[0].held_by.endswith(".history[*]")
+    assert reports[0].findings[0].phase == "rollout"
+
+
+def test_worker_reports_the_numbers_of_its_last_generation(tmp_path):
+    vitals = ReportedVitals()
+    with LeakGuard(
+        out=process_file(tmp_path / "tune", "trial"), sinks=[vitals], report=None
+    ) as guard:
+        for _ in guard.generations(4):
+            pass
+        assert vitals.values["leakguard/memory/rss"] > 0
+    assert vitals.values["leakguard/verdict"] in (0, 1)
+
+
+def test_search_is_followed_by_its_results(tmp_path, cluster):
+    pytest.importorskip("pandas", reason="Ray Tune needs pandas")
+    from ray import tune
+
+    from leakguard.integrations.ray_tune import LeakGuardCallback
+
+    def trial(config):
+        for _ in range(4):
+            tune.report({"loss": config["rate"]})
+
+    guard = LeakGuard(report=None)
+    tune.Tuner(
+        trial,
+        param_space={"rate": tune.grid_search([0.1, 0.2])},
+        run_config=tune.RunConfig(
+            storage_path=str(tmp_path), callbacks=[LeakGuardCallback(guard, every=2)], verbose=0
+        ),
+    ).fit()
+    assert guard.run.generations == (1, 2, 3, 4)
+    assert guard.run.finished
