@@ -1,6 +1,6 @@
 # make demo    train a healthy and a leaking run, and print both verdicts
 # make test    run the suite, each promise at least once
-# make test-all  run the suite with its whole matrices: both engines, every corpus
+# make test-all  run the suite with its whole matrices: both engines, every corpus, every framework
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan under AddressSanitizer and UBSan
 # make lint    ruff and mypy
@@ -10,6 +10,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+FRAMEWORKS := .venv/.frameworks
 DEMO := runs/demo
 # Three runs: a walk of the heap takes as long as its process has objects, and torch brings many;
 # so do the plugins of other packages, which no test of the heap needs.
@@ -30,7 +31,9 @@ demo: $(READY)
 	@echo && $(BIN)/leakguard report $(DEMO)/healthy/run.jsonl $(DEMO)/leaking/run.jsonl
 
 test: WHICH := -m "not heavy"
-test test-all: $(READY)
+test: $(READY)
+test-all: $(FRAMEWORKS)
+test test-all:
 	$(BIN)/python -m pytest -n 2 $(WHICH) $(HEAP)
 	$(BIN)/python -m pytest -n 2 $(WHICH) $(NOT_HEAP)
 	$(BIN)/python -m pytest -n 2 $(WHICH) --dist loadgroup $(TRAINING)
@@ -55,6 +58,10 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(FRAMEWORKS): $(READY) requirements-frameworks.txt
+	$(BIN)/python -m pip install --quiet -r requirements-frameworks.txt -c requirements.lock
 	@touch $@
 
 lock: $(READY)

@@ -15,6 +15,8 @@ import numpy as np
 from leakguard import LeakGuard
 from leakguard.integrations.keras import LeakGuardCallback
 
+pytestmark = pytest.mark.heavy  # for the framework alone: seconds to import, more to train
+
 _X, _Y = np.ones((16, 4), "float32"), np.ones((16, 1), "float32")
 
 

@@ -15,6 +15,8 @@ from lightning.pytorch import LightningModule, Trainer
 from leakguard import LeakGuard
 from leakguard.integrations.lightning import LeakGuardCallback
 
+pytestmark = pytest.mark.heavy  # for the framework alone: seconds to import, more to train
+
 
 class Regression(LightningModule):
     """One layer, trained and validated on the same numbers."""

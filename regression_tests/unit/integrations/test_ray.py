@@ -39,6 +39,7 @@ class Worker:
         return 1
 
 
+@pytest.mark.heavy
 def test_each_actor_writes_its_own_run_and_the_leaking_one_is_told(tmp_path, cluster):
     class Rollouts(Worker):
         pass
@@ -70,6 +71,7 @@ def test_worker_reports_the_numbers_of_its_last_generation(tmp_path):
     assert vitals.values["leakguard/verdict"] in (0, 1)
 
 
+@pytest.mark.heavy
 def test_search_is_followed_by_its_results(tmp_path, cluster):
     pytest.importorskip("pandas", reason="Ray Tune needs pandas")
     from ray import tune

@@ -140,6 +140,7 @@ def test_opentelemetry_reads_gauges_with_attributes():
     assert {"rss", "live", "peak"} <= kinds
 
 
+@pytest.mark.heavy
 def test_mlflow_keeps_numbers_by_generation_and_the_verdict_as_tag(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
     from leakguard.integrations.sinks.mlflow import MLflow
@@ -157,6 +158,7 @@ def test_mlflow_keeps_numbers_by_generation_and_the_verdict_as_tag(tmp_path, mon
         mlflow.set_tracking_uri(None)
 
 
+@pytest.mark.heavy
 def test_mlflow_without_a_run_begins_none(tmp_path, capsys):
     pytest.importorskip("mlflow", reason="mlflow is not installed")
     from leakguard.integrations.sinks.mlflow import MLflow
@@ -165,6 +167,7 @@ def test_mlflow_without_a_run_begins_none(tmp_path, capsys):
     assert "no MLflow run: call mlflow.start_run()" in capsys.readouterr().err
 
 
+@pytest.mark.heavy
 def test_wandb_run_offline_gets_numbers_and_a_summary(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb", reason="wandb is not installed")
     from leakguard.integrations.sinks.wandb import WandB

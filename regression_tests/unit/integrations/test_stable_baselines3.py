@@ -51,6 +51,7 @@ def test_off_policy_steps_make_generations():
     assert set(guard.run.phases) == {"rollout", "train"}
 
 
+@pytest.mark.heavy
 def test_learning_twice_in_one_run_goes_on_counting():
     with LeakGuard(report=None) as guard:
         for _ in range(2):
@@ -58,6 +59,7 @@ def test_learning_twice_in_one_run_goes_on_counting():
     assert guard.run.generations == (1, 2, 3, 4)
 
 
+@pytest.mark.heavy
 def test_callback_that_stores_infos_is_named_with_its_list_and_phase():
     guard = LeakGuard(report=None, max_overhead=None)
     ppo().learn(64 * 8, callback=[LeakGuardCallback(guard), Infos()])

@@ -13,6 +13,8 @@ from transformers import BertConfig, BertForSequenceClassification, Trainer, Tra
 from leakguard import LeakGuard
 from leakguard.integrations.transformers import LeakGuardCallback
 
+pytestmark = pytest.mark.heavy  # for the framework alone: seconds to import, more to train
+
 _TINY = BertConfig(
     vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
 )
