@@ -71,7 +71,9 @@ class LeakGuard:
         Args:
             watch: classes with the count, or (low, high) range, of instances that should be alive;
                 a class alone, or a list of classes, is counted without an expectation.
-            out: JSON lines file; a run is appended to what it holds.
+            out: JSON lines file; a run is appended to what it holds. A folder that exists, a path
+                that ends with a slash and a URL (``s3://bucket/job/``) are a run directory, in
+                which each process of a job has a file of its own.
             log: stream, logger or function that gets the text blocks and the final report.
             log_every: write the blocks of every n-th generation only.
             large_object: objects of this size and more are listed one by one.
@@ -138,6 +140,7 @@ class LeakGuard:
         """
         if self._watcher is not None and self._watcher.safety.over:
             self._watcher = None
+        self._leave_parent()
         self._started()
         return self
 
@@ -183,6 +186,7 @@ class LeakGuard:
         Raises:
             UsageError: ``rounds`` is nothing to loop over.
         """
+        self._leave_parent()
         return Generations(self._started(), checked_rounds(rounds))
 
     def generation(self, number: int | None = None) -> Generation:
@@ -191,6 +195,7 @@ class LeakGuard:
         A generation that was called ends when the next one is, or with the run. Numbers count
         from 1 unless given.
         """
+        self._leave_parent()
         return Generation(self._started(), number)
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
@@ -263,10 +268,19 @@ class LeakGuard:
         """Begin a phase and return what ends it; ``phase`` calls this."""
         return self._started().enter_phase(name)
 
+    def _leave_parent(self) -> None:
+        """Let a forked child that begins to loop have a run of its own in the run directory."""
+        watcher = self._watcher
+        if self._settings.directory is None or watcher is None or watcher.safety.at_home:
+            return
+        active.deactivate(self)
+        self._watcher, self._ending, self._entered = None, None, 0
+
     def _started(self) -> Watcher:
         if self._watcher is None:
-            watcher = new_watcher(self._settings, self._gauges, self._suspicion)
-            self._ending = Ending(self._settings, watcher, self._stop)
+            settings = self._settings.for_this_process()
+            watcher = new_watcher(settings, self._gauges, self._suspicion)
+            self._ending = Ending(settings, watcher, self._stop)
             self._watcher = watcher
             active.activate(self)
             watcher.start()

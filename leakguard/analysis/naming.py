@@ -57,6 +57,8 @@ def headline(finding: Finding) -> str:
         parts.append(f"{format_number(finding.count_per_generation)} {what} more each generation")
     elif finding.bytes_per_generation is None:
         parts.append(finding.reason.partition(" (")[0])
+    elif finding.kind == "copy-on-write":
+        parts.append("pages shared with a forked process are copied")
     else:
         parts.append("memory grows")
     if finding.held_by:

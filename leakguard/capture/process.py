@@ -21,18 +21,21 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 _NAMES = ("vms", "rss_high_water", "rss", "rss_anonymous", "rss_file", "rss_shared", "swap")
 
 
-def process_memory() -> Reading:
-    """Read RSS and its parts, its high-water mark, address space, swap and threads."""
+def process_memory(pid: int | str = "self") -> Reading:
+    """Read RSS and its parts, its high-water mark, address space, swap and threads.
+
+    ``pid`` is another process on Linux only.
+    """
     if not sys.platform.startswith("linux"):
         return _with_psutil()
-    descriptor = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     try:
         text = os.read(descriptor, 8192)
     finally:
         os.close(descriptor)
     found = _STATUS.search(text)
     if found is None:
-        raise Unavailable("/proc/self/status does not have the expected fields")
+        raise Unavailable(f"/proc/{pid}/status does not have the expected fields")
     *sizes, threads = found.groups()
     kilobytes = zip(_NAMES, sizes, strict=True)
     reading = {name: int(size) * 1024 for name, size in kilobytes if size is not None}

@@ -71,7 +71,8 @@ class Recorder:
     """Looks at the process: probes, gauges and the heap.
 
     The ``boundary`` probes run at every phase boundary, those of a ``round`` as well at the end of
-    every generation.
+    every generation. ``spares_heap`` is the reason for which the heap is never walked, if there is
+    one.
     """
 
     watchlist: Watchlist
@@ -80,6 +81,7 @@ class Recorder:
     boundary: Sequence[tuple[str, Probe]] = BOUNDARY_PROBES
     round: Sequence[tuple[str, Probe]] = ROUND_PROBES
     peaks: PeakMeter = field(default_factory=PeakMeter)
+    spares_heap: str | None = None
     _first: HeapCensus | None = None
     _again: HeapCensus | None = None
     _kept: tuple[int, ...] | None = None
@@ -134,6 +136,7 @@ class Recorder:
         ``targets`` are objects to name the holder of; the caller drops them at once. ``suspects``
         are classes whose holders are wanted; ``tell_cycles``: see ``heap.inspect``.
         """
+        self._check_heap_is_walked()
         with self.peaks.paused():
             found = heap.inspect(
                 self._paths,
@@ -147,6 +150,7 @@ class Recorder:
 
     def remember(self) -> None:
         """Walk the references for a first time, for ``inspect`` to tell what grew since."""
+        self._check_heap_is_walked()
         with self.peaks.paused():
             self._paths = heap.remember()
 
@@ -188,9 +192,14 @@ class Recorder:
         try:
             return self._census()
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return reason_of(error)
+
+    def _check_heap_is_walked(self) -> None:
+        if self.spares_heap is not None:
+            raise Unavailable(self.spares_heap)
 
     def _census(self) -> HeapCensus:
+        self._check_heap_is_walked()
         with self.peaks.paused():
             return heap.census(self.watchlist.classes, self.large_object)
 

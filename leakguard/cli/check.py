@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from leakguard.cli.budget_file import read_budget
 from leakguard.cli.output import append_summary, columns, wants_color, write
-from leakguard.cli.report import read_report
+from leakguard.cli.report import RunPath, read_processes, read_report
 from leakguard.errors import UsageError
-from leakguard.model.budget import Check
+from leakguard.model import Report
+from leakguard.model.budget import Budget, Check
 from leakguard.render import Layout
 
 _FORMATS = ("terminal", "markdown", "json", "junit", "github")
 
 
 @click.command("check")
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("run", metavar="RUN", type=RunPath())
 @click.option("--budget", metavar="FILE", type=click.Path(path_type=Path),
               help="Limits in TOML. Default: [tool.leakguard.budget] of ./pyproject.toml, "
               "else only that there is no leak.")  # fmt: skip
@@ -30,20 +33,20 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "github")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
 def check(
-    run: Path, budget: Path | None, baseline: Path | None, format_: str, output: Path | None,
+    run: Path | str, budget: Path | None, baseline: Path | None, format_: str, output: Path | None,
     color: str,
 ) -> int:  # fmt: skip
     """Check RUN against a memory budget; exit with 1 when a limit is broken.
 
-    A limit on something that RUN does not record is no success: it ends with status 2.
+    Of a run directory, which may be a URL, each process is checked. A limit on something that RUN
+    does not record is no success: it ends with status 2.
     """
-    from leakguard.analysis import budget as budgets
     from leakguard.analysis import comparison
     from leakguard.render.checks import render_checks
 
     limits = read_budget(budget)
-    report = read_report(run)
-    checks = budgets.check(report, limits)
+    report, processes = read_processes(run)
+    checks = tuple(check for process in processes for check in _checks(process, limits))
     if baseline is not None:
         checks += comparison.regressions(comparison.compare(read_report(baseline), report), limits)
     layout = Layout(width=columns(), color=wants_color(color, output))
@@ -51,6 +54,18 @@ def check(
     if format_ == "github":
         append_summary(render_checks(report, checks, "markdown", layout))
     return _status(checks)
+
+
+def _checks(process: Report, limits: Budget) -> Iterator[Check]:
+    """Yield the checks of one process, with its name where it is one of several."""
+    from leakguard.analysis import budget as budgets
+
+    info = process.run.info
+    for check in budgets.check(process, limits):
+        if info.observer is not None and check.outcome == "unknown":
+            continue  # what is seen from outside has no objects to be counted
+        subject = check.subject if info.job is None else f"{info.name}: {check.subject}"
+        yield replace(check, subject=subject)
 
 
 def _status(checks: tuple[Check, ...]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import click
 
@@ -18,20 +18,36 @@ from leakguard.cli.output import append_summary, columns, complain, wants_color,
 from leakguard.errors import LeakguardError, UnreadableRun
 from leakguard.live.project_settings import project_ignores
 from leakguard.model.finding import SEVERITY, Verdict
+from leakguard.model.job import Job
 from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.render import FORMATS, document, render_many
 from leakguard.render.chain_graph import draw_chain
 from leakguard.render.outline import worst
+from leakguard.store import is_url
 
 _STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
               ".svg": "svg", ".png": "png"}  # fmt: skip
 
 
+class RunPath(click.Path):
+    """Where runs are: a path, or a URL, which no Path can hold."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | str:
+        """Return a URL as it is, and anything else as a path."""
+        if is_url(value):
+            return str(value)
+        return cast("Path", super().convert(value, param, ctx))
+
+
 @click.command("report")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...",
-                type=click.Path(path_type=Path))  # fmt: skip
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=RunPath())
 @click.option("--format", "format_", type=click.Choice(FORMATS),
               help="Default: by the suffix of FILE, else terminal.")  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
@@ -49,11 +65,12 @@ _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "juni
 @click.option("--redact", is_flag=True,
               help="Hide home folders, user names and secrets of command lines.")  # fmt: skip
 def report(
-    paths: tuple[Path, ...], format_: str | None, output: Path | None, fail_on: Verdict | None,
-    color: str, graph: Path | None, detail: str | None, all_runs: bool, redact: bool,
+    paths: tuple[Path | str, ...], format_: str | None, output: Path | None,
+    fail_on: Verdict | None, color: str, graph: Path | None, detail: str | None,
+    all_runs: bool, redact: bool,
 ) -> int:  # fmt: skip
-    """Say what the runs at PATH show: a recorded run (.jsonl), a run folder, a text log, or - for
-    a log on standard input.
+    """Say what the runs at PATH show: a recorded run (.jsonl), a run directory (a URL, too), a text
+    log, or - for a log on standard input.
 
     A file in which one run follows the other is reported by its last run.
     """
@@ -74,7 +91,7 @@ def report(
     return 2 if unusable else int(fails(reports, fail_on))
 
 
-def read_reports(paths: tuple[Path, ...], all_runs: bool) -> tuple[list[Report], int]:
+def read_reports(paths: tuple[Path | str, ...], all_runs: bool) -> tuple[list[Report], int]:
     """Return the reports of all readable paths, and how many paths could not be read.
 
     Of the runs of one process, one after a restart of the other, only the last is reported unless
@@ -86,11 +103,38 @@ def read_reports(paths: tuple[Path, ...], all_runs: bool) -> tuple[list[Report],
     unusable = 0
     for path in paths:
         try:
-            reports += [diagnose(run) for run in read_runs(path) if all_runs or is_last(run)]
+            job = read_job(path)
+            if job is not None:
+                reports += _job_reports(job, all_runs)
+            runs = read_runs(path) if job is None else job.others
+            reports += [diagnose(run) for run in runs if all_runs or is_last(run)]
         except LeakguardError as error:
             complain(str(error))
             unusable += 1
     return reports, unusable
+
+
+def _job_reports(job: Job, all_runs: bool) -> list[Report]:
+    """Return the report of a job, and with ``all_runs`` those of its processes."""
+    from leakguard.analysis.job import diagnose_job
+
+    whole, each = diagnose_job(job)
+    return [whole, *each] if all_runs else [whole]
+
+
+def read_job(path: Path | str) -> Job | None:
+    """Return the processes of a run directory; None where ``path`` is none.
+
+    What the project of the working folder ignores is ignored here too.
+    """
+    from leakguard.store import load_job
+
+    job = load_job(path)
+    if job is None:
+        return None
+    members = (replace(m, run=_named(m.run, m.label)) for m in job.members)
+    others = (_named(run, os.fspath(path)) for run in job.others)
+    return replace(job, members=tuple(members), others=tuple(others))
 
 
 def is_last(run: Run) -> bool:
@@ -99,18 +143,32 @@ def is_last(run: Run) -> bool:
     return part == parts
 
 
-def read_report(path: Path) -> Report:
-    """Return the report of the last run in a file or folder.
+def read_report(path: Path | str) -> Report:
+    """Return the report of the last run in a file or folder, or that of a job.
+
+    Raises:
+        UnreadableRun: there is none.
+    """
+    return read_processes(path)[0]
+
+
+def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
+    """Return the report that ``read_report`` does, and those of all processes behind it.
 
     Raises:
         UnreadableRun: there is none.
     """
     from leakguard.analysis import diagnose
+    from leakguard.analysis.job import diagnose_job
 
-    return diagnose(read_runs(path)[-1])
+    job = read_job(path)
+    if job is not None:
+        return diagnose_job(job)
+    report = diagnose(read_runs(path)[-1])
+    return report, [report]
 
 
-def read_runs(path: Path) -> list[Run]:
+def read_runs(path: Path | str) -> list[Run]:
     """Return the runs in a file, a folder or, for ``-``, standard input.
 
     A run without a name is called after its path; what the project of the working folder ignores
@@ -120,7 +178,7 @@ def read_runs(path: Path) -> list[Run]:
 
     if path == _STANDARD_INPUT:
         return _piped_runs(load_runs)
-    return [_named(run, os.fspath(path)) for run in load_runs(path)]
+    return [_named(run, os.fspath(path)) for run in load_runs(Path(path))]
 
 
 def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import ENGINE
+from leakguard.capture.outside import Paced, reason_to_spare_heap
 from leakguard.capture.peak import PeakMeter
-from leakguard.capture.recorder import Gauges, Recorder
+from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.alarm import Alarm
+from leakguard.live.children import Children
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
@@ -36,8 +38,17 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     """
     meter = CostMeter(settings.clock, settings.own_clock)
     safety = Safety(meter)
+    shared = () if settings.directory is None else (("shared pages", Paced()),)
+    probes = (*ROUND_PROBES, *shared)
     looker = Looker(
-        Recorder(settings.watch, gauges, settings.large_object, peaks=_peaks),
+        Recorder(
+            settings.watch,
+            gauges,
+            settings.large_object,
+            round=probes,
+            peaks=_peaks,
+            spares_heap=reason_to_spare_heap(),
+        ),
         Schedule(settings.max_overhead, meter, Prices(ENGINE, sys.getallocatedblocks())),
         safety,
         suspicion(),
@@ -51,5 +62,11 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
 
 def _journal(settings: Settings) -> Journal:
     ignored = tuple(dict.fromkeys((*settings.ignore, *project_ignores())))
-    info = run_facts(settings.name, settings.large_object, settings.max_overhead, ignored)
-    return Journal(info, settings.out, settings.sink, settings.log_every, settings.on_screen)
+    directory = settings.directory
+    info = run_facts(
+        settings.name, settings.large_object, settings.max_overhead, ignored, directory
+    )
+    journal = Journal(info, settings.out, settings.sink, settings.log_every, settings.on_screen)
+    if directory is not None and settings.out is not None:
+        journal.share(Children(settings.out.parent, info), settings.copy_to)
+    return journal

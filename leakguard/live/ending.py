@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -36,13 +37,30 @@ class Ending:
         self._termination = _Termination(lambda: watcher.safety.request(self._stop))
         self._termination.install()
         atexit.register(self._stop)
+        self._finalizer = _at_end_of_child(self._stop)
 
     def close(self) -> None:
         """Stop listening, and leave everything as it was found."""
         atexit.unregister(self._stop)
+        if self._finalizer is not None:
+            self._finalizer.cancel()
         self._termination.remove()
         if self._listener is not None:
             self._listener.close()
+
+
+class _Cancellable(Protocol):
+    def cancel(self) -> object: ...
+
+
+def _at_end_of_child(stop: Callable[[], None]) -> _Cancellable | None:
+    """Have ``stop`` called: children of multiprocessing leave without ``atexit``."""
+    process = sys.modules.get("multiprocessing.process")
+    if process is None or process.parent_process() is None:
+        return None
+    from multiprocessing.util import Finalize
+
+    return Finalize(None, stop, exitpriority=0)
 
 
 class _Termination:

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from leakguard.capture.probe import reason_of
+from leakguard.live.children import Children
 from leakguard.live.end_report import show_end_report
 from leakguard.live.global_state import random_kept
 from leakguard.live.history import History
 from leakguard.model import Report, Run, RunInfo, Snapshot
 from leakguard.store import jsonl, schema
 from leakguard.store.census_delta import CensusDelta
+from leakguard.store.remote_copy import RemoteCopy
 
 _TREND_GENERATIONS = 3
 
@@ -36,17 +38,30 @@ class Journal:
             UsageError: ``out`` cannot be written.
         """
         self._info = info
-        self._out = out
+        self._evidence: Path | str | None = out
         self._on_screen = on_screen
         self._writer = None if out is None else jsonl.RunWriter(out, info)
         self._sink = sink
         self._log_every = log_every
         self._history = History()
         self._delta = CensusDelta()
+        self._children: Children | None = None
+        self._copy: RemoteCopy | None = None
         self.next_serial = 0
         self.looks = 0
         self.finished = False
         self._complained = False
+
+    def share(self, children: Children, url: str | None) -> None:
+        """Write in a run directory: follow the child processes too, and copy all to a ``url``.
+
+        Raises:
+            UsageError: the URL cannot be used.
+        """
+        self._children, self._evidence = children, children.folder
+        if url is not None:
+            self._evidence = url.rpartition("/")[0]
+            self._copy = RemoteCopy(children.folder, self._evidence)
 
     @property
     def held_bytes(self) -> int:
@@ -61,6 +76,8 @@ class Journal:
         self.looks += snapshot.census is not None
         self._history.append(line, round_)
         self._write(line)
+        if self._children is not None and snapshot.moment == "generation":
+            self._children.look(snapshot)
         if self._sink and (round_ or 0) % self._log_every == 0:
             self._log(reduced)
 
@@ -80,13 +97,23 @@ class Journal:
         self.finished = True
         if self._writer is not None:
             self._safely(lambda writer: writer.close(spent))
+        self._close_shared()
         report = functools.cache(self._report)
         with random_kept():
             if self._sink is not None:
                 self._told(lambda sink: sink(_report_text(report())))
             elif self._on_screen:
-                show_end_report(report(), self._out)
+                show_end_report(report(), self._evidence)
             tell(report)
+
+    def _close_shared(self) -> None:
+        if self._children is not None:
+            self._children.close()
+        try:
+            if self._copy is not None:
+                self._copy.close()
+        except Exception as error:  # whatever a remote file system raises
+            _complain(f"the run is not copied: {reason_of(error)}")
 
     def _report(self) -> Report:
         from leakguard.analysis import diagnose

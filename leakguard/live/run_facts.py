@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import shlex
 import sys
 
 from leakguard.capture.process import memory_limit
+from leakguard.live.run_directory import RunDirectory, identity
 from leakguard.model import RunInfo
 
 _NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
 
 
 def run_facts(
-    name: str | None, large_object: int, max_overhead: float | None, ignore: tuple[str, ...]
+    name: str | None,
+    large_object: int,
+    max_overhead: float | None,
+    ignore: tuple[str, ...],
+    directory: RunDirectory | None = None,
 ) -> RunInfo:
     """Describe this process; versions are given of packages that the program has imported."""
+    who = identity(name)
     return RunInfo(
         source="guard",
         name=name,
-        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        started=_now("seconds" if directory is None else "milliseconds"),
         command=shlex.join(sys.orig_argv),
-        pid=os.getpid(),
-        rank=_rank(),
+        pid=who.pid,
+        rank=who.rank,
         python=platform.python_version(),
         platform=platform.platform(),
         packages=_loaded_versions(),
@@ -32,12 +37,17 @@ def run_facts(
         large_object=large_object,
         max_overhead=max_overhead,
         ignore=ignore,
+        job=None if directory is None else directory.job,
+        host=who.host,
+        role=who.role,
+        local_rank=who.local_rank,
+        world_size=who.world_size,
     )
 
 
-def _rank() -> int | None:
-    text = os.environ.get("RANK", "")
-    return int(text) if text.isdigit() else None
+def _now(precision: str) -> str:
+    """Return the time; among processes of a job it says which run is the restart of which."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec=precision)
 
 
 def _loaded_versions() -> dict[str, str]:

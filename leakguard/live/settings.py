@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat, TypeAlias, cast, get_args
 
@@ -20,6 +20,7 @@ from leakguard.live.beacon import SIGNALS
 from leakguard.live.labels import plain_text
 from leakguard.live.log_sink import Log, log_sink
 from leakguard.live.project_settings import checked_patterns
+from leakguard.live.run_directory import RunDirectory, identity, run_directory
 from leakguard.live.sinks import Sink, checked_sinks
 from leakguard.model.units import parse_size
 
@@ -47,6 +48,15 @@ class Settings:
     on_leak: OnLeak | None
     sinks: tuple[Sink, ...]
     clock: Callable[[], float]
+    directory: RunDirectory | None = None
+    copy_to: str | None = None
+
+    def for_this_process(self) -> Settings:
+        """Return the settings with the file that this process writes in a run directory."""
+        if self.directory is None:
+            return self
+        out, url = self.directory.file_of(identity(self.name).file_name)
+        return replace(self, out=out, copy_to=url)
 
     @property
     def own_clock(self) -> Callable[[], float]:
@@ -84,9 +94,10 @@ def checked_settings(
     number = None if on_signal is None else _signal(on_signal)
     if number is not None and out is None:
         raise UsageError("on_signal= needs out=, the file where the answer is written")
+    directory = run_directory(out)
     return Settings(
         watch=Watchlist(watch),
-        out=None if out is None else _path(out),
+        out=None if out is None or directory is not None else _path(out),
         sink=log_sink(log),
         log_every=_count("log_every", log_every),
         large_object=_size(large_object),
@@ -100,6 +111,7 @@ def checked_settings(
         on_leak=on_leak,
         sinks=checked_sinks(sinks),
         clock=_clock(clock),
+        directory=directory,
     )
 
 

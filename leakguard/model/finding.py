@@ -12,7 +12,7 @@ Verdict = Literal["leak", "suspect", "inconclusive", "stable"]
 Kind = Literal[
     "instances", "container", "tensors", "arrays", "autograd", "cycles", "native",
     "fragmentation", "peak", "gpu", "threads", "files", "children", "tasks", "queue", "memory",
-    "copies",
+    "copies", "copy-on-write",
 ]  # fmt: skip
 
 Pattern = Literal[

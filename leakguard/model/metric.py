@@ -54,6 +54,13 @@ _ALL = (
            "Mapped file pages in RAM; the kernel can drop them."),
     Metric("rss_shared", "bytes", "Shared RSS",
            "Shared memory pages in RAM, for example tensors handed to workers."),
+    Metric("private", "bytes", "Private memory",
+           "Pages in RAM that no other process has. A page that a forked worker shares with its "
+           "parent becomes private when either of them writes to it, and counting a reference is "
+           "writing."),
+    Metric("pss", "bytes", "Proportional memory (PSS)",
+           "Private pages, and of each shared page this process's share: the sum over processes "
+           "counts every page once."),
     Metric("swap", "bytes", "Swap", "Anonymous pages that were moved out of RAM."),
     Metric("peak", "bytes", "Peak (this phase)",
            "Highest RSS between the start and the end of the phase, inner phases included."),

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from leakguard.model.finding import Cleared, Finding, Verdict
 from leakguard.model.forecast import Forecast
+from leakguard.model.job import ProcessRow
 from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import Ledger
 from leakguard.model.run import Run
@@ -66,6 +67,8 @@ class Report:
         coverage: share of the allocator's in-use bytes that the last census accounted for.
         phase_growth: bytes added per generation by phase; they sum to the generation's growth.
         limits: what this run could not have seen.
+        processes: of a job, a row for each of its processes; ``run`` is that of the gravest one.
+        remarks: what the processes have in common, hold together and lost, in sentences.
     """
 
     run: Run
@@ -82,6 +85,8 @@ class Report:
     growth: Growth | None = None
     phase_growth: Mapping[str, float] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+    processes: tuple[ProcessRow, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Name the verdict; the whole value is a megabyte, and ``leakguard.render`` lays it out."""

@@ -15,6 +15,11 @@ class RunInfo:
     ``source`` says what the snapshots were read from: ``guard`` (a live process), ``jsonl`` or
     ``log``. ``memory_limit`` is the cgroup's or machine's, in bytes. ``ignore`` holds the path or
     type patterns the user asked not to be told about.
+
+    Of one process among many, ``job`` names the run directory; ``rank``, ``local_rank`` and
+    ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not
+    (``loader0``). ``observer`` is the pid of the process that watched this one from outside; None
+    where it watched itself.
     """
 
     source: str = "guard"
@@ -30,6 +35,12 @@ class RunInfo:
     large_object: int | None = None
     max_overhead: float | None = None
     ignore: tuple[str, ...] = ()
+    job: str | None = None
+    host: str | None = None
+    role: str | None = None
+    local_rank: int | None = None
+    world_size: int | None = None
+    observer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -59,6 +59,7 @@ _NO_OBJECT: dict[Kind, str] = {
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
     "copies": "none that becomes more; the same data several times",
+    "copy-on-write": "none that becomes more; pages shared with a forked process become its own",
 }
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from leakguard.model.finding import Cleared, Finding
@@ -47,7 +48,7 @@ def finite_json(document: Json) -> str:
 
 def report_value(report: Report) -> Json:
     """Return the report as plain values, keys in their documented order."""
-    return {
+    value = {
         "schema": SCHEMA,
         "verdict": report.verdict,
         "headline": report.headline,
@@ -64,6 +65,10 @@ def report_value(report: Report) -> Json:
         "limits": list(report.limits),
         "notes": list(notes(report.run)),
     }
+    if report.processes:
+        value["processes"] = [asdict(row) for row in report.processes]
+        value["remarks"] = list(report.remarks)
+    return value
 
 
 def _run(run: Run) -> Json:

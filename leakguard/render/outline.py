@@ -15,6 +15,7 @@ from leakguard.render import facts
 from leakguard.render.facts import percent
 from leakguard.render.forecast import forecast_sentence
 from leakguard.render.ledger import ledger_section
+from leakguard.render.processes import processes_section
 from leakguard.render.run_facts import name, notes, run_facts
 from leakguard.render.section import Section
 from leakguard.render.sparkline import sparkline
@@ -81,6 +82,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
     ``trend_rows`` shortens the trend of a long run to its first and last rows.
     """
     for section in (
+        processes_section(report),
         _cleared(report),
         _ignored(report),
         _trend(report, trend_rows),

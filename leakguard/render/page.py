@@ -53,7 +53,7 @@ class Page:
     def section(self, section: Section) -> None:
         """Write a section: its title, its table or sentences, its remarks."""
         self.heading(f"{section.title}: {section.spark}" if section.spark else section.title)
-        if section.texts:
+        if section.texts and not section.aligned:
             for label, *rest in section.rows:
                 self.prose(_sentence(label, rest), indent=2, hang=4)
         elif section.rows:

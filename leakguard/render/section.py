@@ -18,6 +18,7 @@ class Section:
         shares: for each row its part of the whole, 0 to 1; empty where there is none to draw.
         sentences: the list, or the remarks under a table.
         spark: the table's numbers in a line of characters, with the first and the last in words.
+        aligned: in a terminal, too, a table, although some columns hold text: the texts are short.
         texts: indices of the columns that hold text although they are not the first.
     """
 
@@ -29,3 +30,4 @@ class Section:
     sentences: tuple[str, ...] = ()
     spark: str = ""
     texts: frozenset[int] = frozenset()
+    aligned: bool = False

@@ -21,7 +21,7 @@ _COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold c
 _TREND_ROWS = 24
 _WHOLE_FINDINGS = 4
 # What a reader asks next after the findings; the other tables come with the full report.
-_USUAL_SECTIONS = ("cleared", "ignored", "phases", "limits")
+_USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:

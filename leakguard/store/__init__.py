@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
+from leakguard.model.job import Job
 from leakguard.store import jsonl
 
-__all__ = ["load_runs"]
+__all__ = ["is_url", "load_job", "load_runs"]
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
+def is_url(path: Path | str) -> bool:
+    """Return whether a run directory lies where only fsspec reaches."""
+    return isinstance(path, str) and _URL.match(path) is not None
+
+
+def load_job(path: Path | str) -> Job | None:
+    """Read the processes of a run directory; None where ``path`` is a file or holds no job.
+
+    Raises:
+        UnreadableRun: a URL holds none, or cannot be reached.
+        UsageError: a package is missing for such a URL.
+    """
+    if not is_url(path):
+        from leakguard.store.run_directory import read_job
+
+        return read_job(Path(path)) if Path(path).is_dir() else None
+    from leakguard.store.run_directory import fetched_job
+
+    return fetched_job(str(path))
 
 
 def load_runs(path: Path) -> list[Run]:

@@ -57,6 +57,17 @@ def _lock(file: FileIO, path: Path) -> None:
         return
 
 
+def is_locked(path: Path) -> bool:
+    """Return whether a process is writing to the file now; False where locks are not known."""
+    with path.open("rb") as file, contextlib.suppress(OSError):
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def _writer_of(file: FileIO) -> str:
     """Return what the last header in the file says of the process that wrote it."""
     try:

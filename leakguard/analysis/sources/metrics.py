@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.timeline import LIVE_MEMORY
@@ -185,6 +185,27 @@ def _is_mapped_evenly(case: Case, space: Judged) -> bool:
 # -- live memory -----------------------------------------------------------------------------------
 
 
+def _is_copy_on_write(case: Case, private: Judged) -> bool:
+    """True where pages become private that were there before: neither RSS nor live memory grows."""
+    known = [case.metric("rss"), case.memory()]
+    most = _FLAT_BESIDE * private.verdict.rate
+    return all(one is not None and _slope(one) <= most for one in known)
+
+
+def _slope(judged: Judged) -> float:
+    """Return what a metric gained a generation from its first value to its last."""
+    return slope(judged.series.generations, judged.series.values)
+
+
+def _copied_reason(case: Case, private: Judged) -> str:
+    rss = case.metric("rss")
+    beside = "" if rss is None else f" while RSS stays at {format_bytes(rss.series.values[-1])}"
+    return (
+        f"{_grows(private)}{beside}: pages that a fork shares are copied when one of the processes "
+        "writes to them, and no object is made"
+    )
+
+
 def lost_in_pools(case: Case) -> bool:
     """True where most of the growth of live memory lies in Python's small-object allocator."""
     memory, pools = case.metric("live_memory"), case.metric("python_in_use")
@@ -302,6 +323,17 @@ _ROWS = (
         least=NOTABLE_BYTES,
         second=("open_files", "rss"),
         counts_as="shared memory",
+    ),
+    MetricRow(
+        "private",
+        "copy-on-write",
+        _always("keep what forked workers read in a few arrays (numpy, torch, pyarrow), not in "
+                "lists or dicts of Python objects: reading an object counts a reference, which "
+                "writes to its page and copies it; or load the data in the worker"),
+        least=NOTABLE_BYTES,
+        second=("pss",),
+        reason=_copied_reason,
+        applies=_is_copy_on_write,
     ),
     MetricRow(
         "address_space",

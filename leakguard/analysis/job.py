@@ -1,0 +1,226 @@
+"""From the processes of a job to one report: which of them grow, and what they hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from leakguard.analysis.diagnosis import diagnose
+from leakguard.model import Finding, Report
+from leakguard.model.finding import SEVERITY
+from leakguard.model.job import Job, Member, ProcessRow
+from leakguard.model.units import format_bytes, format_change
+
+# Times the median of the others, from which on a process is an outlier although all grow.
+_OUTLIER = 3.0
+# Times the median of the others, and bytes more, that a process may hold without being noted.
+_HOLDS, _HOLDS_BYTES = 2.0, 100_000_000
+_NAMED = 4  # processes that a sentence names one by one
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One process with its report and its row."""
+
+    member: Member
+    report: Report
+    row: ProcessRow
+
+    @property
+    def grows(self) -> bool:
+        """True where something in it grows that it should not."""
+        return SEVERITY[self.report.verdict] >= SEVERITY["suspect"]
+
+
+def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
+    """Return the report of the job and those of its processes.
+
+    The report of the job is that of its gravest process, with the findings of the others and a row
+    for each process.
+    """
+    judged = [_judged(member) for member in job.members]
+    worst = max(judged, key=_gravity)
+    growing = [one for one in judged if one.grows]
+    info = replace(
+        worst.report.run.info,
+        name=f"{job.name}, a job of {_processes(len(judged))}",
+        rank=None,
+    )
+    report = replace(
+        worst.report,
+        run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
+        headline=_headline(judged, growing, worst),
+        findings=tuple(_findings(growing)),
+        forecast=None,  # what one process does to the machine's memory is not what all do
+        processes=tuple(one.row for one in judged),
+        remarks=tuple(_remarks(judged, growing)),
+    )
+    return report, [one.report for one in judged]
+
+
+def _judged(member: Member) -> _Judged:
+    info = replace(member.run.info, name=member.label)
+    report = diagnose(replace(member.run, info=info))
+    return _Judged(member, report, _row(member, report))
+
+
+def _row(member: Member, report: Report) -> ProcessRow:
+    run, first = member.run, next(iter(report.findings), None)
+    rate = sum(f.bytes_per_generation or 0.0 for f in report.findings)
+    return ProcessRow(
+        label=member.label,
+        rank=run.info.rank,
+        pid=run.info.pid,
+        host=run.info.host,
+        state=member.state,
+        restarts=member.restarts,
+        verdict=report.verdict,
+        generations=len(run.generations),
+        rss=_last(member, "rss"),
+        pss=_last(member, "pss"),
+        private=_last(member, "private"),
+        bytes_per_generation=rate,
+        what="" if first is None else _what(first),
+    )
+
+
+def _last(member: Member, metric: str) -> int | None:
+    known = (s.metrics[metric] for s in reversed(member.run.snapshots) if metric in s.metrics)
+    return next((int(value) for value in known), None)
+
+
+def _what(finding: Finding) -> str:
+    return finding.type.rpartition(".")[2] if finding.type else finding.kind.replace("-", " ")
+
+
+def _gravity(one: _Judged) -> tuple[int, float]:
+    """Order by verdict, then by growth; a process seen from outside that was short says nothing."""
+    outside = one.member.run.info.observer is not None
+    mute = outside and one.report.verdict == "inconclusive"
+    return -1 if mute else SEVERITY[one.report.verdict], one.row.bytes_per_generation
+
+
+def _findings(growing: Sequence[_Judged]) -> list[Finding]:
+    """Return each defect once, as the process tells it in which it is largest."""
+    found: dict[str, Finding] = {}
+    for one in sorted(growing, key=_gravity, reverse=True):
+        for finding in one.report.findings:
+            told = replace(finding, reason=f"{one.row.label}: {finding.reason}")
+            found.setdefault(finding.fingerprint, told)
+    return list(found.values())
+
+
+# -- sentences ---------------------------------------------------------------------------------
+
+
+def _headline(judged: Sequence[_Judged], growing: Sequence[_Judged], worst: _Judged) -> str:
+    if not growing:
+        if worst.report.verdict == "inconclusive" and len(judged) > 1:
+            return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"
+        if worst.report.verdict == "inconclusive":
+            return worst.report.headline
+        return f"No leak: none of {_processes(len(judged))} grows without bound."
+    return f"{_who_grows(judged, growing)}: {_sentence(worst)}"
+
+
+def _sentence(one: _Judged) -> str:
+    return one.report.headline.removeprefix("Cannot tell: ")
+
+
+def _who_grows(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> str:
+    rest = len(judged) - len(growing)
+    names = _names(growing)
+    grow = "grows" if len(growing) == 1 else "grow"
+    if len(judged) == 1:
+        return f"{names} {grow}"
+    if rest == 1:
+        return f"{names} {grow}, the other one does not"
+    if rest:
+        return f"{names} {grow}, the other {rest} do not"
+    return f"all {len(judged)} processes grow{_outlier(growing)}"
+
+
+def _outlier(growing: Sequence[_Judged]) -> str:
+    """Name the process that grows far more than the others do."""
+    largest = max(growing, key=lambda one: one.row.bytes_per_generation)
+    rate = largest.row.bytes_per_generation
+    others = median(one.row.bytes_per_generation for one in growing if one is not largest)
+    if rate <= _OUTLIER * others or not rate:
+        return ""
+    return (
+        f", {largest.row.label} by {format_change(rate)} a generation, "
+        f"the others by {format_change(others)}"
+    )
+
+
+def _names(processes: Sequence[_Judged]) -> str:
+    names = [one.row.label for one in processes]
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _remarks(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> list[str]:
+    said = [_together(judged), _growth(growing), _holds_most(judged)]
+    lost = [one for one in judged if one.row.state == "lost"]
+    if lost:
+        last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
+        after = last[0] if len(set(last)) == 1 else "the last generation it wrote"
+        said.append(f"{_names(lost)} ended without a word after {after}: killed, or crashed")
+    again = [one for one in judged if one.row.restarts]
+    if again:
+        times = sum(one.row.restarts for one in again)
+        said.append(
+            f"{_names(again)} started again, {times} time{'s' if times > 1 else ''} in all; "
+            "the last run counts"
+        )
+    outside = [one for one in judged if one.member.run.info.observer is not None]
+    if outside:
+        said.append(
+            f"{_processes(len(outside))} without a guard seen from outside: their memory is known, "
+            "their objects are not"
+        )
+    return [sentence for sentence in said if sentence]
+
+
+def _together(judged: Sequence[_Judged]) -> str | None:
+    """Say what all processes that are alive hold, with shared pages counted once."""
+    rows = [one.row for one in judged]
+    rss = sum(row.rss or 0 for row in rows)
+    if len(rows) < 2 or not rss:
+        return None
+    hosts = len({row.host for row in rows})
+    where = f" on {hosts} machines" if hosts > 1 else ""
+    if any(row.pss is None for row in rows):
+        return f"together {format_bytes(rss)} of RSS{where}, shared pages counted in each process"
+    pss = sum(row.pss or 0 for row in rows)
+    return (
+        f"together {format_bytes(pss)}{where} with shared pages counted once "
+        f"({format_bytes(rss)} of RSS)"
+    )
+
+
+def _growth(growing: Sequence[_Judged]) -> str | None:
+    rate = sum(one.row.bytes_per_generation for one in growing)
+    return f"together {format_change(rate)} a generation" if len(growing) > 1 and rate else None
+
+
+def _holds_most(judged: Sequence[_Judged]) -> str | None:
+    """Name a process that holds far more than the others of its sort, growing or not."""
+    same = [
+        (one.row.private or one.row.rss or 0, one)
+        for one in judged
+        if one.member.run.info.observer is None and one.row.rank is not None
+    ]
+    if len(same) < 3:
+        return None
+    most, who = max(same, key=lambda pair: pair[0])
+    others = median(size for size, one in same if one is not who)
+    if most < _HOLDS * others or most - others < _HOLDS_BYTES:
+        return None
+    return f"{who.row.label} holds {format_bytes(most)}, the others {format_bytes(others)}"
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"

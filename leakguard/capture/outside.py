@@ -1,0 +1,167 @@
+"""A process as its kernel shows it to others: what can be said without any code inside of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from leakguard.capture.probe import Reading, Unavailable
+from leakguard.capture.process import process_memory
+from leakguard.model.units import format_bytes
+
+_ROLLUP = re.compile(rb"^(Pss|Private_Clean|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
+_SHARED = re.compile(rb"^(Anonymous|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
+# The kernel walks all pages of the process for it, a few milliseconds a GB: it may take that share
+# of the time that passes.
+# Seconds beyond that share, for a short run to get an answer.
+_ADVANCE = 0.2
+_SHARE = 0.01
+# Processes that frameworks start for themselves: they hold nothing of the program.
+_HELPERS = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver",
+            b"leakguard.store.remote_copy")  # fmt: skip
+
+
+def shared_pages(pid: int | str = "self") -> Reading:
+    """Read the private pages, and the shared ones by this process's share of them.
+
+    Raises:
+        Unavailable: this is no Linux with ``smaps_rollup``, or the process is another user's.
+    """
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            found = {name: int(size) * 1024 for name, size in _ROLLUP.findall(file.read())}
+        return {"pss": found[b"Pss"], "private": found[b"Private_Clean"] + found[b"Private_Dirty"]}
+    except (OSError, KeyError) as error:
+        reason = getattr(error, "strerror", None) or "this kernel does not tell"
+        raise Unavailable(f"/proc/{pid}/smaps_rollup: {reason}") from None
+
+
+def outside_view(pid: int) -> Reading:
+    """Read the memory, threads and files of another process of this user.
+
+    Raises:
+        ProcessLookupError: there is none with that number.
+        PermissionError: it is another user's.
+    """
+    if not sys.platform.startswith("linux"):
+        return _with_psutil(pid)
+    with _told_as_lookup(pid):
+        reading = dict(process_memory(pid))
+        with contextlib.suppress(OSError):
+            reading["open_files"] = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - half as dear
+    with contextlib.suppress(Unavailable):
+        reading |= shared_pages(pid)
+    reading["children"] = sum(1 for _ in _children_of(pid))
+    return reading
+
+
+def _with_psutil(pid: int) -> Reading:
+    import psutil
+
+    with _told_as_lookup(pid):
+        process = psutil.Process(pid)
+        memory = process.memory_info()
+        return {"rss": memory.rss, "vms": memory.vms, "threads": process.num_threads()}
+
+
+@contextlib.contextmanager
+def _told_as_lookup(pid: int) -> Iterator[None]:
+    """Let a process that has ended, and a zombie, be no process."""
+    import psutil
+
+    try:
+        yield
+    except psutil.AccessDenied:
+        raise PermissionError(13, f"process {pid} is another user's") from None
+    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError, Unavailable):
+        raise ProcessLookupError(3, f"there is no process {pid}") from None
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes below ``pid``, helpers of multiprocessing left out; Linux only."""
+    for child in _children_of(pid):
+        if not _is_helper(child):
+            yield child
+        yield from descendants(child)
+
+
+def _children_of(pid: int) -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - Path objects cost more
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{pid}/task/{thread}/children", "rb") as file,
+            ):
+                yield from map(int, file.read().split())
+
+
+def _is_helper(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            line = file.read(4096)
+    except OSError:
+        return True
+    return any(helper in line for helper in _HELPERS)
+
+
+# Bytes that a look may copy in a forked process: about what a process with torch shares. With more,
+# every worker would take as much memory as the parent.
+_MAY_COPY = 100_000_000
+
+_forked: list[int] = []  # this process, where it was forked since this module was loaded
+
+
+def reason_to_spare_heap() -> str | None:
+    """Say why a walk of the heap would hurt a forked process; None where it would not.
+
+    A walk counts references as it goes, which writes to each page that the fork shares.
+    """
+    if _forked != [os.getpid()]:
+        return None
+    try:
+        with open("/proc/self/smaps_rollup", "rb") as file:
+            found = {name: int(size) * 1024 for name, size in _SHARED.findall(file.read())}
+        shared = found[b"Anonymous"] - found[b"Private_Dirty"]
+    except (OSError, KeyError):
+        return None
+    if shared <= _MAY_COPY:
+        return None
+    return f"a look would copy the {format_bytes(shared)} that this process shares with its parent"
+
+
+def _note_fork() -> None:
+    _forked[:] = [os.getpid()]
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
+@dataclass(slots=True)
+class Paced:
+    """Takes a reading that is dear as often as a hundredth of the run's time pays for it.
+
+    ``clock`` tells the time, ``cost`` the CPU time of this thread, both in seconds.
+    """
+
+    read: Callable[[], Reading] = shared_pages
+    clock: Callable[[], float] = time.perf_counter
+    cost: Callable[[], float] = time.thread_time
+    _began: float | None = None
+    _spent: float = 0.0
+
+    def __call__(self) -> Reading:
+        """Read, or return nothing where what was read so far is not paid for yet."""
+        now = self.clock()
+        self._began = now if self._began is None else self._began
+        if self._spent > _ADVANCE + _SHARE * (now - self._began):
+            return {}
+        began = self.cost()
+        try:
+            return self.read()
+        finally:
+            self._spent += self.cost() - began

@@ -1,0 +1,135 @@
+"""A run directory: the processes of one job write beside each other, a file each."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakguard.errors import UsageError, shown
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_LONGEST = 60  # characters of a part of a file name
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which process of a job this is.
+
+    Attributes:
+        rank, local_rank, world_size: what a launcher such as ``torchrun`` put into the environment.
+        role: the user's name for the guard, or what made this process: ``SpawnProcess-1``,
+            ``loader0`` of a DataLoader, ``actor-5f0c31a2`` of Ray; None for a main process.
+    """
+
+    rank: int | None
+    local_rank: int | None
+    world_size: int | None
+    role: str | None
+    host: str
+    pid: int
+
+    @property
+    def file_name(self) -> str:
+        """A name that no other process of the job has: rank and role to read, host and pid."""
+        rank = None if self.rank is None else f"rank{self.rank}"
+        words = [word for word in (rank, self.role) if word]
+        parts = (*(words or ["main"]), self.host, str(self.pid))
+        return "-".join(_UNSAFE.sub("_", part)[:_LONGEST] for part in parts) + ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """Where the processes of a job write: a folder, or a URL that fsspec knows."""
+
+    place: str
+
+    @property
+    def is_remote(self) -> bool:
+        """True where the directory is no folder of this machine."""
+        return _URL.match(self.place) is not None
+
+    @property
+    def job(self) -> str:
+        """What the job is called in reports: the last part of the directory."""
+        return self.place.rstrip("/").rpartition("/")[2] or "job"
+
+    def file_of(self, name: str) -> tuple[Path, str | None]:
+        """Return the file that this process writes, and the URL that it is copied to, if one."""
+        if not self.is_remote:
+            return Path(self.place) / name, None
+        own = Path(tempfile.mkdtemp(prefix="leakguard-run-"))
+        return own / name, f"{self.place.rstrip('/')}/{name}"
+
+
+def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
+    """Return the run directory that ``out`` means; None where it means one file or nothing.
+
+    A directory is a URL, a path that ends with a slash, or a folder that exists.
+
+    Raises:
+        UsageError: a URL names a single file.
+    """
+    try:
+        text = None if out is None else os.fspath(out)
+    except TypeError:
+        return None
+    if not isinstance(text, str) or "\0" in text:
+        return None
+    if _URL.match(text):
+        if text.endswith(".jsonl"):
+            raise UsageError(f"out={shown(text)} is one file; give the URL of a directory")
+        return RunDirectory(text)
+    is_folder = text.endswith(("/", os.sep)) or Path(text).is_dir()
+    return RunDirectory(str(Path(text).absolute())) if is_folder else None
+
+
+def identity(name: str | None = None, environment: Mapping[str, str] = os.environ) -> Identity:
+    """Say which process of a job this is; ``name`` is what the user calls the guard."""
+    return Identity(
+        rank=_number(environment, "RANK"),
+        local_rank=_number(environment, "LOCAL_RANK"),
+        world_size=_number(environment, "WORLD_SIZE"),
+        role=name or _loader() or _actor() or _child(),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+    )
+
+
+def _number(environment: Mapping[str, str], name: str) -> int | None:
+    text = environment.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _loader() -> str | None:
+    """Name a worker of torch's DataLoader; torch is asked only where the program has it."""
+    data = sys.modules.get("torch.utils.data")
+    worker = data.get_worker_info() if data is not None else None
+    return None if worker is None else f"loader{worker.id}"
+
+
+def _actor() -> str | None:
+    """Name a Ray actor by its name, else by its id."""
+    ray = sys.modules.get("ray")
+    try:
+        if ray is None or not ray.is_initialized():
+            return None
+        context = ray.get_runtime_context()
+        actor = context.get_actor_id()
+        return None if actor is None else context.get_actor_name() or f"actor-{actor[:8]}"
+    except Exception:  # another version of Ray; the process keeps the name that its parent gave
+        return None
+
+
+def _child() -> str | None:
+    """Name a child of multiprocessing as its parent did."""
+    module = sys.modules.get("multiprocessing.process")
+    if module is None or module.parent_process() is None:
+        return None
+    return str(module.current_process().name)

@@ -1,0 +1,75 @@
+"""A job: processes that ran together, each with a run of its own in one run directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from leakguard.model.finding import Verdict
+from leakguard.model.run import Run
+
+#: ``lost`` is a process that ended without a word; ``unknown`` may be lost or may still run.
+State = Literal["running", "finished", "lost", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Member:
+    """One process of a job by its latest run; ``restarts`` counts the runs before it."""
+
+    run: Run
+    state: State
+    restarts: int = 0
+
+    @property
+    def label(self) -> str:
+        """What the process is called: ``rank 3``, ``rank 3 loader0``, ``child 4711 of rank 0``."""
+        info = self.run.info
+        rank = None if info.rank is None else f"rank {info.rank}"
+        if info.observer is not None:
+            return f"child {info.pid} of {rank or 'main'}"
+        return " ".join(word for word in (rank, info.role) if word) or "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The processes of a run directory, by rank.
+
+    Attributes:
+        name: the directory's.
+        members: each process once.
+        others: runs in the same folder that belong to no job.
+        notes: files that could not be read, and why.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    others: tuple[Run, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """What the report of a job says of one process.
+
+    Attributes:
+        label: unique in the job.
+        rss: bytes in RAM at its last word, shared pages included.
+        pss: the same with each shared page by this process's share; None where unknown.
+        private: bytes that no other process has; None where unknown.
+        bytes_per_generation: what it gains; 0 where it does not grow.
+        what: what grows, in a few words; empty where nothing does.
+    """
+
+    label: str
+    rank: int | None
+    pid: int | None
+    host: str | None
+    state: State
+    restarts: int
+    verdict: Verdict
+    generations: int
+    rss: int | None
+    pss: int | None
+    private: int | None
+    bytes_per_generation: float
+    what: str

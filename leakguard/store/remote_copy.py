@@ -1,0 +1,127 @@
+"""Copies a growing run directory to where fsspec reaches, in a process of its own.
+
+Object stores cannot append, so whole files are copied, and rarer the longer a copy takes. The
+process outlives the trainer it copies for: what a killed trainer wrote last arrives, too.
+
+    python -m leakguard.store.remote_copy FOLDER URL
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from leakguard.errors import UsageError, install
+
+_EVERY = 5.0  # seconds from one copy to the next, at least
+_SHARE = 0.05  # of the time that passes, what copying may take
+_TRIES = 5  # a store that fails at the end is tried so often, a second more between two tries
+_LAST = 60.0  # seconds that a trainer which is over waits for the last copy
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL and the path in it.
+
+    Raises:
+        UsageError: fsspec, or what it needs for such a URL, is not installed.
+    """
+    try:
+        import fsspec
+
+        return fsspec.url_to_fs(url)  # type: ignore[no-any-return]
+    except ImportError as error:
+        scheme = url.partition("://")[0]
+        extra = {"gs": "gcs", "gcs": "gcs"}.get(scheme, "s3")
+        raise UsageError(f"{url} needs more packages ({error}): {install(extra)}") from None
+    except ValueError as error:
+        raise UsageError(f"{url} cannot be used: {error}") from None
+
+
+def copy_changed(folder: Path, url: str, copied: dict[Path, int]) -> None:
+    """Copy the files of ``folder`` that are larger than ``copied`` says, and note their sizes.
+
+    Raises:
+        Exception: whatever the file system raises; what was copied before is noted.
+    """
+    system, path = file_system(url)
+    for file in sorted(folder.glob("*.jsonl")):
+        content = file.read_bytes()
+        if len(content) != copied.get(file):
+            system.pipe_file(f"{path.rstrip('/')}/{file.name}", content)
+            copied[file] = len(content)
+
+
+class RemoteCopy:
+    """The process that copies ``folder`` to ``url`` while a run is written.
+
+    What lies in this process's own memory (``memory://``) is copied by the process itself.
+    """
+
+    def __init__(self, folder: Path, url: str) -> None:
+        """Begin to copy.
+
+        Raises:
+            UsageError: the URL cannot be used here.
+        """
+        system, _ = file_system(url)
+        self._folder, self._url = folder, url
+        self._copied: dict[Path, int] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        if "memory" not in system.protocol:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "leakguard.store.remote_copy", str(folder), url],
+                stdin=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": _path_with_us()},
+                start_new_session=True,  # Ctrl-C is meant for the trainer
+            )
+
+    def close(self) -> None:
+        """Copy what is there, and wait for it to arrive."""
+        if self._process is None:
+            copy_changed(self._folder, self._url, self._copied)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            return
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self._process.communicate(b"end\n", timeout=_LAST)
+
+
+def _path_with_us() -> str:
+    own = str(Path(__file__).parents[2])
+    return os.pathsep.join(filter(None, (own, os.environ.get("PYTHONPATH"))))
+
+
+def follow(folder: Path, url: str, orders: IO[bytes]) -> int:
+    """Copy until ``orders`` says something or is closed, then a last time; return a status."""
+    copied: dict[Path, int] = {}
+    wait = _EVERY
+    while not select.select([orders], [], [], wait)[0]:
+        began = time.monotonic()
+        with contextlib.suppress(Exception):  # the next copy holds all that this one would have
+            copy_changed(folder, url, copied)
+        wait = max(_EVERY, (time.monotonic() - began) / _SHARE)
+    return _last_copy(folder, url, copied)
+
+
+def _last_copy(folder: Path, url: str, copied: dict[Path, int]) -> int:
+    for wait in range(1, _TRIES + 1):
+        try:
+            copy_changed(folder, url, copied)
+        except Exception as error:
+            problem = error
+            time.sleep(wait)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+            return 0
+    print(f"leakguard: {url}: {problem}; the run is in {folder}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(follow(Path(sys.argv[1]), sys.argv[2], sys.stdin.buffer))

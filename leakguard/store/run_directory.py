@@ -1,0 +1,181 @@
+"""Reads a run directory: which files are of one job, which are restarts, who still writes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from leakguard.errors import UnreadableRun
+from leakguard.model import Run
+from leakguard.model.job import Job, Member, State
+from leakguard.store import jsonl
+from leakguard.store.remote_copy import file_system
+from leakguard.store.run_lock import is_locked
+
+# Seconds to which starts are written down.
+_ROUNDING = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One run of a run directory, when it began and was last heard of in seconds, and its state."""
+
+    run: Run
+    state: State
+    began: float
+    ended: float
+
+
+def read_job(folder: Path, *, is_copy: bool = False) -> Job | None:
+    """Read the processes of a run directory; None where the folder holds no job.
+
+    ``is_copy`` says that the files were fetched from elsewhere: nobody writes to them here.
+
+    Raises:
+        UnreadableRun: the folder cannot be read.
+    """
+    files, others, notes = _read(folder, is_copy)
+    if not files:
+        return None
+    members = sorted(_of_now(list(_members(files))), key=_by_rank)
+    name = max(files, key=lambda file: file.began).run.info.job or folder.name
+    return Job(name, tuple(members), tuple(others), tuple(notes))
+
+
+@contextmanager
+def fetched(url: str) -> Iterator[Path]:
+    """Fetch a run directory from where fsspec reaches, for as long as the block lasts.
+
+    Raises:
+        UnreadableRun: there is none, or it cannot be reached.
+        UsageError: a package is missing for such a URL.
+    """
+    system, path = file_system(url)
+    with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
+        copy = Path(folder) / (path.rstrip("/").rpartition("/")[2] or "job")
+        copy.mkdir()
+        try:
+            system.invalidate_cache()
+            for file in system.glob(f"{path.rstrip('/')}/*.jsonl"):
+                (copy / Path(file).name).write_bytes(system.cat_file(file))
+        except Exception as error:  # each file system raises its own
+            said = " ".join(str(error).split())
+            raise UnreadableRun(f"cannot read {url}: {said or type(error).__name__}") from None
+        yield copy
+
+
+def fetched_job(url: str) -> Job:
+    """Read the processes of a run directory at a URL.
+
+    Raises:
+        UnreadableRun: there is none, or it cannot be reached.
+        UsageError: a package is missing for such a URL.
+    """
+    with fetched(url) as folder:
+        job = read_job(folder, is_copy=True)
+    if job is None:
+        raise UnreadableRun(f"{url} holds no *.jsonl file that a guard wrote")
+    return job
+
+
+def _read(folder: Path, is_copy: bool) -> tuple[list[_File], list[Run], list[str]]:
+    files: list[_File] = []
+    others: list[Run] = []
+    notes: list[str] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        try:
+            runs = jsonl.read_runs(path)
+        except (UnreadableRun, OSError) as error:
+            notes.append(f"{path.name} was left out: {_reason(error, path)}")
+            continue
+        others += [run for run in runs if run.info.job is None]
+        mine = [run for run in runs if run.info.job is not None]
+        files += [_file(run, _state(run, path, is_copy)) for run in mine]
+    return files, others, notes
+
+
+def _reason(error: Exception, path: Path) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error).removeprefix(os.fspath(path)).strip()
+
+
+def _state(run: Run, path: Path, is_copy: bool) -> State:
+    if run.finished:
+        return "finished"
+    if is_copy:
+        return "unknown"
+    if run.info.observer is None:
+        return "running" if is_locked(path) else "lost"
+    with contextlib.suppress(OSError):  # who watches it from outside holds no lock for it
+        os.kill(run.info.observer, 0)
+        return "unknown"
+    return "lost"
+
+
+def _file(run: Run, state: State) -> _File:
+    try:
+        started = datetime.fromisoformat(run.info.started or "").timestamp()
+    except ValueError:
+        started = 0.0
+    times = [s.seconds for s in run.snapshots if s.seconds is not None] or [0.0]
+    return _File(run, state, started + times[0], started + times[-1])
+
+
+def _members(files: Iterable[_File]) -> Iterator[Member]:
+    """Yield each process once: a run that began after another of the same rank is its restart."""
+    current: dict[tuple[object, ...], list[list[_File]]] = {}
+    for file in sorted(files, key=lambda file: (file.began, file.run.info.pid or 0)):
+        lines = current.setdefault(_key(file.run), [])
+        line = next((one for one in lines if one[-1].ended <= file.began + _ROUNDING), None)
+        if line is None:
+            lines.append([file])
+        else:
+            line.append(file)
+    for lines in current.values():
+        for line in lines:
+            yield Member(line[-1].run, line[-1].state, len(line) - 1)
+
+
+def _key(run: Run) -> tuple[object, ...]:
+    info = run.info
+    if info.observer is not None:
+        return info.rank, info.host, info.observer, info.pid
+    return info.rank, info.role
+
+
+def _of_now(members: list[Member]) -> Iterator[Member]:
+    """Leave out what an earlier start of the job left behind, and what is told twice."""
+    inside = [member for member in members if member.run.info.observer is None]
+    sizes = [(m.run.info.started or "", m.run.info.world_size) for m in inside]
+    size = max(((when, n) for when, n in sizes if n is not None), default=("", None))[1]
+    told = {(m.run.info.host, m.run.info.pid) for m in inside}
+    for member in members:
+        info = member.run.info
+        if size is not None and info.rank is not None and info.rank >= size:
+            continue
+        watched = info.observer is not None
+        if watched and ((info.host, info.pid) in told or (info.host, info.observer) not in told):
+            continue
+        yield _unique(member, members)
+
+
+def _unique(member: Member, members: list[Member]) -> Member:
+    """Add the pid to the role where two processes would be called the same."""
+    if sum(other.label == member.label for other in members) < 2:
+        return member
+    info = member.run.info
+    role = f"{info.role or 'process'} {info.pid}"
+    return replace(member, run=replace(member.run, info=replace(info, role=role)))
+
+
+def _by_rank(member: Member) -> tuple[object, ...]:
+    info = member.run.info
+    watched = info.observer is not None
+    return info.rank is None, info.rank or 0, watched, info.role or "", info.pid or 0
