@@ -15,7 +15,13 @@ from statistics import fmean
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.defect import Defect, as_many, object_defects
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import is_handle, is_mapping, owns_native_memory, place_of
+from leakguard.analysis.knowledge import (
+    NATIVE_CACHES,
+    is_handle,
+    is_mapping,
+    owns_native_memory,
+    place_of,
+)
 from leakguard.analysis.timeline import count_reader, gauge_reader
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
@@ -196,8 +202,8 @@ class _Settlement:
         if growth.kind in _RESOURCES:
             return any(
                 d.held_by is not None
-                and d.phase == growth.main_phase
-                and same(d.lead.rate or 0.0, rate, SAME_RATE)
+                and growth.main_phase in (d.phase, None)
+                and any(same(g.rate or 0.0, rate, SAME_RATE) for g in (d.lead, *d.beside))
                 for d in self.defects
             )
         if growth.kind == "gpu":
@@ -238,6 +244,10 @@ class _Settlement:
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
+            return
+        cache = None if in_objects else _filling_cache(self.case, growth)
+        if cache is not None:
+            self.cleared.append(cache)
             return
         rest = max(rate - self._named_bytes(), 0.0)
         self.defects.append(
@@ -484,6 +494,26 @@ def _objects_rate(case: Case) -> float:
 
     series = case.timeline.best_series("objects", read, "bytes")
     return case.judge(series, noise_floor=BYTES_FLOOR).verdict.rate if len(series) > 1 else 0.0
+
+
+def _filling_cache(case: Case, growth: Growth) -> Cleared | None:
+    """Give memory to the caches of libraries, while all of it fits into them; None where not."""
+    ends = [s for s in case.timeline.ends.values() if s.census is not None]
+    if not ends or growth.judged is None or growth.in_pools:
+        return None
+    looks, rate = growth.judged.series.generations, growth.rate or 0.0
+    alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
+    room = sum(count * cache.bytes for cache, count in alive)
+    gained = rate * (looks[-1] - max(growth.since or 0, looks[0]) + 1)
+    if gained > room:
+        return None
+    name = growth.name
+    of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
+    reason = (
+        f"{METRICS[name].words} grows by {format_change(rate)} a generation, "
+        f"{format_bytes(gained)} so far: no more than what fills the caches of {of}"
+    )
+    return Cleared(name, "filling", reason, bytes_per_generation=rate)
 
 
 def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:

@@ -16,7 +16,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.evidence import memory_witness
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import place_of
-from leakguard.analysis.sources.containers import keeper
+from leakguard.analysis.sources.containers import keeper, keeper_of_most
 from leakguard.analysis.sources.types import KINDS, is_users
 from leakguard.analysis.tolerance import (
     MATERIAL_BYTES,
@@ -142,6 +142,9 @@ class _Sorter:
         if rest and _is_telling(self.case, rest):
             lead = rest[0]
             container = keeper(self.case, lead.name, lead.rate or 0.0)
+            if container is None and not _is_programs(lead):
+                container = keeper_of_most(self.case, _names(rest), _gained_bytes(rest))
+                lead = lead if container is None else _lead(rest, container)
             self._add(phase, lead, rest, container, known_bytes(rest))
 
     def _by_container(
@@ -198,6 +201,7 @@ class _Sorter:
         kept = 0.0 if container is None else container.bytes_rate or 0.0
         size = max(kept, own_bytes)
         phase = phase or _phase_of_graph(self.case, lead, container)
+        phase = phase or _phase_of_memory(self.case, lead, size)
         known = size if size > 0 else _process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
 
@@ -254,6 +258,12 @@ def _names(group: Iterable[Growth]) -> set[str]:
 def known_bytes(group: Iterable[Growth]) -> float:
     """Return the bytes that types gain a generation, as far as they were counted."""
     return sum(growing.bytes_rate or 0.0 for growing in group)
+
+
+def _gained_bytes(group: Iterable[Growth]) -> float:
+    """Return the bytes that types have gained from the first look at each to the last one."""
+    series = ((g, g.judged.series.generations) for g in group if g.judged is not None)
+    return sum((growing.bytes_rate or 0.0) * (at[-1] - at[0]) for growing, at in series)
 
 
 def _is_programs(growing: Growth) -> bool:
@@ -370,6 +380,17 @@ def _phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str |
     A saved tensor gets its Python object when the guard reads it, between phases.
     """
     if container is None or not container.keeps_graphs:
+        return None
+    return case.memory_share(lead.since).main_phase()
+
+
+def _phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
+    """Return the phase that takes the memory, where most of its growth are these objects.
+
+    Most looks count objects at the end of a generation only; memory is read in each phase.
+    """
+    memory = case.memory()
+    if memory is None or not memory.may_grow or size < MOST * memory.verdict.rate:
         return None
     return case.memory_share(lead.since).main_phase()
 

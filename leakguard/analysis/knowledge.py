@@ -242,6 +242,29 @@ def is_mapping(type_name: str | None) -> bool:
     return type_name is not None and type_name.rpartition(".")[2] in _MAPPINGS
 
 
+# -- caches: what libraries keep in memory of their own, and how much at most ----------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCache:
+    """A cache in C memory that fills up to ``bytes`` behind each live instance of a type."""
+
+    type: str
+    bytes: int
+    what: str
+    source: str
+
+
+NATIVE_CACHES = (
+    NativeCache(
+        "sqlite3.Connection",
+        2_000 * 1_024,
+        "pages of its database",
+        "SQLite's PRAGMA cache_size, -2000 KiB by default",
+    ),
+)
+
+
 # -- libraries: leaks that others have reported, told apart from the program's own -----------------
 
 # What cannot be pointed to is not listed. What the program itself keeps of a library's objects is

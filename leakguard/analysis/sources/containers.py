@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Growth
@@ -42,6 +42,22 @@ def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
     if not looks:
         return None
     return _gaining(case, type_name, rate, looks) or _crowded(case, type_name, looks)
+
+
+def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
+    """Return the container that keeps most of ``size`` bytes, by the classes that grow.
+
+    Most objects of one class lie in it, and what it retains is most of what all of them weigh.
+    """
+    looks = _looks(case)
+    found = [] if not looks else [
+        container
+        for name in names
+        if "." in name and (container := _crowded(case, name, looks)) is not None
+    ]  # fmt: skip
+    large = [c for c in found if c.holder and (c.holder.retained_bytes or 0) >= MOST * size > 0]
+    strong = [c for c in large if not c.is_weak]
+    return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
 
 
 def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
-from leakguard.analysis.case import Case, slope
+from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.timeline import bytes_reader, count_reader
 from leakguard.model import Watched
@@ -42,13 +43,15 @@ def _growing(case: Case, name: str) -> Growth | None:
     # What the user vouches for is no warm-up: there the baseline counts as a round.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
+    if judged.verdict.growing == "cannot tell" and "." in name:
+        judged = _since_memory_grows(case, series) or judged
     if not judged.grows:
         return None
     verdict = judged.verdict
     return Growth(
         "type",
         name,
-        KINDS.get(name, "instances" if is_users(name) or watched else "container"),
+        KINDS.get(name, "instances" if "." in name or watched else "container"),
         type=name,
         rate=verdict.rate,
         bytes_rate=_bytes_rate(case, series),
@@ -61,6 +64,26 @@ def _growing(case: Case, name: str) -> Growth | None:
         confidence=verdict.confidence,
         ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )
+
+
+def _since_memory_grows(case: Case, series: Series) -> Judged | None:
+    """Judge the looks since live memory grows: before, as many lived as the look before has seen.
+
+    Few looks cannot tell when a count began to rise; the memory of every generation can.
+    """
+    memory = case.memory()
+    start = None if memory is None or not memory.grows else memory.started_at
+    looks = zip(series.generations, series.values, strict=True)
+    before = [value for at, value in looks if start is not None and at < start]
+    if start is None or not before:
+        return None
+    later = slice(len(before), None)
+    at, values = series.generations[later], series.values[later]
+    since = replace(series, generations=(start - 1, *at), values=(before[-1], *values))
+    verdict = case.judge(since, integer=True).verdict
+    if len(at) < 2:
+        return None
+    return Judged(replace(series, baseline=None), replace(verdict, started=start))
 
 
 def _last_watched(case: Case, name: str) -> Watched | None:
