@@ -283,7 +283,8 @@ def _is_telling(case: Case, group: list[Growth]) -> bool:
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False
-    return memory_witness(case, lead.main_phase, lead.since) is not None
+    phase = lead.main_phase or _phase_of_memory(case, lead, size)
+    return memory_witness(case, phase, lead.since) is not None
 
 
 # -- containers of a group -------------------------------------------------------------------------

@@ -55,3 +55,10 @@ def test_what_the_program_takes_between_generations_is_not_taken_for_the_guard_s
     (finding,) = diagnose(told(0, {}, between=200 * KB)).findings
     assert finding.verdict == "leak"
     assert 190 * KB < finding.bytes_per_generation < 210 * KB
+
+
+def test_what_a_look_gives_back_does_not_bend_the_growth():
+    given_back = STEPS | {19: -700 * KB, 39: -2 * MB}
+    (finding,) = diagnose(told(70 * KB, given_back)).findings
+    assert (finding.verdict, finding.started_at) == ("leak", 1)
+    assert 65 * KB < finding.bytes_per_generation < 75 * KB

@@ -1,0 +1,104 @@
+"""A run that was looked at a few times: what memory says of every generation completes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.model import Holder, Run
+from leakguard.testing import RunStory, State
+
+GENERATIONS = 100
+START = 31
+KB = 1_000
+PROBE = "app.Probe"
+
+
+def told(
+    *,
+    looks: tuple[int, ...],
+    each: int = 50 * KB,
+    start: int = START,
+    held: Holder | None = None,
+    counts=None,
+    more: dict[str, int] | None = None,
+    sized: bool = True,
+) -> Run:
+    """Tell a run that adds ``each`` bytes in phase ``probe`` from generation ``start`` on.
+
+    Objects are counted in the generations ``looks`` only, and the last look finds ``held``.
+    """
+    story = RunStory()
+    counts = counts or (lambda n: {PROBE: max(0, n - start + 1)})
+
+    def state(n: int, number: int) -> State:
+        size = max(0, n - start + 1) * each
+        metrics = {"heap_in_use": 80_000 * KB + size, "rss": 200_000 * KB + size}
+        alive = counts(n) | (more or {}) if number in (0, *looks) else {}
+        sizes = {name: size // max(1, len(alive)) for name in alive if sized}
+        return State(metrics, alive, sizes)
+
+    story.baseline(state(0, 0))
+    for number in range(1, GENERATIONS + 1):
+        story.generation(train=state(number - 1, -1), probe=state(number, number))
+    run = story.run()
+    last = (held,) if held is not None else ()
+    snapshots = (
+        replace(s, holders=last) if s.moment == "generation" and s.generation == looks[-1] else s
+        for s in run.snapshots
+    )
+    return replace(run, snapshots=tuple(snapshots))
+
+
+def hooks(entries: int) -> Holder:
+    return Holder("app.model._forward_hooks[*]", PROBE, entries, retained_bytes=entries * 50 * KB)
+
+
+def test_three_looks_are_enough_for_type_holder_phase_and_start():
+    held = hooks(GENERATIONS - START + 1)
+    (finding,) = diagnose(told(looks=(2, 80, 100), held=held)).findings
+    assert (finding.verdict, finding.kind, finding.type) == ("leak", "instances", PROBE)
+    assert (finding.held_by, finding.phase) == ("app.model._forward_hooks[*]", "probe")
+    assert finding.started_at == START
+    assert finding.count_per_generation == pytest.approx(1.0)
+
+
+def test_class_that_rose_before_memory_did_is_not_named_for_it():
+    def counts(n: int) -> dict[str, int]:
+        return {PROBE: max(0, n - START + 1), "app.Table": 40 if n >= 20 else 0}
+
+    findings = diagnose(told(looks=(2, 25, 80, 100), counts=counts)).findings
+    assert {finding.type for finding in findings} == {PROBE}
+
+
+def test_what_most_of_many_classes_lie_in_is_the_holder():
+    def counts(n: int) -> dict[str, int]:
+        figures = max(0, n - START + 1)
+        return {"dict": 30 * figures, "matplotlib.axes.Axes": 2 * figures,
+                "matplotlib.backend_bases.FigureManagerBase": figures}  # fmt: skip
+
+    figures = GENERATIONS - START + 1
+    path, element = "matplotlib._pylab_helpers.Gcf.figs[*]", "FigureManagerBase"
+    held = Holder(path, f"matplotlib.backend_bases.{element}", figures,
+                  retained_bytes=figures * 50 * KB)  # fmt: skip
+    (finding,) = diagnose(told(looks=(2, 40, 60, 80, 100), counts=counts, held=held)).findings
+    assert (finding.held_by, finding.phase) == (path, "probe")
+    assert finding.type.endswith(element)
+
+
+def sqlite_run(each: int, connections: int) -> Run:
+    more = {"sqlite3.Connection": connections}
+    return told(looks=(2, 60, 100), each=each, start=1, counts=lambda n: {}, more=more, sized=False)
+
+
+def test_pages_that_sqlite_keeps_are_no_leak():
+    report = diagnose(sqlite_run(12 * KB, 1))
+    assert report.findings == ()
+    assert "sqlite3.Connection" in next(c.reason for c in report.cleared)
+
+
+@pytest.mark.parametrize(("each", "connections"), [(12 * KB, 0), (40 * KB, 1)])
+def test_more_than_sqlite_keeps_is_told(each, connections):
+    assert diagnose(sqlite_run(each, connections)).findings
