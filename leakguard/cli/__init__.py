@@ -17,10 +17,11 @@ from leakguard.cli.explain import explain
 from leakguard.cli.mcp import mcp
 from leakguard.cli.output import close_quietly, complain
 from leakguard.cli.report import report
+from leakguard.cli.run import run
 from leakguard.cli.snapshot import snapshot
 from leakguard.errors import LeakguardError
 
-COMMANDS: tuple[click.Command, ...] = (report, check, diff, snapshot, explain, mcp)
+COMMANDS: tuple[click.Command, ...] = (run, report, check, diff, snapshot, explain, mcp)
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 

@@ -1,0 +1,63 @@
+"""``leakguard run``: watch any script, unchanged."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from leakguard.errors import UsageError
+from leakguard.launch.interpreter import replace_process
+from leakguard.launch.plan import Plan
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.option("--phase", "phases", multiple=True, metavar="MODULE:NAME",
+              help="A function or method that is a phase, such as trainer:Trainer.evaluate; "
+                   "without a module one of the script's own.")  # fmt: skip
+@click.option("--watch", "watches", multiple=True, metavar="MODULE:CLASS",
+              help="A class whose live instances are counted.")  # fmt: skip
+@click.option("--generation", metavar="MODULE:NAME",
+              help="A function whose every call begins a generation.")  # fmt: skip
+@click.option("--every", metavar="N", type=click.IntRange(min=1),
+              help="How many calls, steps or resets make a generation.")  # fmt: skip
+@click.option("-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path),
+              help="The run file; without it leakguard-SCRIPT.jsonl.")  # fmt: skip
+@click.option("--log", metavar="FILE",
+              help="Write each generation's text blocks there; - is standard error.")  # fmt: skip
+@click.option("-m", "is_module", is_flag=True, help="Run a module, as python -m does.")
+@click.argument("program", metavar="SCRIPT")
+@click.argument("arguments", nargs=-1, metavar="[ARGS]...", type=click.UNPROCESSED)
+def run(
+    phases: tuple[str, ...], watches: tuple[str, ...], generation: str | None, every: int | None,
+    out: Path | None, log: str | None, is_module: bool, program: str, arguments: tuple[str, ...],
+) -> int:  # fmt: skip
+    """Run SCRIPT with its ARGS and say at its end what it leaks.
+
+    What it prints, its exit status, sys.argv and __main__ are as without leakguard; the report goes
+    to standard error. Without --generation, generations are found: epochs and rollouts of known
+    frameworks, else optimizer steps, environment resets, or rounds of the script's own loop.
+    """
+    path = Path(f"leakguard-{Path(program).stem}.jsonl") if out is None else out
+    plan = Plan(
+        program, is_module, phases, watches, generation, every, os.fspath(path.absolute()), log
+    )
+    plan.targets()
+    _check(program, is_module)
+    replace_process(plan, arguments)
+
+
+def _check(program: str, is_module: bool) -> None:
+    if not sys.executable:
+        raise UsageError("this interpreter does not know its own path, so none can be started")
+    if is_module:
+        return
+    if Path(program).is_dir():
+        raise UsageError(f"{program} is a folder; for a package write -m {Path(program).name}")
+    try:
+        with Path(program).open("rb"):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot read {program}: {error.strerror}") from None

@@ -1,0 +1,62 @@
+"""The fresh interpreter in which the program runs, and what it does first."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from types import CodeType
+from typing import NoReturn
+
+from leakguard.errors import LeakguardError
+from leakguard.launch.main_code import compiled
+from leakguard.launch.plan import Plan
+from leakguard.launch.program import Program
+
+# A command, not a module to run: an interrupt ends such a process as it ends a script.
+_BEGIN = "from leakguard.launch.interpreter import begin; begin()"
+_UNUSABLE = 2
+
+
+def replace_process(plan: Plan, arguments: Sequence[str]) -> NoReturn:
+    """Become a fresh interpreter that runs the plan: same process, same streams, same environment.
+
+    What this process has imported for the command line is no part of the program.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    os.execv(sys.executable, [sys.executable, *flags, "-c", _BEGIN, plan.to_json(), *arguments])
+
+
+def begin() -> None:
+    """Run the plan that is the first argument; the others are the program's."""
+    from leakguard.launch.watching import Watching
+
+    plan, arguments = Plan.from_json(sys.argv[1]), sys.argv[2:]
+    watching = Watching(plan)
+    try:
+        watching.start()
+        changes = watching.changes_of_main()
+    except LeakguardError as error:
+        stop(error)
+
+    def compile_(source: bytes | str, file: str) -> CodeType:
+        try:
+            return compiled(source, file, changes, watching.loops)
+        except LeakguardError as error:
+            stop(error)
+
+    program = Program(plan.program, arguments, compile_)
+    if plan.is_module:
+        program.run_module()
+    else:
+        program.run_script()
+    watching.program_ended()
+
+
+def stop(error: LeakguardError) -> NoReturn:
+    """End before the program has begun, with one line."""
+    print(f"leakguard: {error}", file=sys.stderr)
+    os._exit(_UNUSABLE)

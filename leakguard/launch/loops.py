@@ -1,0 +1,85 @@
+"""Rounds of the script's own loops, counted at the speed of C: a call of ours every so many."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice, repeat
+from pathlib import PurePath
+from typing import Any
+
+from leakguard.launch.pace import Pace, Rank, Source
+
+
+class Loops:
+    """Follows loops that the script's code was told to hand over; see ``main_code``."""
+
+    def __init__(self, pace: Pace, file: str) -> None:
+        self._pace = pace
+        self._file = PurePath(file).name
+
+    def over(self, items: Iterable[Any], line: int) -> Iterator[Any]:
+        """Return the items of a ``for`` loop at ``line``, in their order, one at a time."""
+        return chain.from_iterable(iter(_Batches(self, iter(items), line), None))
+
+    def rounds(self, line: int) -> Callable[[], None]:
+        """Return what a ``while`` loop at ``line`` calls at the beginning of each round."""
+        return chain.from_iterable(iter(_Batches(self, None, line), None)).__next__
+
+    def source(self, line: int) -> Source:
+        """Return a loop that begins."""
+        return self._pace.add(Source(Rank.LOOP, "round", f" of the loop at {self._file}:{line}"))
+
+    def begun(self, source: Source) -> int:
+        """Take that a round begins; return how many may follow unseen, this one included."""
+        return self._pace.step(source, _MANY)
+
+    def ended(self, source: Source, *, whole: bool) -> None:
+        """Take that the loop is over."""
+        self._pace.ended(source, whole=whole)
+
+
+_MANY = 1 << 16
+
+
+class _Batches:
+    """The items of one loop, some at a time; none is held here. Without items they are endless.
+
+    It is called by an iterator, and not one itself: a generator that two threads enter fails.
+    """
+
+    def __init__(self, loops: Loops, items: Iterator[Any] | None, line: int) -> None:
+        self._loops = loops
+        self._items = items
+        self._line = line
+        self._source: Source | None = None
+
+    def __call__(self) -> Iterator[Any] | None:
+        if self._items is None:
+            return repeat(None, self._begun())
+        head = list(islice(self._items, 1))
+        if not head:
+            self._end(whole=True)
+            return None
+        return chain(_given_away(head), islice(self._items, self._begun() - 1))
+
+    def _begun(self) -> int:
+        if self._source is None:
+            self._source = self._loops.source(self._line)
+        return self._loops.begun(self._source)
+
+    def __del__(self) -> None:
+        # A break, a return or an exception has left the loop. While the interpreter ends there are
+        # no names left.
+        if sys is not None and not sys.is_finalizing():
+            self._end(whole=False)
+
+    def _end(self, *, whole: bool) -> None:
+        source, self._source = self._source, None
+        if source is not None:
+            self._loops.ended(source, whole=whole)
+
+
+def _given_away(head: list[Any]) -> Iterator[Any]:
+    """Yield the only element, which the list no longer holds: its round may drop it."""
+    yield head.pop()

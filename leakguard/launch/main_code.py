@@ -1,0 +1,137 @@
+"""The script's own code, compiled with marks at its outermost loops and at functions by name.
+
+A script is most often a file whose work is done in a loop at its top, or in a function that is
+called once: neither can be reached from outside, as a function of another module can. So the mark
+is put in when the source is compiled. What it calls are builtins whose names no program can write.
+Lines, names and the module's namespace stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType
+from typing import Any, Protocol
+
+from leakguard.errors import UsageError
+from leakguard.launch.target import Target
+
+_OVER = "@leakguard over"
+Change = Callable[[Any], Any]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Marks(Protocol):
+    """What the marks call."""
+
+    def over(self, items: Any, line: int) -> Iterator[Any]:
+        """Return the items of a loop."""
+
+    def rounds(self, line: int) -> Callable[[], None]:
+        """Return what a loop without items calls in each round."""
+
+
+def compiled(
+    source: bytes | str, file: str, changes: Mapping[Target, Change], marks: Marks
+) -> CodeType:
+    """Return the code of a script; ``changes`` is what becomes of the functions it names.
+
+    Raises:
+        SyntaxError: as the interpreter would.
+        UsageError: the script defines no such function.
+    """
+    flags: int = ast.PyCF_ONLY_AST
+    tree: ast.Module = compile(source, file, "exec", flags, dont_inherit=True)
+    for target, change in changes.items():
+        _decorate(_found(tree, target, file), f"@leakguard {target.name}", change)
+    setattr(builtins, _OVER, marks.over)
+    for loop in list(outermost_loops(tree)):
+        _mark(loop, marks)
+    return compile(tree, file, "exec", dont_inherit=True)
+
+
+def outermost_loops(tree: ast.Module) -> Iterator[ast.For | ast.While]:
+    """Yield the loops that run once in a program, as far as names can tell.
+
+    They are in no other loop, and in the body of the module or of a function that is named in such
+    a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``.
+    """
+    functions: dict[str, list[Function]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, Function):
+            functions.setdefault(node.name, []).append(node)
+    waiting: list[ast.Module | Function] = [tree]
+    while waiting:
+        for part in _outside_loops(waiting.pop()):
+            if isinstance(part, ast.For | ast.While):
+                yield part
+            elif isinstance(part, ast.Name | ast.Attribute):
+                name = part.id if isinstance(part, ast.Name) else part.attr
+                waiting += functions.pop(name, [])
+
+
+def _outside_loops(block: ast.Module | Function) -> Iterator[ast.AST]:
+    """Yield every node of a body that is in no loop and in no function of its own."""
+    waiting: list[ast.AST] = list(block.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.For):
+            waiting.append(node.iter)
+        elif not isinstance(node, (ast.While, ast.AsyncFor, ast.Lambda, *_FUNCTIONS)):
+            waiting += ast.iter_child_nodes(node)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _mark(loop: ast.For | ast.While, marks: Marks) -> None:
+    if isinstance(loop, ast.For):
+        arguments = [loop.iter, ast.Constant(loop.lineno)]
+        # Where the interpreter says that something cannot be looped over.
+        place = loop if sys.version_info < (3, 13) else loop.iter
+        loop.iter = _at(ast.Call(_name(_OVER), arguments, []), place)
+        return
+    rounds = f"@leakguard while {loop.lineno}"
+    setattr(builtins, rounds, marks.rounds(loop.lineno))
+    loop.body.insert(0, _at(ast.Expr(ast.Call(_name(rounds), [], [])), loop.body[0]))
+
+
+def _decorate(function: Function, name: str, change: Change) -> None:
+    """Let ``change`` be the outermost decorator; the function's first line stays where it is."""
+    setattr(builtins, name, change)
+    first = function.decorator_list[0] if function.decorator_list else function
+    function.decorator_list.insert(0, _at(_name(name), first))
+
+
+def _found(tree: ast.Module, target: Target, file: str) -> Function:
+    bodies: list[list[ast.stmt]] = [tree.body]
+    for part in target.path[:-1]:
+        found = (node for body in bodies for node in _definitions(body))
+        bodies = [n.body for n in found if isinstance(n, ast.ClassDef) and n.name == part]
+    for node in (node for body in bodies for node in _definitions(body)):
+        if isinstance(node, Function) and node.name == target.path[-1]:
+            return node
+    raise UsageError(
+        f"{file} defines no {target.name}; for one of another module write module:{target.name}"
+    )
+
+
+def _definitions(body: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
+    """Yield the functions and classes of a body, those under ``if`` and ``try`` included."""
+    for node in body:
+        if isinstance(node, Function | ast.ClassDef):
+            yield node
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            parts = ast.iter_child_nodes(node)
+            yield from _definitions([part for part in parts if isinstance(part, ast.stmt)])
+
+
+def _name(text: str) -> ast.Name:
+    return ast.Name(text, ast.Load())
+
+
+def _at(node: Any, place: ast.AST) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, place))

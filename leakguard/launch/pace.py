@@ -1,0 +1,205 @@
+"""From steps to generations: which steps are counted, and how many make a generation."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+#: A generation of grouped steps takes about this long: some tens of them in half a minute.
+AIM_SECONDS = 0.5
+#: After so many generations of one size the next ones are twice as long: hundreds in an hour, some
+#: 3,500 in a day. Twice in a long run is rare enough for the shape of its growth to be seen.
+SAME_SIZE = 400
+#: How long one kind of step is watched before it is chosen.
+SETTLE_SECONDS = 0.5
+#: How long steps are waited for that would be better and have been seen once: an epoch's second.
+PATIENCE_SECONDS = 10.0
+#: The same where none was seen, but the program can make them: a replay buffer fills for 10,000
+#: environment steps before the first optimizer step.
+FIRST_STEP_SECONDS = 20.0
+#: Generations shorter than ``SHORTEST_SECONDS``, so many in a row, were grouped by a slow beginning
+#: and are grouped anew: numbers alone take the guard 0.3 ms each.
+TOO_SHORT = 8
+SHORTEST_SECONDS = 0.02
+#: A loop that ended after fewer generations was a preparation; the next one may be the training.
+PREPARATION = 10
+
+
+class Rank(IntEnum):
+    """How much a kind of step says about where a generation begins; the lowest is the best."""
+
+    NAMED = 0
+    FRAMEWORK = 1
+    OPTIMIZER = 2
+    RESET = 3
+    LOOP = 4
+
+
+# A step that takes this long, in seconds, is a generation of its own; several optimizer steps
+# or episodes always differ from one another, so that only longer ones are.
+_LONG_ENOUGH = {Rank.FRAMEWORK: 0.05, Rank.LOOP: SHORTEST_SECONDS}
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One kind of step, such as optimizer steps; ``unit`` and ``detail`` are its words.
+
+    ``begins`` says that a step begins when it is told of, so that the last one is whole when the
+    program is over; an optimizer tells when it has stepped. ``expected`` says that the program can
+    make such steps, though none was seen.
+    """
+
+    rank: Rank
+    unit: str
+    detail: str = ""
+    begins: bool = True
+    expected: bool = False
+    count: int = 0
+    first: float = math.inf
+
+    def words(self, number: int) -> str:
+        """Return so many of them in words: ``50 optimizer steps``."""
+        plural = "" if number == 1 else "s"
+        return f"{number:,} {self.unit}{plural}{self.detail}"
+
+    def period(self, now: float) -> float:
+        """Return how long one takes, in seconds, if one begins now; infinite for the first."""
+        return (now - self.first) / (self.count - 1) if self.count > 1 else math.inf
+
+
+class Begin(Protocol):
+    """Begins a generation; ``what`` says what one is."""
+
+    def __call__(self, what: str) -> Callable[[], None]:
+        """Return what ends the generation."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """Picks the best kind of step a program makes, and begins a generation every so many."""
+
+    begin: Begin
+    every: int | None = None
+    clock: Callable[[], float] = time.perf_counter
+    sources: list[Source] = field(default_factory=list)
+    chosen: Source | None = None
+    generations: int = 0
+    _size: int = 1
+    _left: int = 0
+    _of_this_size: int = 0
+    _since: float = 0.0
+    _end: Callable[[], None] | None = None
+
+    def add(self, source: Source) -> Source:
+        """Take a kind of step into the choice."""
+        self.sources.append(source)
+        return source
+
+    def step(self, source: Source, most: int = 1) -> int:
+        """Take up to ``most`` steps that begin now; return after how many to tell again."""
+        chosen = self.chosen
+        if source is not chosen:
+            if chosen is not None:
+                return most
+            passed = self._note(source, most)
+            if self.chosen is not source:
+                return passed
+        if self._left <= 0:
+            self._begin_generation(source)
+        passed = min(most, self._left)
+        self._left -= passed
+        return passed
+
+    def ended(self, source: Source, *, whole: bool) -> None:
+        """Take that a loop is over; ``whole`` says that its last round was."""
+        if source in self.sources:
+            self.sources.remove(source)
+        if source is not self.chosen:
+            return
+        if whole and self._size == 1:
+            self.end_generation()
+        if self.generations < PREPARATION:
+            self.chosen, self._left = None, 0
+
+    def finish(self) -> None:
+        """End the last generation of a program that is over, if all of its steps were made."""
+        if self.chosen is not None and self.chosen.begins and self._left == 0:
+            self.end_generation()
+
+    def end_generation(self) -> None:
+        """End the running generation, if there is one."""
+        end, self._end = self._end, None
+        if end is not None:
+            end()
+
+    def _note(self, source: Source, most: int) -> int:
+        """Count steps while none is chosen; a fast loop tells of many at once."""
+        now = self.clock()
+        source.first = min(source.first, now)
+        source.count += 1
+        best = min((s for s in self.sources if self._settled(s, now)), default=None, key=_rank)
+        if best is source and not self._better_may_come(best, now):
+            self._choose(source, source.period(now))
+        passed = min(most, max(1, source.count // 16))
+        source.count += passed - 1
+        return passed
+
+    def _settled(self, source: Source, now: float) -> bool:
+        """Return whether enough steps were seen to tell how often they come."""
+        if source.rank is Rank.NAMED:
+            return source.count > 0
+        alone = all(other.rank >= source.rank for other in self.sources)
+        clear = alone and _is_long(source, source.period(now))
+        return source.count > 1 and (clear or now - source.first >= SETTLE_SECONDS)
+
+    def _better_may_come(self, best: Source, now: float) -> bool:
+        better = [source for source in self.sources if source.rank < best.rank]
+        begun = any(s.count and now - s.first < PATIENCE_SECONDS for s in better)
+        waited = now - best.first >= FIRST_STEP_SECONDS
+        return begun or (not waited and any(s.expected and not s.count for s in better))
+
+    def _choose(self, source: Source, period: float) -> None:
+        """Count these steps from now on; each takes ``period`` seconds."""
+        self.chosen = source
+        self._resize(1 if _is_long(source, period) else _rounded(AIM_SECONDS / period))
+        self._left = 0
+
+    def _begin_generation(self, source: Source) -> None:
+        self._end = None  # a generation that was called ends when the next one is
+        self._check_size()
+        self._left = self._size
+        self._of_this_size += 1
+        self.generations += 1
+        self._end = self.begin(source.words(self._size))
+
+    def _check_size(self) -> None:
+        seconds = (self.clock() - self._since) / max(self._of_this_size, 1)
+        if self._of_this_size >= SAME_SIZE:
+            self._resize(2 * self._size)
+        elif self._of_this_size >= TOO_SHORT and seconds < SHORTEST_SECONDS:
+            self._resize(_rounded(self._size * AIM_SECONDS / max(seconds, 1e-6)))
+
+    def _resize(self, size: int) -> None:
+        """Let so many steps make a generation, unless the user has said how many."""
+        self._size = self.every or size
+        self._of_this_size, self._since = 0, self.clock()
+
+
+def _rank(source: Source) -> int:
+    return source.rank
+
+
+def _is_long(source: Source, period: float) -> bool:
+    return period >= _LONG_ENOUGH.get(source.rank, AIM_SECONDS)
+
+
+def _rounded(number: float) -> int:
+    """Return 1, 2 or 5 times a power of ten, the nearest."""
+    if number < 1:
+        return 1
+    power: int = 10 ** math.floor(math.log10(number))
+    return power * min((1, 2, 5, 10), key=lambda digit: abs(math.log(digit * power / number)))

@@ -1,0 +1,203 @@
+"""A guard around somebody else's program: what it is told, and when it begins."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TextIO
+
+from leakguard.errors import LeakguardError, UsageError
+from leakguard.guard import LeakGuard
+from leakguard.launch import sources
+from leakguard.launch.imports import Imports
+from leakguard.launch.loops import Loops
+from leakguard.launch.main_code import Change
+from leakguard.launch.pace import Pace, Rank, Source
+from leakguard.launch.plan import Plan
+from leakguard.launch.target import MAIN, Target
+from leakguard.phase import phase
+
+
+class Watching:
+    """Follows the program of a plan; the guard begins with the first generation.
+
+    Until then nothing is measured: what a program imports and loads is not what it leaks.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.imports = Imports()
+        self.pace = Pace(self._begin, plan.every)
+        self.loops = Loops(self.pace, plan.program)
+        self._guard: LeakGuard | None = None
+        self._log: TextIO | None = None
+        self._what = ""
+        self._home = os.getpid()
+        self._broken = False
+
+    def start(self) -> None:
+        """Listen to what the program will import.
+
+        Raises:
+            UsageError: the log or the run file cannot be written.
+        """
+        self._open()
+        for target, change in self._changes():
+            if target.module != MAIN:
+                self.imports.when_imported(target.module, partial(_replace, target, change))
+        sources.listen(self.imports, self.pace)
+        atexit.register(self._say_what_was_missed)
+
+    def changes_of_main(self) -> dict[Target, Change]:
+        """Return what becomes of functions in the script itself."""
+        changes: dict[Target, Change] = {}
+        for target, change in self._changes():
+            if target.module == MAIN:
+                changes[target] = _both(changes.get(target), change)
+        return changes
+
+    def program_ended(self) -> None:
+        """Take that the script's code came to its end without an exception."""
+        if self._guard is not None and not _others_run():
+            self.pace.finish()
+
+    # -- generations --------------------------------------------------------------------------
+
+    def _begin(self, what: str) -> Callable[[], None]:
+        """Begin a generation, and the run with the first one."""
+        if self._broken or os.getpid() != self._home:
+            return _nothing
+        if self._guard is None:
+            try:
+                self._guard = self._started(what)
+            except LeakguardError as error:
+                self._broken = True
+                _complain(str(error))
+                return _nothing
+        generation = self._guard.generation()
+        return lambda: generation.__exit__(None, None, None)
+
+    def _started(self, what: str) -> LeakGuard:
+        self._what = what
+        command = Path(self.plan.program).name
+        guard = LeakGuard(
+            [cls for target in self.plan.watches for cls in _watched(Target.parse(target))],
+            out=self.plan.out,
+            log=self._log,
+            name=f"{command}; a generation is {what}",
+        )
+        return guard.start()
+
+    # -- phases and calls -----------------------------------------------------------------------
+
+    def _changes(self) -> Iterator[tuple[Target, Change]]:
+        for text in self.plan.phases:
+            target = Target.parse(text)
+            yield target, partial(_in_phase, target.name)
+        if self.plan.generation is not None:
+            target = Target.parse(self.plan.generation)
+            source = self.pace.add(Source(Rank.NAMED, "call", f" of {target.name}"))
+            yield target, partial(_announcing, lambda: self.pace.step(source))
+
+    # -- files and words ------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Open what is written to before the program begins, so that a wrong path costs nothing."""
+        if self.plan.out is not None:
+            _check_writable(Path(self.plan.out))
+        if self.plan.log == "-":
+            self._log = sys.stderr
+        elif self.plan.log is not None:
+            try:
+                self._log = open(self.plan.log, "a", encoding="utf-8")  # noqa: SIM115
+            except OSError as error:
+                raise UsageError(f"cannot write {self.plan.log}: {error.strerror}") from None
+
+    def _say_what_was_missed(self) -> None:
+        if os.getpid() != self._home:
+            return
+        named = {target.module for target in self.plan.targets()}
+        for module in sorted(named.intersection(self.imports.missing)):
+            _complain(f"{module} was never imported: nothing of it was watched")
+        if self._guard is not None:
+            size = "" if self.plan.every else "; --every N sets how many"
+            _complain(f"a generation is {self._what}{size}")
+        elif not self._broken:
+            _complain(
+                "no generation was found, so nothing was measured; name a function that the "
+                "program calls again and again: --generation module:function"
+            )
+
+
+def _in_phase(name: str, function: Any) -> Any:
+    """Return a function in a phase of its name; anything else as it is, with a line about it."""
+    if inspect.isclass(function) or not (
+        callable(function) or isinstance(function, staticmethod | classmethod)
+    ):
+        _complain(f"--phase {name} is no function but a {type(function).__name__}: not a phase")
+        return function
+    return phase(name)(function)
+
+
+def _announcing(announce: Callable[[], object], function: Any) -> Any:
+    return sources.announcing(function, announce)
+
+
+def _both(first: Change | None, second: Change) -> Change:
+    return second if first is None else lambda function: second(first(function))
+
+
+def _replace(target: Target, change: Change, module: ModuleType) -> None:
+    try:
+        target.replace(module, change)
+    except AttributeError:
+        _complain(f"{target.module} has no {target.name}: it is not watched")
+    except TypeError as error:
+        _complain(f"{target} cannot be watched: {error}")
+
+
+def _watched(target: Target) -> Iterator[type]:
+    """Yield the class of that name, if it is there by now."""
+    module = sys.modules.get(target.module)
+    with contextlib.suppress(AttributeError):
+        cls = None if module is None else target.of(module)
+        if isinstance(cls, type):
+            yield cls
+            return
+    _complain(f"--watch {target}: there is no such class when the first generation begins")
+
+
+def _others_run() -> bool:
+    """Return whether threads go on that the process will wait for."""
+    main = threading.main_thread()
+    return any(t is not main and not t.daemon for t in threading.enumerate())
+
+
+def _check_writable(path: Path) -> None:
+    """Raise ``UsageError`` where no run can be written; leave no file behind."""
+    existed = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another -o") from None
+
+
+def _nothing() -> None:
+    pass
+
+
+def _complain(text: str) -> None:
+    """Say it on standard error, if there is one."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"leakguard: {text}", file=sys.stderr)

@@ -1,0 +1,165 @@
+"""Which steps are counted, and how many make a generation: by a clock that is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from leakguard.launch.main_code import outermost_loops
+from leakguard.launch.pace import SAME_SIZE, Pace, Rank, Source
+from leakguard.testing import FakeClock
+
+
+class Begun:
+    """Counts generations and the ends that were asked for."""
+
+    def __init__(self):
+        self.words, self.ended = [], 0
+
+    def __call__(self, what):
+        self.words.append(what)
+        return self.end
+
+    def end(self):
+        self.ended += 1
+
+
+@pytest.fixture
+def begun():
+    return Begun()
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def pace(begun, clock):
+    return Pace(begun, clock=clock)
+
+
+def steps(pace, clock, source, number, seconds):
+    for _ in range(number):
+        pace.step(source)
+        clock.advance(seconds)
+
+
+def test_fast_optimizer_steps_are_grouped_to_half_a_second(pace, clock, begun):
+    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    steps(pace, clock, optimizer, 3000, 0.01)
+    assert set(begun.words) == {"50 optimizer steps"}
+    assert len(begun.words) == 59  # of 60: the first half second tells how long a step takes
+
+
+def test_slow_epochs_are_a_generation_each_and_the_last_is_whole(pace, clock, begun):
+    epoch = pace.add(Source(Rank.FRAMEWORK, "epoch", " of Lightning"))
+    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    for _ in range(10):
+        pace.step(epoch)
+        steps(pace, clock, optimizer, 100, 0.02)
+    pace.finish()
+    assert begun.words == ["1 epoch of Lightning"] * 9
+    assert begun.ended == 1  # the others end when the next one begins
+
+
+def test_epochs_of_an_hour_give_way_to_optimizer_steps(pace, clock, begun):
+    epoch = pace.add(Source(Rank.FRAMEWORK, "epoch"))
+    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    for _ in range(2):
+        pace.step(epoch)
+        steps(pace, clock, optimizer, 3600, 1.0)
+    assert set(begun.words) <= {"1 optimizer step", *(f"{2**k} optimizer steps" for k in range(9))}
+
+
+def test_environment_resets_wait_for_the_optimizer_a_replay_buffer_delays(pace, clock, begun):
+    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True))
+    reset = pace.add(Source(Rank.RESET, "environment reset"))
+    steps(pace, clock, reset, 100, 0.1)
+    steps(pace, clock, optimizer, 100, 0.1)
+    assert set(begun.words) == {"5 optimizer steps"}
+
+
+def test_environment_resets_are_counted_where_no_optimizer_comes(pace, clock, begun):
+    pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True))
+    reset = pace.add(Source(Rank.RESET, "environment reset"))
+    steps(pace, clock, reset, 1000, 0.1)
+    assert set(begun.words) == {"5 environment resets"}
+
+
+def test_loop_that_was_a_preparation_gives_way(pace, clock, begun):
+    first = pace.add(Source(Rank.LOOP, "round", " of the loop at a.py:1"))
+    steps(pace, clock, first, 3, 1.0)
+    pace.ended(first, whole=True)
+    second = pace.add(Source(Rank.LOOP, "round", " of the loop at a.py:9"))
+    steps(pace, clock, second, 30, 1.0)
+    assert begun.words == ["1 round of the loop at a.py:1"] * 2 + (
+        ["1 round of the loop at a.py:9"] * 29
+    )
+
+
+def test_named_calls_count_from_the_first_on(pace, clock, begun):
+    named = pace.add(Source(Rank.NAMED, "call", " of evolve"))
+    steps(pace, clock, named, 8, 0.1)
+    assert len(begun.words) == 8
+
+
+def test_size_that_the_user_sets_stays(begun, clock):
+    pace = Pace(begun, every=10, clock=clock)
+    named = pace.add(Source(Rank.NAMED, "call"))
+    steps(pace, clock, named, 50_000, 0.0001)
+    assert set(begun.words) == {"10 calls"}
+    assert len(begun.words) == 5000
+
+
+def test_long_run_has_thousands_of_generations_and_no_more(pace, clock, begun):
+    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    steps(pace, clock, optimizer, 86_400 * 5, 0.2)
+    assert 3 * SAME_SIZE < len(begun.words) < 12 * SAME_SIZE
+
+
+def test_steps_that_began_slowly_are_grouped_anew(pace, clock, begun):
+    rollout = pace.add(Source(Rank.FRAMEWORK, "rollout"))
+    steps(pace, clock, rollout, 2, 1.0)
+    steps(pace, clock, rollout, 10_000, 0.001)
+    assert "500 rollouts" in begun.words
+    assert len(begun.words) < 100
+
+
+def test_fast_loop_is_told_of_rarely(pace, clock):
+    loop = pace.add(Source(Rank.LOOP, "round"))
+    passed = told = 0
+    while passed < 1_000_000:
+        number = pace.step(loop, 1 << 16)
+        clock.advance(number * 1e-6)
+        passed, told = passed + number, told + 1
+    assert told < 300
+
+
+def test_outermost_loops_are_those_that_run_once():
+    import ast
+
+    source = """
+for seed in range(3):        # 2
+    for inner in range(9): helper()
+def helper():
+    for x in y: pass
+def main():
+    while True:              # 7
+        helper()
+class Trainer:
+    def fit(self):
+        for epoch in data():  # 11
+            self.batch()
+    def batch(self):
+        for row in rows: pass
+def data():
+    for line in file: yield line  # 16
+def never():
+    for x in y: pass
+if __name__ == "__main__":
+    with open("x") as f:
+        launch(main)
+        Trainer().fit()
+"""
+    lines = {loop.lineno for loop in outermost_loops(ast.parse(source))}
+    assert lines == {2, 7, 11, 16}

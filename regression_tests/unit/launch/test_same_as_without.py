@@ -1,0 +1,208 @@
+"""A program under ``leakguard run`` prints, ends and sees itself as it does without."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+SEES = """
+    '''A docstring.'''
+    import os, sys
+    import __main__
+    print(sorted(globals()), __name__, __doc__, __file__, __package__, __builtins__)
+    print(__spec__ and (__spec__.name, __spec__.origin), type(__loader__))
+    print(vars(__main__) is globals())
+    print(sys.path, sys.argv, sys.orig_argv, sys.flags, sorted(os.environ.items()))
+"""
+
+
+def same(plain, watched):
+    assert watched.out == plain.out
+    assert watched.status == plain.status
+
+
+def test_script_sees_the_same_names_paths_and_arguments(script):
+    script.write(SEES)
+    arguments = ("./script.py", "--epochs", "3", "-m", "--", "x y")
+    same(script.plain(*arguments), script.watched(*arguments))
+
+
+def test_module_sees_the_same_names_paths_and_arguments(script):
+    script.write(SEES, "package/inner.py").write("", "package/__init__.py")
+    arguments = ("-m", "package.inner", "-o", "3")
+    same(script.plain(*arguments), script.watched(*arguments))
+
+
+def test_package_is_run_by_its_main_module(script):
+    script.write(SEES, "package/__main__.py").write("", "package/__init__.py")
+    same(script.plain("-m", "package"), script.watched("-m", "package"))
+
+
+def test_module_that_is_missing_is_said_as_by_the_interpreter(script):
+    plain, watched = script.plain("-m", "no_such"), script.watched("-m", "no_such")
+    assert plain.err.strip() in watched.err
+    same(plain, watched)
+
+
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        ("pass", 0),
+        ("raise SystemExit(3)", 3),
+        ("raise SystemExit('words')", 1),
+        ("1 / 0", 1),
+        ("import os; os._exit(7)", 7),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)", -signal.SIGINT),
+    ],
+)
+def test_exit_status_and_bytes_are_the_same(script, last, status):
+    script.write(f"""
+        import sys, time
+        for number in range(6):
+            sys.stdout.buffer.write(bytes([number, 200 + number, 10]))
+            time.sleep(0.03)
+        sys.stdout.flush()
+        {last}
+    """)
+    plain, watched = script.plain(), script.watched()
+    same(plain, watched)
+    assert watched.status == status
+    assert watched.err.startswith(plain.err)
+    assert len(watched.run.generations) == 5  # the first round tells how long one is
+    if "_exit" not in last:
+        assert watched.run.finished
+        assert "leakguard: " in watched.err
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["1 +", "raise RuntimeError from KeyError('why')", "for x in 3: pass", "call()", "call(1)"],
+)
+def test_traceback_has_no_frame_of_leakguard(script, wrong):
+    body = "try:\n    {}['x']\nexcept KeyError as error:\n    raise ValueError from error\n"
+    indented = body.replace("\n", "\n    ")
+    script.folder.joinpath("script.py").write_text(
+        f"def call(*a):\n    {indented}\n\nfor _ in [1]:\n    pass\n{wrong}\n"
+    )
+    plain, watched = script.plain(), script.watched("--phase", "call", "script.py")
+    assert watched.err.startswith(plain.err)
+    assert plain.err.count("File") > 0
+    same(plain, watched)
+
+
+def test_classes_of_main_can_be_pickled_and_read_back(script):
+    script.write("""
+        import pickle
+        class Point:
+            def __init__(self, x): self.x = x
+        def double(x): return 2 * x
+        text = pickle.dumps([Point(3), double])
+        point, function = pickle.loads(text)
+        print(text, point.x, function is double, Point.__module__, Point.__qualname__)
+    """)
+    same(script.plain(), script.watched("--phase", "double", "script.py"))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_pools_of_processes_work(script, method):
+    script.write(f"""
+        import multiprocessing
+        class Task:
+            def __init__(self, x): self.x = x
+        def work(task): return task.x * 2, __name__
+        if __name__ == "__main__":
+            multiprocessing.set_start_method({method!r})
+            with multiprocessing.Pool(2) as pool:
+                for round in range(4):
+                    print(pool.map(work, [Task(x) for x in range(3)]))
+    """)
+    plain, watched = script.plain(), script.watched("--phase", "work", "script.py")
+    same(plain, watched)
+    assert plain.status == 0
+
+
+def test_loops_behave_as_without(script):
+    script.write("""
+        import threading
+        seen = []
+        for index, item in enumerate(x for x in range(100_000)):
+            if index % 2: continue
+            if item > 90_000: break
+            seen.append(item)
+        else:
+            seen.append("else")
+        for item in seen[:0]: pass
+        else: print("empty loop has its else")
+        numbers = [1, 2, 3]
+        for number in numbers:  # a list that grows while it is looped over
+            if len(numbers) < 50: numbers.append(number)
+        count = 0
+        while count < 70_000:
+            count += 1
+            if count == 5: continue
+        else: print("while has its else")
+        def race():
+            n = 0
+            while n < 50_000: n += 1
+            counted.append(n)
+        counted = []
+        threads = [threading.Thread(target=race) for _ in range(4)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        def items():
+            yield 1
+            raise StopAsyncIteration("mine")
+        try:
+            for item in items(): print(item)
+        except StopAsyncIteration as error: print(repr(error))
+        print(len(seen), seen[-1], numbers, count, counted)
+    """)
+    same(script.plain(), script.watched())
+
+
+def test_item_of_a_loop_is_let_go_as_without(script):
+    script.write("""
+        import weakref
+        class Item: pass
+        alive = []
+        for item in (Item() for _ in range(2000)):
+            alive.append(weakref.ref(item))
+            del item
+            if len(alive) > 1: print(sum(ref() is not None for ref in alive[:-1]))
+    """)
+    same(script.plain(), script.watched())
+
+
+def test_threads_go_on_after_the_script_as_without(script):
+    script.write("""
+        import atexit, threading, time
+        atexit.register(print, "bye")
+        def late():
+            time.sleep(0.2)
+            print("late")
+        threading.Thread(target=late).start()
+        print("main is over")
+    """)
+    same(script.plain(), script.watched())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no-such.py"],
+        ["."],
+        ["-o", "no-such/../script.py/x.jsonl", "script.py"],
+        ["--phase", "a b", "script.py"],
+        ["--phase", "nowhere", "script.py"],
+        ["--every", "0", "script.py"],
+        ["--log", "no-such/log", "script.py"],
+    ],
+)
+def test_what_cannot_be_used_is_one_line_before_the_script_begins(script, arguments):
+    script.write("print('began')")
+    ended = script.watched(*arguments)
+    assert (ended.out, ended.status) == (b"", 2)
+    assert ended.err.startswith("leakguard: ")
+    assert ended.err.count("\n") == 1

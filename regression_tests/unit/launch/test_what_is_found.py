@@ -1,0 +1,181 @@
+"""What ``leakguard run`` finds in scripts that nobody prepared: generations, phases, leaks."""
+
+from __future__ import annotations
+
+import pytest
+
+LOOP = """
+    import time
+    class Rollout:
+        def __init__(self): self.rewards = [float(step) for step in range(20_000)]
+    best = []
+    def evaluate():
+        rollout = Rollout()
+        {keep}
+    def main():
+        for generation in range(12):
+            evaluate()
+            time.sleep(0.03)
+    if __name__ == "__main__":
+        main()
+"""
+
+
+def found(ended):
+    return [(finding.type, finding.held_by) for finding in ended.report.findings]
+
+
+def test_planted_leak_is_named_at_the_end(script):
+    script.write(LOOP.format(keep="best.append(rollout)"))
+    ended = script.watched("--phase", "evaluate", "script.py")
+    assert "leakguard: LEAK: In evaluate, since generation 1, 1 Rollout more" in ended.err
+    assert "Held by: __main__.best[*]" in ended.err
+    assert "a generation is 1 round of the loop at script.py:10" in ended.err
+    assert found(ended) == [("__main__.Rollout", "__main__.best[*]")]
+    assert "a generation is 1 round of the loop at script.py:10" in ended.run.info.name
+    assert ended.run.info.command.endswith(" script.py")
+
+
+def test_clean_twin_stays_silent(script):
+    script.write(LOOP.format(keep="best[:] = [rollout]"))
+    ended = script.watched("--phase", "evaluate", "script.py")
+    assert ended.report.verdict == "stable"
+    assert len(ended.run.generations) == 11
+
+
+def test_watched_classes_are_counted(script):
+    script.write(LOOP.format(keep="best[:] = [rollout]"))
+    ended = script.watched("--watch", "__main__:Rollout", "--watch", "nowhere:X", "script.py")
+    assert "__main__.Rollout" in ended.run.snapshots[-1].watched
+    assert "--watch nowhere:X: there is no such class" in ended.err
+
+
+def test_phases_are_found_wherever_they_are_defined(script):
+    script.write(
+        """
+        import asyncio
+        class Trainer:
+            def act(self): return 1
+            @classmethod
+            def build(cls): return cls()
+            @staticmethod
+            def check(x): return x
+            async def fetch(self): return 2
+            def stream(self): yield 3
+        class Child(Trainer): pass
+        def step(): return 4
+        """,
+        "parts/trainer.py",
+    ).write("", "parts/__init__.py").write("""
+        import asyncio
+        def loop():
+            from parts.trainer import Child, step  # imported late, by name
+            for _ in range(5):
+                child = Child.build()
+                print(child.act(), Child.check(5), asyncio.run(child.fetch()))
+                print(*child.stream(), step())
+        class Local:
+            @property
+            def value(self): return 6
+            def method(self): return 7
+        loop()
+        print(Local().value, Local().method())
+    """)
+    names = [
+        "Trainer.act",
+        "Trainer.build",
+        "Trainer.check",
+        "Trainer.fetch",
+        "Trainer.stream",
+        "step",
+    ]
+    phases = [word for name in names for word in ("--phase", f"parts.trainer:{name}")]
+    plain = script.plain()
+    ended = script.watched(*phases, "--phase", "Local.method", "--phase", "Local.value",
+                           "--every", "1", "--generation", "parts.trainer:step",
+                           "script.py")  # fmt: skip
+    assert (ended.out, ended.status) == (plain.out, 0)
+    assert set(ended.run.phases) == {*names, "Local.method"}
+    assert "Local.value is no function but a property" in ended.err
+
+
+def test_what_is_never_imported_or_missing_is_said(script):
+    script.write("import json\nprint(1)")
+    ended = script.watched("--phase", "nowhere:f", "--phase", "json:no_such", "script.py")
+    assert "json has no no_such" in ended.err
+    assert "nowhere was never imported" in ended.err
+    assert "no generation was found" in ended.err
+    assert ended.status == 0
+
+
+def test_calls_of_a_named_function_are_generations(script):
+    script.write("""
+        import time
+        def evolve(): time.sleep(0.03)
+        for seed in range(2):
+            for generation in range(6): evolve()
+    """)
+    ended = script.watched("--generation", "evolve", "script.py")
+    assert len(ended.run.generations) == 12
+    assert "a generation is 1 call of evolve" in ended.err
+
+
+def test_optimizer_steps_are_generations(script):
+    pytest.importorskip("torch")
+    script.write("""
+        import torch
+        torch.set_num_threads(1)
+        actor, critic = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+        optimizers = [torch.optim.SGD(net.parameters(), 0.1) for net in (actor, critic)]
+        for epoch in range(4):
+            for step in range(30):
+                for net, optimizer in zip((actor, critic), optimizers):
+                    net(torch.ones(4, 8)).sum().backward()
+                    optimizer.step()
+                import time; time.sleep(0.02)
+        print(epoch, step)
+    """)
+    ended = script.watched("--every", "10", "script.py")
+    assert "a generation is 10 optimizer steps" in ended.err
+    # 120 steps of the first optimizer; the first half second, some of them, tells what there is.
+    assert 8 <= len(ended.run.generations) <= 11
+
+
+def test_environment_resets_are_generations(script):
+    pytest.importorskip("gymnasium")
+    script.write("""
+        import gymnasium, time
+        env = gymnasium.make("CartPole-v1")
+        for episode in range(60):
+            env.reset(seed=episode)
+            over = False
+            while not over:
+                _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+                over = terminated or truncated
+            time.sleep(0.02)
+    """)
+    ended = script.watched("--every", "5", "script.py")
+    assert "a generation is 5 environment resets" in ended.err
+    assert 4 <= len(ended.run.generations) <= 12
+
+
+def test_run_that_was_killed_stays_readable(script):
+    script.write("""
+        import os, signal, time
+        for step in range(10):
+            time.sleep(0.03)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """)
+    ended = script.watched()
+    assert ended.status == -9
+    assert not ended.run.finished
+    assert len(ended.run.generations) == 9
+
+
+def test_log_has_the_blocks_and_standard_output_none(script):
+    script.write(LOOP.format(keep="best.append(rollout)"))
+    ended = script.watched("--log", "training.log", "script.py")
+    text = (script.folder / "training.log").read_text()
+    assert ended.out == b""
+    assert "LEAK DETECTED:" in text
+    assert text.count("End of generation") >= 11
