@@ -63,6 +63,7 @@ class LeakGuard:
         report: str | None = "stderr",
         on_leak: OnLeak | None = None,
         sinks: Iterable[Sink] = (),
+        max_file_size: str | float | None = "100 MB",
         clock: Callable[[], float] = time.perf_counter,
         suspicion: Callable[[], Suspicion] = Suspicion,
     ) -> None:
@@ -101,6 +102,9 @@ class LeakGuard:
                 generation that proves it, to alert, save or stop: what it raises ends the loop.
             sinks: dashboards and loggers that get the numbers of each generation and the verdict at
                 the end; ``leakguard.integrations.sinks`` has some. One that raises is a note.
+            max_file_size: a run that comes to so much of its file is thinned to half of it: early
+                generations are dropped, evenly, and all looks and extremes stay. At least 1 MB;
+                None writes every generation, which is about 2 kB each and 1 kB more for a phase.
             clock: monotonic seconds.
             suspicion: makes what decides, look by look, that something grows.
 
@@ -123,6 +127,7 @@ class LeakGuard:
             on_leak=on_leak,
             sinks=sinks,
             clock=clock,
+            max_file_size=max_file_size,
         )
         self._suspicion = suspicion
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import threading
 import time
 from collections import Counter, deque
@@ -60,7 +61,7 @@ class Uploader:
         try:
             self.fs, self.root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as problem:
-            raise ConfigError(f"cannot upload to {url}: {problem}") from None
+            raise ConfigError(_without_password(f"cannot upload to {url}: {problem}")) from None
         self.scheme = url.partition("://")[0]
         self.say, self.attempts, self.delay, self.sleep = say, attempts, delay, sleep
         self.capacity = capacity
@@ -151,7 +152,7 @@ class Uploader:
                 self._lost.discard(transfer.target)
                 return
             except Exception as problem:
-                reason = str(problem) or type(problem).__name__
+                reason = _without_password(str(problem)) or type(problem).__name__
                 if attempt + 1 < self.attempts:
                     self.sleep(self.delay * 2**attempt)
         self._give_up(transfer, reason)
@@ -164,7 +165,7 @@ class Uploader:
         self.fs.put_file(str(transfer.folder / transfer.name), transfer.target, **options)
 
     def _give_up(self, transfer: Transfer, reason: str) -> None:
-        self.failed.append(f"{transfer.target}: {reason}")
+        self.failed.append(_without_password(f"{transfer.target}: {reason}"))
         self._lost.add(transfer.target)
         with self._changed:
             self._segments.discard(transfer.name)
@@ -180,6 +181,11 @@ class Uploader:
                 # Every manifest that could miss these has been judged.
                 self._lost.clear()
             self._changed.notify_all()
+
+
+def _without_password(text: str) -> str:
+    """The text with `user:password@` of every URL as `***@`: it goes to logs."""
+    return re.sub(r"(?<=://)[^/\s@]+@", "***@", text)
 
 
 def _is_segment(name: str) -> bool:

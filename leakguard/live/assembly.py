@@ -66,7 +66,14 @@ def _journal(settings: Settings) -> Journal:
     info = run_facts(
         settings.name, settings.large_object, settings.max_overhead, ignored, directory
     )
-    journal = Journal(info, settings.out, settings.sink, settings.log_every, settings.on_screen)
+    journal = Journal(
+        info,
+        settings.out,
+        settings.sink,
+        settings.log_every,
+        settings.on_screen,
+        settings.max_file_size,
+    )
     if directory is not None and settings.out is not None:
         journal.share(Children(settings.out.parent, info), settings.copy_to)
     return journal

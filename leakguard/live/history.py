@@ -1,73 +1,179 @@
-"""The run so far, in bounded memory and in one object.
+"""The run so far, in bounded memory and in few objects.
 
 Snapshots kept as objects would make the guard's own dicts and ints grow every generation, which is
-what a guard looks for. They are kept as encoded lines in one buffer that grows by large blocks;
-when there are too many, every second generation is dropped, so that the rest stays evenly spaced.
+what a guard looks for. They are kept as encoded lines, compressed; when there are too many, every
+second generation is dropped, so that the rest stays evenly spaced. Generations that were looked at
+stay, and so do the highest and the lowest numbers that were ever seen.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+
+from leakguard.live.packed_lines import PackedLines
 
 _NO_GENERATION = -1
-_BLOCK = 1_000_000
+#: Numbers whose highest snapshot is kept, whatever is thinned: what budgets ask for.
+HIGHEST = ("peak", "rss", "heap_in_use", "threads", "open_files", "children")
+LOWEST = ("rss", "heap_in_use")
+# Looks, and moments outside of generations, that stay even where there are too many of them.
+_FIRST = 8
 
 
 class History:
-    """Encoded snapshots of a run, at most about ``limit`` of them."""
+    """Encoded snapshots of a run, at most about ``limit`` of them in ``most_bytes`` of text."""
 
-    def __init__(self, limit: int = 4096) -> None:
+    def __init__(self, limit: int = 4096, most_bytes: int = 50_000_000) -> None:
         self._limit = limit
-        self._buffer = bytearray(_BLOCK)
-        self._used = 0
-        self._ends = array("Q")
+        self._most_bytes = most_bytes
+        self._lines = PackedLines()
         self._rounds = array("q")
-        self._stride = 1
+        self._looks = bytearray()
+        self._serials = array("Q")
+        self._count = 0
+        self._extremes = _Extremes()
+        self.stride = 1
 
-    def append(self, line: bytes, round_: int | None) -> None:
-        """Keep one line; ``round_`` counts the generations from 0, None outside of them."""
-        if round_ is not None and round_ % self._stride:
-            return
-        self._keep(line, _NO_GENERATION if round_ is None else round_)
-        if len(self._ends) > self._limit:
-            self._thin()
+    def append(
+        self,
+        line: bytes,
+        round_: int | None,
+        *,
+        look: bool = False,
+        metrics: Mapping[str, int | float] | None = None,
+    ) -> None:
+        """Keep one line; ``round_`` counts the generations from 0, None outside of them.
+
+        ``look`` says that it holds a census; ``metrics`` are the numbers in it.
+        """
+        self._count += 1
+        kept = round_ is None or look or round_ % self.stride == 0
+        self._extremes.note(metrics or {}, self._count, b"" if kept else line)
+        if kept:
+            self._keep(line, _NO_GENERATION if round_ is None else round_, look, self._count)
+        if len(self) > self._limit or self._lines.raw_bytes > self._most_bytes:
+            self.thin(self._most_bytes // 2)
 
     def recent(self, count: int) -> Iterator[bytes]:
         """Yield the lines from before the first generation, then the last ``count`` others."""
         first = max(len(self) - count, 0)
         for index, round_ in enumerate(self._rounds):
             if index >= first or round_ == _NO_GENERATION:
-                yield self._line(index)
+                yield self._lines[index]
+        self._lines.forget_unpacked()
 
     def __iter__(self) -> Iterator[bytes]:
-        return map(self._line, range(len(self)))
+        """Yield all lines in order, those of extremes between the others."""
+        extremes = sorted(self._extremes.lines().items(), reverse=True)
+        for index, serial in enumerate(self._serials):
+            while extremes and extremes[-1][0] < serial:
+                yield extremes.pop()[1]
+            yield self._lines[index]
+        yield from (line for _, line in reversed(extremes))
+        self._lines.forget_unpacked()
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._serials)
 
     @property
     def held_bytes(self) -> int:
-        """The bytes that the kept lines are held in, free space included."""
-        return len(self._buffer)
+        """The bytes of memory that the kept lines are held in."""
+        return self._lines.held_bytes + 17 * len(self)
 
-    def _line(self, index: int) -> bytes:
-        start = self._ends[index - 1] if index else 0
-        return bytes(self._buffer[start : self._ends[index]])
+    def thin(self, most_bytes: int) -> None:
+        """Drop every second generation, again and again until at most ``most_bytes`` are left."""
+        if len(self) <= self._limit and self._lines.raw_bytes <= most_bytes:
+            return
+        kept: list[int] = list(range(len(self)))
+        while len(kept) > self._limit or self._bytes_of(kept) > most_bytes:
+            fewer = self._halved(kept, 2 * self.stride)
+            if len(fewer) == len(kept):  # a few snapshots of many megabytes
+                break
+            kept, self.stride = fewer, 2 * self.stride
+        self._rebuild(kept)
 
-    def _keep(self, line: bytes, round_: int) -> None:
-        end = self._used + len(line)
-        while end > len(self._buffer):
-            self._buffer.extend(bytes(_BLOCK))
-        self._buffer[self._used : end] = line
-        self._used = end
-        self._ends.append(end)
+    def _halved(self, kept: list[int], stride: int) -> list[int]:
+        """Return what is left at this ``stride``; looks and moments thin where they are many."""
+        most = len(kept) // 4
+        looked = dict.fromkeys(self._rounds[i] for i in kept if self._looks[i])
+        looks = set(_some([r for r in looked if r != _NO_GENERATION], most))
+        moments = set(_some([i for i in kept if self._rounds[i] == _NO_GENERATION], most))
+
+        def stays(index: int) -> bool:
+            round_ = self._rounds[index]
+            if round_ == _NO_GENERATION:
+                return index in moments
+            if self._looks[index]:
+                return round_ in looks
+            return round_ % stride == 0
+
+        return [index for index in kept if stays(index)]
+
+    def _bytes_of(self, kept: Iterable[int]) -> int:
+        return sum(self._lines.size_of(index) for index in kept)
+
+    def _keep(self, line: bytes, round_: int, look: bool, serial: int) -> None:
+        self._lines.append(line)
         self._rounds.append(round_)
+        self._looks.append(look)
+        self._serials.append(serial)
 
-    def _thin(self) -> None:
-        self._stride *= 2
-        lines, rounds = list(self), self._rounds
-        self._used, self._ends, self._rounds = 0, array("Q"), array("q")
-        for line, round_ in zip(lines, rounds, strict=True):
-            if round_ == _NO_GENERATION or round_ % self._stride == 0:
-                self._keep(line, round_)
+    def _rebuild(self, kept: list[int]) -> None:
+        lines, rounds, looks, serials = self._lines, self._rounds, self._looks, self._serials
+        wanted = self._extremes.serials()
+        held = set(kept)
+        for index, serial in enumerate(serials):
+            if serial in wanted and index not in held:
+                self._extremes.hold(serial, lines[index])
+        self._lines, self._rounds = PackedLines(), array("q")
+        self._looks, self._serials = bytearray(), array("Q")
+        for index in kept:
+            self._keep(lines[index], rounds[index], bool(looks[index]), serials[index])
+
+
+class _Extremes:
+    """Which snapshots hold the highest and the lowest numbers, and their lines where needed."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, bool], tuple[int | float, int]] = {}
+        self._lines: dict[int, bytes] = {}
+
+    def note(self, metrics: Mapping[str, int | float], serial: int, line: bytes) -> None:
+        """Take the numbers of a snapshot; ``line`` is empty where it is kept elsewhere."""
+        news = [key for key in _KEYS if self._is_news(key, metrics)]
+        for name, highest in news:
+            self._found[name, highest] = (metrics[name], serial)
+        if not news:
+            return
+        wanted = self.serials()
+        self._lines = {number: text for number, text in self._lines.items() if number in wanted}
+        if line:
+            self._lines[serial] = line
+
+    def _is_news(self, key: tuple[str, bool], metrics: Mapping[str, int | float]) -> bool:
+        name, highest = key
+        value, known = metrics.get(name), self._found.get(key)
+        if value is None or known is None:
+            return value is not None
+        return value > known[0] if highest else value < known[0]
+
+    def hold(self, serial: int, line: bytes) -> None:
+        """Keep the line of an extreme that is kept nowhere else any more."""
+        self._lines[serial] = line
+
+    def serials(self) -> set[int]:
+        """Return which snapshots are the extremes."""
+        return {serial for _, serial in self._found.values()}
+
+    def lines(self) -> dict[int, bytes]:
+        """Return the lines that are kept here, by the number of the snapshot."""
+        return self._lines
+
+
+_KEYS = [(name, True) for name in HIGHEST] + [(name, False) for name in LOWEST]
+
+
+def _some(items: list[int], most: int) -> list[int]:
+    """Return all items, or the first few and every second of the rest where there are too many."""
+    return items if len(items) <= most else items[:_FIRST] + items[_FIRST::2]

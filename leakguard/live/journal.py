@@ -31,8 +31,11 @@ class Journal:
         sink: Callable[[str], object] | None,
         log_every: int,
         on_screen: bool = False,
+        most_bytes: int | None = None,
     ) -> None:
         """Open the run file; ``on_screen`` asks for a short report at the end without a log.
+
+        A file that comes to ``most_bytes`` is thinned to half of them.
 
         Raises:
             UsageError: ``out`` cannot be written.
@@ -40,7 +43,8 @@ class Journal:
         self._info = info
         self._evidence: Path | str | None = out
         self._on_screen = on_screen
-        self._writer = None if out is None else jsonl.RunWriter(out, info)
+        self._writer = None if out is None else jsonl.RunWriter(out, info, most_bytes)
+        self._most_bytes = most_bytes
         self._sink = sink
         self._log_every = log_every
         self._history = History()
@@ -74,7 +78,8 @@ class Journal:
         line = schema.encode_snapshot(reduced)
         self.next_serial += 1
         self.looks += snapshot.census is not None
-        self._history.append(line, round_)
+        look = snapshot.census is not None
+        self._history.append(line, round_, look=look, metrics=snapshot.metrics)
         self._write(line)
         if self._children is not None and snapshot.moment == "generation":
             self._children.look(snapshot)
@@ -122,6 +127,12 @@ class Journal:
 
     def _write(self, line: bytes) -> None:
         self._safely(lambda writer: writer.write(line))
+        if self._writer is not None and self._most_bytes is not None and self._writer.is_full:
+            self._history.thin(self._most_bytes // 2)
+            try:
+                self._writer.anew(self._history, self._history.stride)
+            except OSError as error:
+                _complain(f"the run file cannot be kept below max_file_size: {error}")
 
     def _safely(self, write: Callable[[jsonl.RunWriter], None]) -> None:
         if self._writer is None:

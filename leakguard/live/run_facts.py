@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import platform
-import shlex
 import sys
 
 from leakguard.capture.process import memory_limit
 from leakguard.live.run_directory import RunDirectory, identity
 from leakguard.model import RunInfo
+from leakguard.model.secrets import command_line
 
 _NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
 
@@ -27,7 +27,7 @@ def run_facts(
         source="guard",
         name=name,
         started=_now("seconds" if directory is None else "milliseconds"),
-        command=shlex.join(sys.orig_argv),
+        command=command_line(sys.orig_argv),
         pid=who.pid,
         rank=who.rank,
         python=platform.python_version(),

@@ -22,11 +22,14 @@ from leakguard.live.log_sink import Log, log_sink
 from leakguard.live.project_settings import checked_patterns
 from leakguard.live.run_directory import RunDirectory, identity, run_directory
 from leakguard.live.sinks import Sink, checked_sinks
-from leakguard.model.units import parse_size
+from leakguard.model.units import MB, format_bytes, parse_size
 
 Collect: TypeAlias = Literal["suspicion", "never"]
 Share: TypeAlias = "float | str | None"
 Signal: TypeAlias = "int | str | None"
+
+# One census of a large process has 0.3 MB as a line, and some of them stay whatever is thinned.
+_LEAST_FILE = MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Settings:
     on_leak: OnLeak | None
     sinks: tuple[Sink, ...]
     clock: Callable[[], float]
+    max_file_size: int | None = None
     directory: RunDirectory | None = None
     copy_to: str | None = None
 
@@ -81,6 +85,7 @@ def checked_settings(
     on_leak: OnLeak | None,
     sinks: Iterable[Sink],
     clock: Callable[[], float],
+    max_file_size: str | float | None,
 ) -> Settings:
     """Check every argument.
 
@@ -100,7 +105,7 @@ def checked_settings(
         out=None if out is None or directory is not None else _path(out),
         sink=log_sink(log),
         log_every=_count("log_every", log_every),
-        large_object=_size(large_object),
+        large_object=_size("large_object", large_object),
         max_overhead=None if max_overhead is None else _share(max_overhead),
         on_signal=number,
         collect=cast("Collect", _choice("collect", collect, get_args(Collect))),
@@ -112,6 +117,7 @@ def checked_settings(
         sinks=checked_sinks(sinks),
         clock=_clock(clock),
         directory=directory,
+        max_file_size=None if max_file_size is None else _file_size(max_file_size),
     )
 
 
@@ -125,13 +131,21 @@ def _path(out: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _size(value: object) -> int:
+def _file_size(value: object) -> int:
+    size = _size("max_file_size", value)
+    if size < _LEAST_FILE:
+        least = format_bytes(_LEAST_FILE)
+        raise UsageError(f"max_file_size={shown(value)} is less than {least}; give more, or None")
+    return size
+
+
+def _size(name: str, value: object) -> int:
     try:
         return parse_size(cast("str | float", value))
     except UsageError:
         raise
     except Exception:
-        raise UsageError(f"large_object={shown(value)} is not a size; write '50 MB'") from None
+        raise UsageError(f"{name}={shown(value)} is not a size; write '50 MB'") from None
 
 
 def _count(name: str, value: object) -> int:

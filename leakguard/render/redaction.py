@@ -8,24 +8,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 from leakguard.model.report import Report
+from leakguard.model.secrets import without_secrets
 
 _HOME = re.compile(r"(?:/home/|/Users/|/export/home/|[A-Za-z]:\\Users\\)([^/\\\s:'\"]+)")
 _ROOT_HOME = re.compile(r"(?<![\w/])/root(?=/|\b)")
-_SECRET_NAME = (
-    r"(?:[\w-]*[_-])?(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key"
-    r"|secret[_-]?key|credentials?|auth)"
-)
-_VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"',;]+)"
-_RULES = (
-    (re.compile(rf"(?i)(?<![\w-])(--?{_SECRET_NAME}\s+)(?!-){_VALUE}"), r"\1***"),
-    (re.compile(rf"(?i)(?<![\w-])(-{{0,2}}{_SECRET_NAME}\s*[=:]\s*){_VALUE}"), r"\1***"),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), r"\1 ***"),
-    (re.compile(r"(?<=://)[^/\s@]+@"), "***@"),
-    # The prefixes that well-known services give their keys.
-    (re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|[sp]k-|xox[abprs]-|A[KS]IA|AIza|ya29\.|eyJ)"
-                r"[\w.-]{8,}"), "***"),
-    (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "***@***"),
-)  # fmt: skip
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 # No rule changes a text without one of these; most texts are labels and have none.
@@ -57,8 +44,7 @@ def redact(text: str) -> str:
     """Return ``text`` with home folders as ``~`` and secrets as ``***``."""
     if _HINT.search(text) is None:
         return text
-    for pattern, shown in _RULES:
-        text = pattern.sub(shown, text)
+    text = _MAIL.sub("***@***", without_secrets(text))
     return _ROOT_HOME.sub("~", _HOME.sub("~", text))
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import errno
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 
 from leakguard.errors import UnreadableRun, UsageError
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import schema
 from leakguard.store.census_delta import whole
-from leakguard.store.run_lock import open_run_file
+from leakguard.store.run_lock import lies_at, new_beside, open_run_file, write_all
 
 MAGIC = b'{"schema":"leakguard.run/'
 _MAX_NOTES = 5
 
 
 class RunWriter:
-    """Appends one run to a file; a file that already holds runs keeps them."""
+    """Appends one run to a file; a file that already holds runs keeps them.
 
-    def __init__(self, path: Path, info: RunInfo) -> None:
+    ``is_full`` says that the run has come to ``most_bytes`` and wants to be written ``anew``.
+    """
+
+    def __init__(self, path: Path, info: RunInfo, most_bytes: int | None = None) -> None:
         """Open ``path``, making its folder, and write the header.
 
         Raises:
@@ -29,16 +35,59 @@ class RunWriter:
             path.parent.mkdir(parents=True, exist_ok=True)
             torn = _ends_torn(path)
             self._file = open_run_file(path)
-            self._file.write((b"\n" if torn else b"") + schema.encode_header(info))
+            self._begins = self._file.seek(0, 2)
+            self._header = (b"\n" if torn else b"") + schema.encode_header(info)
+            write_all(self._file, self._header)
         except OSError as error:
             raise UsageError(
                 f"cannot write the run to {path}: {error.strerror}; choose another out= path"
             ) from None
+        self._path = path.resolve()  # what a link leads to is replaced, and not the link
         self._count = 0
+        self._size = len(self._header)
+        self._most_bytes = most_bytes if path.is_file() else None
+
+    @property
+    def is_full(self) -> bool:
+        """True once the run has come to its bound."""
+        return self._most_bytes is not None and self._size > self._most_bytes
+
+    def anew(self, lines: Iterable[bytes], stride: int) -> None:
+        """Put ``lines`` in the place of what was written of this run; one in ``stride`` is left.
+
+        Whoever reads or kills the process meanwhile finds the file of before or the new one.
+
+        Raises:
+            OSError: there is no room for a second file; the first one goes on, to twice its bound.
+        """
+        text = self._header + schema.encode_thinned(stride) + b"".join(lines)
+        try:
+            self._replace(*new_beside(self._file, self._path, self._begins, text))
+            self._size = len(text)
+        finally:  # what cannot be thinned any further is not tried again with each line
+            self._most_bytes = max(self._most_bytes or 0, 2 * self._size)
+
+    def _replace(self, new: FileIO, beside: Path) -> None:
+        """Go on in the new file once it lies in the place of the old one, whatever interrupts."""
+        old = self._file
+        try:
+            self._file = new
+            beside.replace(self._path)
+        finally:
+            self._file, other = (new, old) if lies_at(new, self._path) else (old, new)
+            other.close()
+            beside.unlink(missing_ok=True)
 
     def write(self, line: bytes) -> None:
-        """Append one encoded snapshot; it is in the kernel's hands when this returns."""
-        self._file.write(line)
+        """Append one encoded snapshot; it is in the kernel's hands when this returns.
+
+        Raises:
+            OSError: it cannot be written, or nobody would find it: the file was deleted.
+        """
+        if not os.fstat(self._file.fileno()).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "the file was deleted", str(self._path))
+        write_all(self._file, line)
+        self._size += len(line)
         self._count += 1
 
     def close(self, spent: float | None = None) -> None:
@@ -92,6 +141,8 @@ def _runs_of(lines: Iterable[bytes], path: Path) -> Iterable[Run]:
             snapshots.append(line.snapshot)
         elif line.end is not None:
             finished = True
+        elif line.thinned is not None:
+            notes.append(_thinned(line.thinned))
     yield Run(info, tuple(whole(snapshots)), _bounded(notes), finished=finished)
 
 
@@ -100,6 +151,13 @@ def _check_version(name: str | None, path: Path) -> None:
         raise UnreadableRun(
             f"{path} has the schema {name!r}, this leakguard reads {schema.SCHEMA!r}; upgrade it"
         )
+
+
+def _thinned(told: Mapping[str, float]) -> str:
+    return (
+        f"of early generations one in {told.get('stride', 0):.0f} was kept, with all looks and "
+        "extremes: the run came to its max_file_size"
+    )
 
 
 def _unreadable(number: int, raw: bytes, error: ValueError) -> str:

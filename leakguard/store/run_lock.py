@@ -21,6 +21,8 @@ except ImportError:  # no such locks on Windows
 
 _HEADER = b'{"schema":"leakguard.run/'
 _LONGEST = 65_536
+_COPIED = 1_000_000
+_TRIES = 5  # a file system may give a file another number at every question
 _open_files: weakref.WeakSet[FileIO] = weakref.WeakSet()
 
 
@@ -35,6 +37,55 @@ def open_run_file(path: Path) -> FileIO:
         if stat.S_ISFIFO(path.stat().st_mode):
             raise OSError(errno.EINVAL, "it is a pipe, and a run is a file")
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    file = _opened(path, flags)
+    for _ in range(_TRIES):
+        if lies_at(file, path):
+            break
+        file.close()  # its owner has replaced it between opening and locking
+        file = _opened(path, flags)
+    return file
+
+
+def new_beside(file: FileIO, path: Path, begins: int, text: bytes) -> tuple[FileIO, Path]:
+    """Write the first ``begins`` bytes of a run file and ``text`` to a new file beside it.
+
+    Returns:
+        The file, open and locked as the first one is, and its path.
+
+    Raises:
+        OSError: it cannot be written; nothing of it is left.
+    """
+    beside = path.with_name(f".{path.name}.thinned")
+    beside.unlink(missing_ok=True)  # of a process that was killed
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    new = _opened(beside, flags)
+    try:
+        os.fchmod(new.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+        _copy(file, new, begins)
+        write_all(new, text)
+    except BaseException:
+        new.close()
+        beside.unlink(missing_ok=True)
+        raise
+    return new, beside
+
+
+def lies_at(file: FileIO, path: Path) -> bool:
+    """Return whether this open file is the one at ``path``."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def write_all(file: FileIO, text: bytes) -> None:
+    """Write all of ``text``: a disk that is nearly full takes a part of it without an error."""
+    rest = memoryview(text)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _opened(path: Path, flags: int) -> FileIO:
     file = FileIO(os.open(path, flags, 0o600), "ab")
     try:
         if fcntl is not None:
@@ -44,6 +95,16 @@ def open_run_file(path: Path) -> FileIO:
         raise
     _open_files.add(file)
     return file
+
+
+def _copy(file: FileIO, new: FileIO, size: int) -> None:
+    at = 0
+    while at < size:
+        part = os.pread(file.fileno(), min(_COPIED, size - at), at)
+        if not part:
+            return
+        write_all(new, part)
+        at += len(part)
 
 
 def _lock(file: FileIO, path: Path) -> None:

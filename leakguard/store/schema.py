@@ -6,6 +6,9 @@ A file is a header line, snapshot lines in order, and an end line when the run f
     {"snapshot": {...}}
     {"end": {"snapshots": 150}}
 
+A file that came to its bound holds ``{"thinned": {"stride": 4}}`` behind its header: of what came
+before, one generation in four is left, with all looks and extremes.
+
 Fields that hold nothing are left out. Readers ignore fields they do not know, so newer minor
 versions stay readable; a higher number after the slash means that they are not.
 """
@@ -24,12 +27,13 @@ SCHEMA = "leakguard.run/1"
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a run file; exactly one of ``run``, ``snapshot`` and ``end`` is set."""
+    """One line of a run file; exactly one field beside ``schema`` is set."""
 
     schema: str | None = None
     run: RunInfo | None = None
     snapshot: Snapshot | None = None
     end: dict[str, float] | None = None
+    thinned: dict[str, float] | None = None
 
 
 _decoder = msgspec.json.Decoder(Line)
@@ -43,6 +47,11 @@ def encode_header(info: RunInfo) -> bytes:
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """Return the line of one snapshot."""
     return _encode({"snapshot": _plain(snapshot)})
+
+
+def encode_thinned(stride: int) -> bytes:
+    """Return the line that says that one generation in ``stride`` is left."""
+    return _encode({"thinned": {"stride": stride}})
 
 
 def encode_end(snapshots: int, spent: float | None = None) -> bytes:

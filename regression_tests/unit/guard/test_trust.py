@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,20 @@ def test_command_line_with_an_undecodable_byte_is_recorded(tmp_path):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )  # fmt: skip
     assert "caf\\udce9" in leakguard.load(path).info.command
+
+
+def test_secrets_of_the_command_line_are_not_recorded(tmp_path):
+    program = (
+        "import sys\nfrom leakguard import LeakGuard\nLeakGuard(out='run.jsonl').start().stop()"
+    )
+    arguments = ["--db-password", "p 4's", "--api-key=k1", "HF_TOKEN=h2", "s3://ada:u3@host/x"]
+    subprocess.run(
+        [sys.executable, "-c", program, *arguments, "--lr", "0.1"], check=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    said = "--db-password *** --api-key=*** HF_TOKEN=*** s3://***@host/x --lr 0.1"
+    command = leakguard.load(tmp_path / "run.jsonl").info.command
+    assert command.replace("'", "").endswith(said)
 
 
 def test_labels_that_no_file_can_hold_are_written_as_escapes(tmp_path):
@@ -421,6 +436,36 @@ def test_what_is_no_file_is_refused_in_one_line(tmp_path, kind):
         LeakGuard(out=path).start()
     assert "\n" not in str(refused.value)
     assert active_guard() is None
+
+
+def test_file_that_is_deleted_in_mid_run_is_missed_in_one_line(tmp_path, capsys):
+    path = tmp_path / "runs" / "run.jsonl"
+    with LeakGuard(out=path, report=None) as guard:
+        for number in guard.generations(range(6)):
+            if number == 2:
+                shutil.rmtree(path.parent)
+    assert len(guard.run.generation_ends()) == 6
+    said = capsys.readouterr().err
+    assert said.count("the run is no longer written") == 1
+    assert "the file was deleted" in said
+
+
+def test_equality_of_a_metaclass_is_not_asked_by_a_promise():
+    class Hostile(type):
+        def __eq__(cls, other):
+            raise AssertionError("asked")
+
+        __hash__ = type.__hash__
+
+    class Thing(metaclass=Hostile):
+        pass
+
+    with LeakGuard(report=None) as guard:
+        for _ in guard.generations(range(2)):
+            guard.expect_freed(Thing(), "dropped")
+            guard.expect_freed([Thing()], "dropped")
+    assert all("expect_freed" not in snapshot.unavailable for snapshot in guard.run.snapshots)
+    assert [e.alive for s in guard.run.snapshots for e in s.expectations] == [0] * 4
 
 
 def test_beacon_of_another_process_or_in_an_open_folder_is_not_believed(tmp_path, monkeypatch):

@@ -32,3 +32,56 @@ def test_recent_lines_come_with_those_before_the_first_generation():
     for round_ in range(10):
         history.append(str(round_).encode(), round_)
     assert list(history.recent(2)) == [b"baseline", b"8", b"9"]
+
+
+def told(history: History) -> list[int]:
+    return [int(line) for line in history]
+
+
+def test_thinned_history_keeps_looks_and_the_extremes_in_order():
+    history = History(limit=200)
+    for round_ in range(20_000):
+        rss = 5 if round_ == 7_777 else 1 if round_ == 3_333 else 3
+        look = round_ in (4_001, 9_001, 19_001)
+        history.append(b"%d\n" % round_, round_, look=look, metrics={"rss": rss})
+    kept = told(history)
+    assert {4_001, 9_001, 19_001, 3_333, 7_777} < set(kept)
+    assert kept == sorted(set(kept))
+    assert len(kept) <= 210
+
+
+def test_highest_of_a_rise_without_end_is_kept_and_the_rest_stays_even():
+    history = History(limit=100)
+    for round_ in range(10_007):
+        history.append(b"%d\n" % round_, round_, metrics={"rss": round_, "peak": round_})
+    *even, highest = told(history)
+    assert highest == 10_006
+    assert len({b - a for a, b in itertools.pairwise(even)}) == 1
+
+
+def test_history_is_bounded_where_every_generation_is_looked_at_or_none_is_told():
+    for round_of in (lambda number: number, lambda number: None):
+        history = History(limit=100)
+        for number in range(5_000):
+            history.append(b"%d\n" % number, round_of(number), look=True)
+        assert len(history) <= 101
+        assert told(history)[:8] == list(range(8))  # later censuses are told beside the first one
+
+
+def test_history_of_long_lines_is_bounded_by_their_bytes():
+    history = History(most_bytes=1_000_000)
+    for round_ in range(3_000):
+        history.append(b"%d " % round_ + b"x" * 10_000 + b"\n", round_, look=True)
+    assert sum(map(len, history)) <= 1_000_000
+    assert history.held_bytes < 1_000_000
+
+
+def test_lines_are_held_in_a_small_part_of_their_size():
+    history, lines = (
+        History(),
+        [b'{"snapshot":{"label":"Gen %d"}}\n' % n * 40 for n in range(3_000)],
+    )
+    for round_, line in enumerate(lines):
+        history.append(line, round_)
+    assert list(history) == lines
+    assert history.held_bytes < sum(map(len, lines)) / 8

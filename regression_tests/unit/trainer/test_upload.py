@@ -25,8 +25,8 @@ def checkpoint(tmp_path: Path) -> Path:
 class Bucket:
     """A stand-in for a file system: it remembers, waits and fails as it is told to."""
 
-    def __init__(self, failures: int = 0) -> None:
-        self.failures, self.names = failures, []
+    def __init__(self, failures: int = 0, reason: str = "connection reset") -> None:
+        self.failures, self.reason, self.names = failures, reason, []
         self.open = threading.Event()
         self.open.set()
 
@@ -36,7 +36,7 @@ class Bucket:
         assert self.open.wait(10)
         if self.failures:
             self.failures -= 1
-            raise OSError("connection reset")
+            raise OSError(self.reason)
         self.names.append(target.removeprefix("/bucket/"))
 
 
@@ -192,6 +192,19 @@ def test_uploaded_checkpoint_is_the_one_on_disk(
 def test_unknown_protocol_is_refused_before_the_run() -> None:
     with pytest.raises(ConfigError, match="cannot upload to nowhere://x"):
         Uploader("nowhere://x", print)
+
+
+def test_password_of_a_url_is_in_no_message(checkpoint: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Uploader("nowhere://ada:pa55@host/x", print)
+    assert str(refused.value).startswith("cannot upload to nowhere://***@host/x")
+
+    bucket, said = Bucket(failures=99, reason="401 for s3://ada:pa55@host/x"), []
+    sender = uploader(bucket, said, attempts=1)
+    sender.enqueue(checkpoint)
+    sender.close()
+    assert "s3://***@host/x" in "".join(said)
+    assert "pa55" not in "".join([*said, *sender.failed])
 
 
 @pytest.mark.parametrize(
