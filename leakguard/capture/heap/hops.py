@@ -217,7 +217,8 @@ def _adapted(holder: Any, held: Any) -> str | None:
     """Name what only adapters see: parts of arrays, tensors and code."""
     if is_backward_node(type(held)):
         return ".grad_fn"
-    for name in ("grad", "_base"):
+    # torch warns the user when the gradient of what is no leaf is read
+    for name in ("_base",) if _descriptor_value(holder, "is_leaf") is False else ("grad", "_base"):
         if _descriptor_value(holder, name) is held:
             return f".{name}"
     base = _descriptor_value(holder, "base")

@@ -197,3 +197,12 @@ def test_small_graphs_release_what_was_told_within_ten_percent(torch) -> None:
     )
     told, released = map(int, out.stdout.split())
     assert told == pytest.approx(released, rel=0.10)
+
+
+def test_views_of_what_is_no_leaf_are_named_without_a_warning_of_torch(torch, recwarn) -> None:
+    from leakguard.capture.heap.hops import _adapted
+
+    product = torch.ones(1_000, requires_grad=True) * 2
+    view = product[10:]
+    assert _adapted(view, product) == "._base"
+    assert [str(warning.message) for warning in recwarn] == []
