@@ -213,6 +213,8 @@ class _Settlement:
             return self._maps() or self._named_bytes() >= MOST * rate
         if growth.name in ("mapped", "address_space"):
             stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
+            threads = self.case.metric("threads")  # a stack and an arena each, too few to tell
+            stacks = stacks or (threads is not None and threads.may_grow)
             named = self._named_bytes() >= MOST * rate
             return named or stacks or self._maps() or bool(self.filling)
         return False

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from itertools import pairwise
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.tolerance import MATERIAL_BYTES, MATERIAL_SHARE
 from leakguard.model.metric import METRICS
-from leakguard.model.units import format_bytes, format_change
+from leakguard.model.units import format_bytes, format_change, format_number
 
 MINIMUM_GENERATIONS = 3
+_HANDLES = ("threads", "open_files", "children")
 _LISTED = 16  # generations that are worth a line
 
 
@@ -26,7 +29,23 @@ def undecided(case: Case) -> str | None:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
         rate = format_change(verdict.rate)
         return f"{name} grows by {rate} a generation and may still level off{more}"
-    return None
+    return next(filter(None, map(partial(_rising_handles, case), _HANDLES)), None)
+
+
+def _rising_handles(case: Case, metric: str) -> str | None:
+    """Say that threads, files or processes rose in every round so far, where these are too few."""
+    series = case.timeline.metric(metric)
+    steps = [after - before for before, after in pairwise(series.values[1:])]
+    if len(steps) < MINIMUM_GENERATIONS - 1 or min(steps) <= 0:
+        return None
+    verdict = case.judge(series, integer=True).verdict
+    if verdict.growing != "cannot tell" or not verdict.more_rounds:
+        return None
+    return (
+        f"{METRICS[metric].words} grow by {format_number(verdict.rate)} a generation and may still "
+        f"level off; {verdict.more_rounds} more "
+        f"generation{'' if verdict.more_rounds == 1 else 's'} would tell"
+    )
 
 
 def limits(case: Case, doubt: str | None) -> tuple[str, ...]:

@@ -18,6 +18,11 @@ from leakguard.model.units import format_change, format_number
 
 # How many of the types that grow for the same reason are worth naming beside the first.
 _COMPANIONS = 3
+_HANDLES = {
+    "threads": ("thread", "threads"),
+    "open_files": ("open file", "open files"),
+    "children": ("child process", "child processes"),
+}
 # A container alone is as sure as its looks: with a second witness, and without.
 _SURE, _UNSURE = 0.9, 0.6
 
@@ -49,7 +54,7 @@ def with_library(finding: Finding) -> Finding:
 
 def headline(finding: Finding) -> str:
     """Return a finding in one sentence: where, since when, how many of what, held by whom."""
-    what = (finding.type or "memory").rsplit(".", 1)[-1]
+    what = _thing(finding)
     parts = [f"In {finding.phase}" if finding.phase else "Every generation"]
     if finding.started_at is not None:
         parts.append(f"since generation {finding.started_at}")
@@ -70,6 +75,13 @@ def headline(finding: Finding) -> str:
     if finding.bytes_per_generation:
         parts.append(f"{format_change(finding.bytes_per_generation)} a generation")
     return ", ".join(parts) + "."
+
+
+def _thing(finding: Finding) -> str:
+    """Return the word for one or for several of what grows: a class keeps its name."""
+    name = (finding.type or "memory").rsplit(".", 1)[-1]
+    one, several = _HANDLES.get(name, (name, name))
+    return one if finding.count_per_generation == 1 else several
 
 
 def fingerprint(*parts: str | None) -> str:

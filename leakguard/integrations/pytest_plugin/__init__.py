@@ -1,31 +1,59 @@
 """The pytest plugin: memory budgets for tests, and guards as fixtures.
 
-Hooks translate here; ``settings``, ``budget`` and ``judgement`` decide. pytest loads this module in
+Hooks translate here: ``settings`` reads a test's mark, ``budget`` repeats the test, ``judgement``
+decides, ``older`` knows what was there before, ``outcomes`` words it. pytest loads this module in
 every run, so nothing else of leakguard is imported before a test asks for it.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from leakguard.integrations.pytest_plugin.failure import show_failure
-from leakguard.integrations.pytest_plugin.options import HELP, INI, MARK
-
 if TYPE_CHECKING:
     from leakguard.guard import LeakGuard
     from leakguard.integrations.pytest_plugin.budget import MemoryBudget
-    from leakguard.integrations.pytest_plugin.session import Session
+    from leakguard.integrations.pytest_plugin.older import Leavers
+    from leakguard.integrations.pytest_plugin.outcomes import Session
 
+MARK = "memory_budget"
+HELP = (
+    f'{MARK}(growth="1 GB", peak="4 GB", constant={{Class: 2}}, threads=0, open_files=0, warmup=1, '
+    "generations=5, retries=2): run the test several times, or loop over the fixture of the same "
+    "name, and fail when a generation adds more live memory or more objects than that"
+)
+# Arguments of the mark that the ini file may give a default for, as `leakguard_<name>`.
+INI = {
+    "growth": 'bytes of live memory that a generation may add, such as "1 GB"',
+    "peak": "the highest RSS that a test may reach",
+    "verdict": "fail on this diagnosis: leak, suspect or never (default: leak)",
+    "threads": "threads that a generation may add",
+    "open_files": "open files that a generation may add",
+    "children": "child processes that a generation may add",
+    "generations": "rounds of a memory budget (default: 5)",
+    "warmup": "rounds at the start that do not count (default: 1)",
+    "retries": "how often a broken budget gets as many rounds again (default: 2)",
+}
+
+_PLUGIN = Path(__file__).parent
+_TWICE = (
+    "The mark repeats the whole test, and this was not its first round. What can be done once only "
+    "goes into a fixture; or let the test loop over the work that is to be repeated:\n"
+    "    def test_...(memory_budget):\n"
+    "        for generation in memory_budget.generations(5):\n"
+    "            ..."
+)
 _FAILURES = frozenset({"MemoryBudgetBroken", "StillAlive"})
 
 _budget = pytest.StashKey["MemoryBudget"]()
 _guard = pytest.StashKey["LeakGuard"]()
 _session = pytest.StashKey["Session"]()
+_leavers: pytest.StashKey[Leavers] = pytest.StashKey()
 
 
 # -- options ------------------------------------------------------------------------------------
@@ -73,7 +101,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     """Repeat a marked test that does not loop by itself; judge what was promised by any other."""
     __tracebackhide__ = True
     budget = pyfuncitem.stash.get(_budget, None)
-    if budget is None or MARK in pyfuncitem.fixturenames:
+    if budget is None or not _is_repeated(pyfuncitem):
         result = yield
         _settle(pyfuncitem, budget)
         return result
@@ -91,9 +119,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Hand what became of the budget to whoever collects the reports, as plain values."""
     report = yield
-    if call.excinfo is not None and _is_ours(call.excinfo.value):
-        show_failure(report, item)
     budget = item.stash.get(_budget, None)
+    if call.excinfo is not None and _is_ours(call.excinfo.value):
+        _show_failure(report, item)
+    elif report.failed and budget is not None and budget.repeated and _is_repeated(item):
+        report.sections.append((MARK, _TWICE))
     if budget is not None and call.when == "call":
         # A test that passes although its budget is broken expected just that.
         told = [one for one in budget.outcomes if report.failed or not one["broken"]]
@@ -101,6 +131,16 @@ def pytest_runtest_makereport(
     if call.when == "teardown" and _lists_left(item.config):
         report.leakguard_left = _session_of(item.config).left_by(item.nodeid)  # type: ignore[attr-defined]
     return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Note what a test with a budget left behind when its fixtures are gone too."""
+    result = yield
+    budget = item.stash.get(_budget, None)
+    if budget is not None:
+        item.config.stash[_leavers].note(item.nodeid, budget.older, budget.settings.classes)
+    return result
 
 
 @pytest.fixture
@@ -169,15 +209,23 @@ def _is_budgeted(item: pytest.Item) -> bool:
     return item.get_closest_marker(MARK) is not None
 
 
+def _is_repeated(item: pytest.Item) -> bool:
+    """True where the mark repeats the test; one with the fixture loops by itself."""
+    return MARK not in getattr(item, "fixturenames", ())
+
+
 def _new_budget(item: pytest.Item) -> MemoryBudget:
     from leakguard.errors import LeakguardError
-    from leakguard.integrations.pytest_plugin.preparation import prepared
+    from leakguard.integrations.pytest_plugin.budget import budget_for
+    from leakguard.integrations.pytest_plugin.older import Leavers
 
-    mark = item.get_closest_marker(MARK)
+    mark, config = item.get_closest_marker(MARK), item.config
+    leavers = config.stash.setdefault(_leavers, Leavers())
     try:
         if mark is not None and mark.args:
             raise LeakguardError(f"{MARK} takes keyword arguments only, such as growth='1 GB'")
-        return prepared(item, mark.kwargs if mark else {}, _ini(item.config), _folder(item.config))
+        arguments = mark.kwargs if mark else {}
+        return budget_for(item, arguments, _ini(config), _folder(config), leavers)
     except LeakguardError as error:
         pytest.fail(str(error), pytrace=False)
 
@@ -201,7 +249,7 @@ def _lists_left(config: pytest.Config) -> bool:
 
 
 def _session_of(config: pytest.Config) -> Session:
-    from leakguard.integrations.pytest_plugin.session import Session
+    from leakguard.integrations.pytest_plugin.outcomes import Session
 
     return config.stash.setdefault(_session, Session())
 
@@ -235,3 +283,33 @@ def _assert_freed(guard: LeakGuard) -> None:
         guard.assert_freed()
     except StillAlive as error:
         raise StillAlive(str(error)) from None
+
+
+def _show_failure(report: pytest.TestReport, item: pytest.Item) -> None:
+    """Show the message alone, at the test, where the failure happened in no line of the test.
+
+    What pytest made is changed in place, since only its own classes cross from a worker.
+    """
+    trace: Any = getattr(report.longrepr, "reprtraceback", None)
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if trace is None or crash is None or not trace.reprentries:
+        return
+    kind, _, message = crash.message.partition(": ")
+    if kind.rsplit(".", 1)[-1] in _FAILURES:
+        crash.message = message  # the summary has one line, and the test's name takes half of it
+    trace.extraline = None
+    last = trace.reprentries[-1]
+    place, line, _ = item.location
+    if last.reprfileloc is not None and _is_users(last.reprfileloc.path, item):
+        return  # a line of the test is shown
+    last.lines = [f"E   {text}".rstrip() for text in crash.message.split("\n")]
+    trace.reprentries = [last]
+    crash.path, crash.lineno = os.fspath(item.path), (line or 0) + 1
+    if last.reprfileloc is not None:
+        last.reprfileloc.path, last.reprfileloc.lineno = place, (line or 0) + 1
+
+
+def _is_users(path: str, item: pytest.Item) -> bool:
+    """True unless the frame is of leakguard or of pytest itself."""
+    file = item.config.invocation_params.dir / path
+    return _PLUGIN not in file.parents and "_pytest" not in file.parts

@@ -4,23 +4,57 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import hashlib
+import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from leakguard.capture import heap
+from leakguard.capture.allocator import allocator_memory
+from leakguard.capture.probe import measure
+from leakguard.capture.resources import Handles
 from leakguard.errors import MemoryBudgetBroken, UsageError
 from leakguard.guard import LeakGuard
-from leakguard.integrations.pytest_plugin.captured import forget_captured_records
-from leakguard.integrations.pytest_plugin.garbage import Garbage
 from leakguard.integrations.pytest_plugin.judgement import Judgement, judge
-from leakguard.integrations.pytest_plugin.outcome import Outcome, failure_text, outcome_of
-from leakguard.integrations.pytest_plugin.patience import Patience
-from leakguard.integrations.pytest_plugin.settings import Settings, rounds
+from leakguard.integrations.pytest_plugin.older import Leavers, Older
+from leakguard.integrations.pytest_plugin.outcomes import Outcome, failure_text, outcome_of
+from leakguard.integrations.pytest_plugin.settings import Settings, rounds, settings_of, usable
+from leakguard.live.suspicion import Suspicion
+from leakguard.model import Collection, Run, TypeCount
 
 __all__ = ["MemoryBudget"]
 
 AGAIN = "Before the rounds to be sure"
+_LONGEST = 80  # characters of a folder's name
+_MEMRAY = ("limit_memory", "limit_leaks", "limit_leaked_objects")
+# Garbage in cycles of this size is worth a collection that tells its types.
+_NOTABLE_BYTES = 1_000_000
+_NOTABLE_OBJECTS = 2_000
+
+
+def budget_for(
+    item: pytest.Item,
+    arguments: Mapping[str, Any],
+    ini: Mapping[str, str],
+    folder: Path | None,
+    leavers: Leavers,
+) -> MemoryBudget:
+    """Return the budget of a test, before anything of the test itself is there.
+
+    Raises:
+        UsageError: the test or an argument of its mark cannot be used.
+    """
+    usable(item)
+    settings = settings_of(arguments, ini)
+    place = None if folder is None else folder / _slug(item.nodeid)
+    older = leavers.alive(settings.budget.constant, settings.classes)
+    return MemoryBudget(item.nodeid, settings, older, place, traced=_is_traced(item))
 
 
 @dataclass(slots=True, repr=False)
@@ -42,7 +76,7 @@ class MemoryBudget:
     Attributes:
         name: of the test.
         settings: the limits.
-        older: instances of watched classes that were alive before the test began.
+        older: instances that were alive before the test began, by the names in ``constant``.
         folder: where the run and its report go; None for nowhere.
         traced: whether another tool records allocations during the test.
         outcomes: one for each loop that ended, in plain values.
@@ -50,13 +84,14 @@ class MemoryBudget:
 
     name: str
     settings: Settings
-    older: Mapping[str, int] = field(default_factory=dict)
+    older: Mapping[str, Older] = field(default_factory=dict)
     folder: Path | None = None
     traced: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
     _gauges: dict[str, tuple[Callable[[], float], float | None]] = field(default_factory=dict)
     _open: tuple[int, int] | None = None
     _watching: LeakGuard | None = None
+    _handles: Handles | None = None
 
     def __repr__(self) -> str:
         return f"<memory budget of {self.name}>"
@@ -77,7 +112,7 @@ class MemoryBudget:
                        self.settings.budget.warmup)  # fmt: skip
         patience = Patience(over=not self.settings.retries)
         guard, garbage = self._guard(patience), Garbage()
-        self._watching = guard
+        self._watching, self._handles = guard, Handles.now()
         verdicts: list[Judgement] = []
         with guard:
             gc.collect()
@@ -86,7 +121,7 @@ class MemoryBudget:
                 self._open = (number - 1, asked)
                 patience.over = number > asked or patience.over
                 yield number
-                forget_captured_records()
+                _forget_captured_records()
                 garbage.collect(number)
         self._open = self._watching = None
         del guard
@@ -100,6 +135,11 @@ class MemoryBudget:
         if not self.outcomes:
             return "the test never looped over memory_budget.generations()"
         return None
+
+    @property
+    def repeated(self) -> bool:
+        """True while a second or later round runs: the work has already been done once."""
+        return self._open is not None and self._open[0] > 0
 
     def close(self) -> None:
         """Let go of a guard whose loop was left by an exception."""
@@ -146,7 +186,15 @@ class MemoryBudget:
         outcome = outcome_of(self.name, judgement, done, asked, self.folder)
         self.outcomes.append(outcome)
         if outcome["broken"]:
-            raise MemoryBudgetBroken(failure_text(judgement, outcome))
+            raise MemoryBudgetBroken(failure_text(judgement, outcome, self._new_handles(judgement)))
+
+    def _new_handles(self, judgement: Judgement) -> Sequence[str]:
+        """Name the threads and files that came with the rounds, where their number is limited."""
+        kinds = {found.kind for found in judgement.report.findings}
+        limited = {"threads", "files"} & kinds or {"threads", "open_files"} & set(
+            self.settings.budget.resources
+        )
+        return self._handles.new() if limited and self._handles is not None else ()
 
     def _run_file(self) -> Path | None:
         if self.folder is None:
@@ -174,3 +222,85 @@ def _return_free_memory() -> None:
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+class Patience(Suspicion):
+    """Follows the counts like any suspicion, and keeps it to itself until it is ``over``.
+
+    Most tests need no look at who holds what: only a budget that seems broken does.
+    """
+
+    def __init__(self, *, over: bool) -> None:
+        super().__init__()
+        self.over = over
+
+    def note(self, types: Mapping[str, TypeCount]) -> bool:
+        """Take the census of a generation's end; suspicious only when patience is over."""
+        return super().note(types) and self.over
+
+
+class Garbage:
+    """Collects at the end of each generation, so that garbage is never taken for a live object.
+
+    A generation that leaves much of it makes the next ones say which types it was.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, Collection] = {}
+        self._much = False
+
+    def collect(self, generation: int) -> None:
+        """Collect, and keep what was freed where it was much."""
+        collection = heap.collect() if self._much else _collect()
+        if _is_much(collection):
+            self._much = True
+            self._found[generation] = collection
+
+    def added_to(self, run: Run) -> Run:
+        """Return ``run`` with the collections at the ends of their generations."""
+        if not self._found:
+            return run
+        shots = (
+            replace(shot, collection=self._found.get(shot.generation or 0))
+            if shot.moment == "generation"
+            else shot
+            for shot in run.snapshots
+        )
+        return replace(run, snapshots=tuple(shots))
+
+
+def _collect() -> Collection:
+    before = _in_use()
+    freed = gc.collect()
+    return Collection(freed, bytes=max(0, before - _in_use()))
+
+
+def _in_use() -> int:
+    return int(measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0))
+
+
+def _is_much(collection: Collection) -> bool:
+    return (collection.bytes or 0) >= _NOTABLE_BYTES or collection.freed >= _NOTABLE_OBJECTS
+
+
+def _forget_captured_records() -> None:
+    """Clear the log records that pytest captured: it keeps them, and all that they refer to."""
+    for handler in logging.getLogger().handlers:
+        clear = getattr(handler, "clear", None)
+        if type(handler).__module__ == "_pytest.logging" and callable(clear):
+            clear()
+
+
+def _is_traced(item: pytest.Item) -> bool:
+    """True where pytest-memray records the allocations of the test."""
+    marked = any(item.get_closest_marker(name) for name in _MEMRAY)
+    return marked or bool(item.config.getoption("--memray", default=False))
+
+
+def _slug(name: str) -> str:
+    """Return a folder name for a test; one that had to be changed gets a mark of its own."""
+    safe = re.sub(r"[^\w.-]+", "-", name.removesuffix("]")).strip("-.")
+    if len(safe) > _LONGEST or safe != name:
+        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]
+        safe = f"{safe[-_LONGEST:].lstrip('-.')}-{digest}"
+    return safe

@@ -5,6 +5,7 @@ Bytes are judged on what lives (allocator in use, counted objects), RSS only eve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -13,8 +14,9 @@ from leakguard.analysis import diagnose
 from leakguard.analysis.budget import check
 from leakguard.analysis.measure import metric_growth
 from leakguard.analysis.series import rate
+from leakguard.integrations.pytest_plugin.older import Older
 from leakguard.integrations.pytest_plugin.settings import Settings
-from leakguard.model import Report, Run
+from leakguard.model import Finding, Report, Run
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.units import format_bytes, format_change
 
@@ -22,6 +24,12 @@ from leakguard.model.units import format_bytes, format_change
 _CONFIRMS = 0.5
 _CONFIRMING = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
 
+# Where pytest keeps the value of a fixture: among a test's arguments, or with its definition.
+_OF_FIXTURE = re.compile(
+    r"_?(?:pytest|pluggy)\b.*?"
+    r"(?:\.funcargs\['(?P<name>\w+)'\]|_arg2fixturedefs\['(?P<cached>\w+)'\].*?\.cached_result\[0\])"
+)
+_KEEPS_FIXTURES = (".funcargs ", ".cached_result ")
 _RUNNERS = ("_pytest/", "pluggy/", "leakguard/integrations/")
 _ALLOCATOR = frozenset({"native", "memory", "fragmentation", "peak"})
 _NO_OBJECTS = "No leak: no object grows; another tool recorded allocations, so bytes say nothing."
@@ -46,13 +54,13 @@ class Judgement:
 
 
 def judge(
-    run: Run, settings: Settings, first: int, older: Mapping[str, int], *, traced: bool = False
+    run: Run, settings: Settings, first: int, older: Mapping[str, Older], *, traced: bool = False
 ) -> Judgement:
     """Hold the generations from number ``first`` on against the settings.
 
-    The diagnosis sees the whole run. Earlier rounds are warm-up. ``older`` counts the instances of
-    watched classes that were alive before the test began. ``traced`` says that another tool records
-    allocations meanwhile: its records are in the allocator, so only counted objects decide.
+    The diagnosis sees the whole run. Earlier rounds are warm-up. ``older`` are the instances that
+    were alive before the test began, by the names in the budget. ``traced`` says that another tool
+    records allocations meanwhile: its records are in the allocator, so only counted objects decide.
     """
     report = _of_tests(diagnose(run))
     report = _of_objects(report) if traced else report
@@ -66,12 +74,40 @@ def judge(
 
 
 def _of_tests(report: Report) -> Report:
-    """Leave out the frames of pytest, and forecasts: a test does not go on."""
+    """Leave out what is pytest's: its frames, its names of fixtures. A test does not go on."""
     findings = tuple(
-        replace(found, forecast=None, created_stack=_own_frames(found.created_stack))
+        replace(_by_fixture(found), forecast=None, created_stack=_own_frames(found.created_stack))
         for found in report.findings
     )
-    return replace(report, findings=findings)
+    headline = report.headline
+    for ours, theirs in zip(findings, report.findings, strict=True):
+        headline = headline.replace(theirs.held_by or "\0", ours.held_by or "")
+    return replace(report, findings=findings, headline=headline)
+
+
+def _by_fixture(found: Finding) -> Finding:
+    """Name the fixture that holds something, instead of the way that pytest keeps fixtures."""
+    held_by = found.held_by or ""
+    kept = _OF_FIXTURE.match(held_by)
+    if kept is None:
+        return found
+    fixture = f"fixture {kept['name'] or kept['cached']}"
+    told = fixture + held_by[kept.end() :]
+    return replace(
+        found,
+        held_by=told,
+        reason=found.reason.replace(held_by, told),
+        fix=(found.fix or "").replace(held_by, told) or None,
+        path=_from_fixture(found.path, fixture),
+    )
+
+
+def _from_fixture(path: tuple[str, ...], fixture: str) -> tuple[str, ...]:
+    """Begin a way at the fixture's value."""
+    at = next((i + 1 for i, hop in enumerate(path[:-1]) if hop.startswith(_KEEPS_FIXTURES)), None)
+    if at is None:
+        return path
+    return (f"{fixture}  {path[at].partition('  ')[2]}", *path[at + 1 :])
 
 
 def _own_frames(stack: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,18 +132,18 @@ def _since(run: Run, first: int) -> Run:
 
 
 def _without_older(
-    broken: Check, report: Report, budget: Budget, older: Mapping[str, int]
+    broken: Check, report: Report, budget: Budget, older: Mapping[str, Older]
 ) -> Check:
-    """Judge a count again without the instances that other tests left behind."""
+    """Judge a count again without the instances of before the test."""
     name = broken.subject.removeprefix("live ")
-    more = older.get(name, 0)
-    if broken.outcome != "broken" or name not in budget.constant or not more:
+    before = older.get(name)
+    if broken.outcome != "broken" or name not in budget.constant or not (before and before.count):
         return broken
     low, high = budget.constant[name]
-    shifted = Budget(verdict="never", constant={name: (low + more, high + more)})
+    # Those of other tests may go while this one runs.
+    shifted = Budget(verdict="never", constant={name: (low, high + before.count)})
     (again,) = check(report, shifted)
-    fact = f"{again.fact}, {more} of them older than the test"
-    return replace(again, limit=broken.limit, fact=fact)
+    return replace(again, limit=broken.limit, fact=f"{again.fact}, {before}")
 
 
 def _growth(report: Report, settings: Settings, warmup: int, traced: bool) -> Check:

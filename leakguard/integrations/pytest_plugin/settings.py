@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
+
+import pytest
 
 from leakguard.analysis.budget_settings import budget_of
 from leakguard.capture.watchlist import qualified_name
@@ -48,6 +51,11 @@ class Settings:
     ignore: tuple[str, ...] = ()
 
     @property
+    def classes(self) -> dict[str, type]:
+        """The watched classes by the names that the budget has for them."""
+        return {qualified_name(cls): cls for cls in self.watch}
+
+    @property
     def most_generations(self) -> int:
         """The rounds after which the budget is decided at the latest."""
         return self.generations * (1 + self.retries)
@@ -77,6 +85,21 @@ def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> Setting
         retries=_count("retries", given.get("retries", 2), 0),
         ignore=_patterns(given.get("ignore", ())),
     )
+
+
+def usable(item: pytest.Item) -> None:
+    """Refuse a test that cannot be repeated.
+
+    Raises:
+        UsageError: it is no function, or a coroutine that does not loop by itself.
+    """
+    if not isinstance(item, pytest.Function) or hasattr(item, "_testcase"):
+        raise UsageError("memory_budget works on test functions and methods, not on unittest cases")
+    if inspect.iscoroutinefunction(item.obj) and "memory_budget" not in item.fixturenames:
+        raise UsageError(
+            "memory_budget cannot repeat a coroutine; loop over the fixture in the test: "
+            "for generation in memory_budget.generations(5): await ..."
+        )
 
 
 def rounds(count: Any, warmup: int) -> int:

@@ -39,7 +39,7 @@ def run_pytest(folder: Path, *options: str, ini: str = "", **environment: str) -
     settings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment}
     settings.pop("PYTEST_ADDOPTS", None)
     ran = subprocess.run(
-        command, cwd=folder, env=settings, capture_output=True, text=True, timeout=200
+        command, cwd=folder, env=settings, capture_output=True, text=True, timeout=600
     )
     cases = ET.parse(results).iter("testcase")
     return Ran(

@@ -6,6 +6,7 @@ import pytest
 
 from leakguard.errors import UsageError
 from leakguard.integrations.pytest_plugin.judgement import judge
+from leakguard.integrations.pytest_plugin.older import Older
 from leakguard.integrations.pytest_plugin.settings import rounds, settings_of
 from leakguard.testing import RunStory, State
 
@@ -70,8 +71,10 @@ def test_instances_older_than_the_test_are_not_its_own():
     for _ in range(4):
         story.generation(work=State({"heap_in_use": 1}, {NAME: 3}))
     settings = settings_of({"constant": {Env: 0}, "verdict": "never"}, {})
-    assert [c.outcome for c in judge(story.run(), settings, 1, {NAME: 3}).checks] == ["kept"]
-    assert [c.outcome for c in judge(story.run(), settings, 1, {NAME: 1}).checks] == ["broken"]
+    assert [c.outcome for c in judge(story.run(), settings, 1, {NAME: Older(3)}).checks] == ["kept"]
+    assert [c.outcome for c in judge(story.run(), settings, 1, {NAME: Older(1)}).checks] == [
+        "broken"
+    ]
 
 
 def test_arguments_go_over_the_ini_file():
