@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
 from typing import get_args
 
 import pytest
 
 from leakguard.cli import main
+from leakguard.live.beacon import SIGNALS
 from leakguard.model.finding import Kind, Pattern, Verdict
 from leakguard.render.explanations import explained, explanations
 
@@ -59,3 +61,19 @@ def test_code_is_shown_as_code_without_colour(capsys):
     main(["explain", "autograd"])
     out = capsys.readouterr().out
     assert "losses.append(loss)" in out and "```" not in out and "\x1b" not in out
+
+
+def test_page_on_security_names_what_the_code_does(capsys):
+    assert main(["explain", "security"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for number in SIGNALS:
+        assert signal.Signals(number).name in said
+    for word in (
+        "0600",
+        "0700",
+        "max_file_size",
+        "--redact",
+        "no pickle",
+        "Content-Security-Policy",
+    ):
+        assert word in said
