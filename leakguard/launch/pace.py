@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
-#: A generation of grouped steps takes about this long: some tens of them in half a minute.
-AIM_SECONDS = 0.5
-#: After so many generations of one size the next ones are twice as long: hundreds in an hour, some
-#: 3,500 in a day. Twice in a long run is rare enough for the shape of its growth to be seen.
-SAME_SIZE = 400
+#: A generation of grouped steps takes about this long: some tens of them in ten seconds. The guard
+#: looks at each of the first twelve for up to half of their time, so that longer ones cost more.
+AIM_SECONDS = 0.2
+#: After so many generations of one size the next ones are twice as long: some 600 in the first
+#: three minutes, 1,800 in an hour, 3,000 in a day.
+SAME_SIZE = 300
 #: How long one kind of step is watched before it is chosen.
 SETTLE_SECONDS = 0.5
 #: How long steps are waited for that would be better and have been seen once: an epoch's second.

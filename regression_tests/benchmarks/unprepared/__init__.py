@@ -1,0 +1,1 @@
+"""``leakguard run`` on scripts of other people that nobody prepared."""
