@@ -7,7 +7,7 @@ against what stands behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
@@ -15,16 +15,22 @@ from statistics import fmean
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.defect import Defect, as_many, object_defects
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.healthy import (
+    ended,
+    filling_container,
+    filling_gauge,
+    is_warming_up,
+    negligible,
+    warm_up,
+)
 from leakguard.analysis.knowledge import (
-    NATIVE_CACHES,
     is_handle,
     is_mapping,
     owns_native_memory,
-    place_of,
 )
+from leakguard.analysis.live_memory import filling_cache, levelled_off, objects_rate, told
 from leakguard.analysis.timeline import count_reader, gauge_reader
 from leakguard.analysis.tolerance import (
-    BYTES_FLOOR,
     LOOKS_LEAVE,
     MATERIAL_BYTES,
     MOST,
@@ -37,7 +43,7 @@ from leakguard.analysis.tolerance import (
     SAME_RATE,
     same,
 )
-from leakguard.model import Cleared, Snapshot
+from leakguard.model import Cleared
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
@@ -91,7 +97,7 @@ class _Settlement:
         self._metrics()
         self._live_memory()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
-        self._drop_negligible()
+        self._dropnegligible()
         return Account(tuple(self.defects), tuple(self.cleared))
 
     def _of(self, *sources: str) -> list[Growth]:
@@ -100,7 +106,7 @@ class _Settlement:
     # -- what the user reports, and garbage --------------------------------------------------------
 
     def _gauges(self) -> None:
-        self.cleared += map(_filling_gauge, self.filling)
+        self.cleared += map(filling_gauge, self.filling)
         self.defects += [Defect(g) for g in self._of("gauge") if not g.fills]
 
     def _cycles(self) -> None:
@@ -127,14 +133,14 @@ class _Settlement:
         ]
         objects = object_defects(self.case, types, containers, [c.metric for c in self.cleared])
         self.full_containers = objects.filling
-        self.cleared += map(_filling_container, objects.filling)
+        self.cleared += map(filling_container, objects.filling)
         for defect in objects.defects:
-            if _is_warming_up(defect):
-                self.cleared.append(_warm_up(defect))
+            if is_warming_up(defect):
+                self.cleared.append(warm_up(defect))
             elif self._went_on(defect):
                 self.defects.append(defect)
             else:
-                self.cleared.append(_ended(defect))
+                self.cleared.append(ended(defect))
 
     def _went_on(self, defect: Defect) -> bool:
         """Ask what was read later, or in every generation, whether it went on growing.
@@ -236,10 +242,10 @@ class _Settlement:
             return
         growth = next((g for g in self._of("metric") if g.name in _LIVE), None)
         if growth is None:
-            self.cleared += [] if judged.grows else _levelled_off(judged)
+            self.cleared += [] if judged.grows else levelled_off(judged)
             return
         rate = growth.rate or 0.0
-        objects = _objects_rate(self.case)
+        objects = objects_rate(self.case)
         in_objects = objects >= MOST * rate
         if self._explains_memory(growth, objects) or self._is_frozen(growth, in_objects):
             return
@@ -247,13 +253,13 @@ class _Settlement:
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
             return
-        cache = None if in_objects else _filling_cache(self.case, growth)
+        cache = None if in_objects else filling_cache(self.case, growth)
         if cache is not None:
             self.cleared.append(cache)
             return
         rest = max(rate - self._named_bytes(), 0.0)
         self.defects.append(
-            Defect(_told(self.case, growth, in_objects), phase=growth.main_phase, bytes_rate=rest)
+            Defect(told(self.case, growth, in_objects), phase=growth.main_phase, bytes_rate=rest)
         )
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
@@ -318,7 +324,7 @@ class _Settlement:
 
     # -- what is too small -------------------------------------------------------------------------
 
-    def _drop_negligible(self) -> None:
+    def _dropnegligible(self) -> None:
         """Clear objects that add a few bytes, unless they may stand for something larger.
 
         A connection is a small object in front of native memory, a thread object of a thread:
@@ -332,7 +338,7 @@ class _Settlement:
         if len(small) == len(objects) and self._memory_is_unexplained():
             small.remove(max(small, key=lambda defect: defect.bytes_rate or 0.0))
         self.defects = [defect for defect in self.defects if defect not in small]
-        self.cleared += map(_negligible, small)
+        self.cleared += map(negligible, small)
 
     def _is_small(self, defect: Defect) -> bool:
         lead, rate = defect.lead, defect.bytes_rate
@@ -385,169 +391,8 @@ def _at(gauge: Series, generation: int) -> float:
     return values.get(generation, gauge.values[-1])
 
 
-def _filling_gauge(gauge: Growth) -> Cleared:
-    name, bound = gauge.name, gauge.bound or 0.0
-    filled = f"{gauge.counts[-1]:,.0f} of {bound:,.0f}"
-    if gauge.full_at is None:
-        return Cleared(name, "filling", f"{name} fills towards its capacity: {filled}", bound)
-    reason = f"{name} fills until generation {gauge.full_at}, then stays: {filled}"
-    return Cleared(name, "filling", reason, bound, gauge.full_at)
-
-
-# -- what is cleared, in words ---------------------------------------------------------------------
-
-
-def _filling_container(container: Growth) -> Cleared:
-    bound = container.bound or 0.0
-    entries = container.judged.series.values[-1] if container.judged is not None else 0.0
-    full = container.full_at
-    until = "towards its bound" if full is None else f"until generation {full}"
-    return Cleared(
-        container.name,
-        "filling",
-        f"{container.name} fills {until}: {entries:,.0f} of {bound:,.0f}",
-        plateau=bound,
-        until=full,
-        bytes_per_generation=container.bytes_rate,
-    )
-
-
-def _ended(defect: Defect) -> Cleared:
-    lead = defect.lead
-    name = defect.held_by or lead.type or lead.name
-    last = lead.judged.series.generations[-1] if lead.judged is not None else 0
-    return Cleared(
-        name,
-        "step",
-        f"{name} grew until generation {last}, when it was last looked into; neither its type's "
-        "count nor live memory has gone on growing since",
-    )
-
-
-def _is_warming_up(defect: Defect) -> bool:
-    """True for a place that is filled once, a piece now and then."""
-    holder = None if defect.container is None else defect.container.holder
-    place = None if holder is None else place_of(holder)
-    return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
-
-
-def _warm_up(defect: Defect) -> Cleared:
-    name = defect.held_by or defect.lead.name
-    return Cleared(name, "warm-up", f"{name} gains an entry now and then, each of them once")
-
-
-def _negligible(defect: Defect) -> Cleared:
-    rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
-    reason = (
-        f"{name} gains {format_bytes(rate)} a generation: {format_bytes(1000 * rate)} after a "
-        "thousand of them"
-    )
-    return Cleared(name, defect.lead.pattern, reason)
-
-
-def _levelled_off(judged: Judged) -> Iterable[Cleared]:
-    verdict, series = judged.verdict, judged.series
-    rose = max(series.values) - series.values[0]
-    if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:
-        return
-    plateau = verdict.plateau if verdict.shape == "filling" else None
-    yield Cleared(
-        series.name,
-        verdict.shape,
-        _why_not(judged, rose),
-        None if plateau is None else plateau.value,
-        None if plateau is None else plateau.round,
-    )
-
-
-def _why_not(judged: Judged, rose: float) -> str:
-    verdict, rounds = judged.verdict, len(judged.series)
-    name, change = METRICS[judged.series.name].words, format_change(rose)
-    if verdict.shape == "filling" and verdict.plateau is not None:
-        end, full = format_bytes(verdict.plateau.value), verdict.plateau.round
-        so_far = f"{change} in {rounds} generations, less each time"
-        if full is None:
-            return f"{name} fills up to {end}: {so_far}"
-        return f"{name} fills until generation {full}, then {end}: {so_far}"
-    words = {
-        "warm-up": "rose at the start and has settled",
-        "step": "rose in a step and has stayed there since",
-        "sawtooth": "rises and comes back down",
-        "transient": "rose for a while and came back down",
-    }
-    return f"{name} {words.get(verdict.shape, 'rose and levelled off')}: {change} at the most"
-
-
-# -- memory and objects ----------------------------------------------------------------------------
-
-
 def _scatter(values: Sequence[float]) -> float:
     """Return the mean size of a series' changes around their mean: its teeth and its noise."""
     changes = [later - before for before, later in pairwise(values)]
     mean = fmean(changes)
     return fmean(abs(change - mean) for change in changes)
-
-
-def _objects_rate(case: Case) -> float:
-    """Return the bytes that counted objects of all types gain each generation."""
-
-    def read(snapshot: Snapshot) -> float | None:
-        return None if snapshot.census is None else snapshot.census.bytes
-
-    series = case.timeline.best_series("objects", read, "bytes")
-    return case.judge(series, noise_floor=BYTES_FLOOR).verdict.rate if len(series) > 1 else 0.0
-
-
-def _filling_cache(case: Case, growth: Growth) -> Cleared | None:
-    """Give memory to the caches of libraries, while all of it fits into them; None where not."""
-    ends = [s for s in case.timeline.ends.values() if s.census is not None]
-    if not ends or growth.judged is None or growth.in_pools:
-        return None
-    looks, rate = growth.judged.series.generations, growth.rate or 0.0
-    alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
-    room = sum(count * cache.bytes for cache, count in alive)
-    gained = rate * (looks[-1] - max(growth.since or 0, looks[0]) + 1)
-    if gained > room:
-        return None
-    name = growth.name
-    of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
-    reason = (
-        f"{METRICS[name].words} grows by {format_change(rate)} a generation, "
-        f"{format_bytes(gained)} so far: no more than what fills the caches of {of}"
-    )
-    return Cleared(name, "filling", reason, bytes_per_generation=rate)
-
-
-def _told(case: Case, growth: Growth, in_objects: bool) -> Growth:
-    """Return growth of live memory as what it is: of objects that become larger, or native."""
-    if not case.counts_objects:
-        return replace(growth, kind="memory", in_pools=False)
-    if not in_objects:
-        return growth
-    extended = _extended_type(case, growth)
-    return replace(
-        growth,
-        kind="memory",
-        type=extended,
-        in_pools=False,
-        evidence=(growth.evidence[0], "so do the bytes of counted objects"),
-        fix=f"find the {extended or 'object'} that is extended every generation, and bound it",
-    )
-
-
-def _extended_type(case: Case, growth: Growth) -> str | None:
-    """Return the type whose bytes grew most, where that is most of what memory gained."""
-    ends = [s.census for s in case.timeline.ends.values() if s.census is not None]
-    if len(ends) < 2:
-        return None
-    grown = {
-        name: (entry.bytes or 0) - (before.bytes or 0)
-        for name, entry in ends[-1].types.items()
-        if (before := ends[0].types.get(name)) is not None
-    }
-    largest = max(grown, key=lambda name: grown[name], default=None)
-    looks = [generation for generation, s in case.timeline.ends.items() if s.census is not None]
-    rounds = looks[-1] - max(growth.since or 0, looks[0])
-    if largest is None or grown[largest] < MOST * (growth.rate or 0.0) * rounds:
-        return None
-    return largest

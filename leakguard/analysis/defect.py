@@ -15,7 +15,14 @@ from dataclasses import dataclass, replace
 from leakguard.analysis.case import Case
 from leakguard.analysis.evidence import memory_witness
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import place_of
+from leakguard.analysis.knowledge import keeps_self, place_of
+from leakguard.analysis.place_in_loop import (
+    loose_phase,
+    loose_start,
+    phase_of_graph,
+    phase_of_memory,
+    phases_of,
+)
 from leakguard.analysis.sources.containers import keeper, keeper_of_most
 from leakguard.analysis.sources.types import KINDS, is_users
 from leakguard.analysis.tolerance import (
@@ -100,6 +107,7 @@ def object_defects(
     sorter = _Sorter(case, list(containers))
     for phase, group in sorted(_by_phase(types).items(), key=_weight):
         sorter.add_group(phase, group)
+    sorter.join_method_caches()
     sorter.add_loose(set(excused))
     return Objects(tuple(sorter.defects), tuple(sorter.filling))
 
@@ -163,7 +171,7 @@ class _Sorter:
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = _part(self.case, lead, first)
-        phases = _phases(self.case, phase, group, [first, *own])
+        phases = phases_of(self.case, phase, group, [first, *own])
         self._add(phases[first.name], lead, rest, first, size)
         for container in own:
             grown = next(g for g in group if g.name == container.type)
@@ -200,10 +208,22 @@ class _Sorter:
         beside = tuple(growing for growing in group if growing.name != lead.name)
         kept = 0.0 if container is None else container.bytes_rate or 0.0
         size = max(kept, own_bytes)
-        phase = phase or _phase_of_graph(self.case, lead, container)
-        phase = phase or _phase_of_memory(self.case, lead, size)
+        phase = phase or phase_of_graph(self.case, lead, container)
+        phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else _process_bytes(self.case, lead, phase)
         self.defects.append(Defect(lead, beside, container, phase, known))
+
+    def join_method_caches(self) -> None:
+        """Give objects that nothing holds to the cache on a method of theirs: one defect."""
+        for loose in [d for d in self.defects if d.container is None and d.lead.source == "type"]:
+            for cache in [d for d in self.defects if d.container is not None]:
+                if keeps_self(cache.held_by or "", loose.lead.name):
+                    sizes = (loose.bytes_rate or 0.0, cache.bytes_rate or 0.0)
+                    beside = (cache.lead, *cache.beside, *loose.beside)
+                    joined = replace(cache, lead=loose.lead, beside=beside, bytes_rate=max(sizes))
+                    self.defects.remove(loose)
+                    self.defects[self.defects.index(cache)] = joined
+                    break
 
     def add_loose(self, excused: set[str]) -> None:
         """Add containers and buffers that grow although no count of a type shows it.
@@ -215,7 +235,7 @@ class _Sorter:
         for container in self.containers:
             related = any(_related(container.name, path) for path in known)
             if not related and _is_notable(container):
-                phase = _loose_phase(self.case, container)
+                phase = loose_phase(self.case, container)
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
 
 
@@ -283,7 +303,7 @@ def _is_telling(case: Case, group: list[Growth]) -> bool:
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False
-    phase = lead.main_phase or _phase_of_memory(case, lead, size)
+    phase = lead.main_phase or phase_of_memory(case, lead, size)
     return memory_witness(case, phase, lead.since) is not None
 
 
@@ -370,90 +390,6 @@ def _part(case: Case, growing: Growth, container: Growth) -> Growth:
         counts=tuple(map(int, container.judged.series.values)),
         evidence=(f"{format_number(rate)} a generation of what the count gains",),
     )
-
-
-# -- phases ----------------------------------------------------------------------------------------
-
-
-def _phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that takes the memory: what a backward graph saves is counted later.
-
-    A saved tensor gets its Python object when the guard reads it, between phases.
-    """
-    if container is None or not container.keeps_graphs:
-        return None
-    return case.memory_share(lead.since).main_phase()
-
-
-def _phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
-    """Return the phase that takes the memory, where most of its growth are these objects.
-
-    Most looks count objects at the end of a generation only; memory is read in each phase.
-    """
-    memory = case.memory()
-    if memory is None or not memory.may_grow or size < MOST * memory.verdict.rate:
-        return None
-    return case.memory_share(lead.since).main_phase()
-
-
-def _phases(
-    case: Case, phase: str | None, group: list[Growth], containers: list[Growth]
-) -> dict[str, str | None]:
-    """Give each container of a group the phase that adds what it gains.
-
-    A type may grow in several phases for several reasons: the container's own number tells which,
-    and where several phases add as many, its bytes; each phase serves for as much as it adds.
-    """
-    left = dict(case.memory_share(min((c.since or 0 for c in containers), default=0)).by_phase)
-    chosen: dict[str, str | None] = {}
-    for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
-        size = container.bytes_rate or 0.0
-        grown = next((g for g in group if g.name == container.type), None)
-        as_many = [] if grown is None else grown.contribution.phases_adding(container.rate or 0.0)
-        fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= size > 0]
-        best = min(fits, key=lambda p: (abs(left.get(p, 0.0) - size), -p.count("/")), default=phase)
-        if len(containers) == 1 and as_many:
-            best = as_many[0]
-        chosen[container.name] = best
-        for outer in [p for p in left if best and p and (best + "/").startswith(p + "/")]:
-            left[outer] -= size
-    return chosen
-
-
-def _loose_phase(case: Case, container: Growth) -> str | None:
-    """Return the phase that adds the entries, by the count of their type; else the memory."""
-    since = loose_start(case, container)
-    if container.is_buffer or container.keeps_graphs:
-        return case.memory_share(since).main_phase()
-    added = case.type_share(container.type or "", since)
-    phase = added.phase_adding(container.rate or 0.0) or added.main_phase()
-    return phase or case.memory_share(since).main_phase()
-
-
-def loose_start(case: Case, container: Growth) -> int | None:
-    """Return when a container began to grow: the looks began later, because of that."""
-    if container.judged is None:
-        return container.since
-    series = container.judged.series
-    if series.values[0] >= series.values[-1]:
-        since = memory_start(case)
-        return container.since if since is None else since
-    rate, looks = container.rate or 0.0, series.generations
-    started = looks[0] if container.since is None else container.since
-    first = next(iter(case.timeline.ends), None)
-    if first is None or rate <= 0 or started > looks[1]:
-        return started
-    # Entries that grow at this rate were none then; they may have been there before.
-    return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
-
-
-def memory_start(case: Case) -> int | None:
-    """Return the generation in which live memory began to grow, the first where that is open."""
-    memory = case.memory()
-    if memory is None or not memory.may_grow:
-        return None
-    first = next(iter(memory.series.generations), None)
-    return first if memory.started_at is None else memory.started_at
 
 
 # -- containers without a type ---------------------------------------------------------------------

@@ -220,6 +220,11 @@ def owns_native_memory(path: str) -> bool:
     return any(place.native and place.path and re.search(place.path, path) for place in PLACES)
 
 
+def keeps_self(path: str, type_name: str) -> bool:
+    """Tell whether a path is of a cache on a method of a class: its keys hold every ``self``."""
+    return f"lru_cache of {type_name.rpartition('.')[2]}." in path
+
+
 # -- handles: small objects in front of something larger -------------------------------------------
 
 # Classes of the standard library and endings of class names that stand for a descriptor, a thread,

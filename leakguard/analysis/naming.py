@@ -6,12 +6,13 @@ import hashlib
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.defect import Defect, loose_start, memory_start
+from leakguard.analysis.defect import Defect
 from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import UNHELD_ADVICE, advice, known_leak
 from leakguard.analysis.origin import with_origin
+from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Finding, Holder
 from leakguard.model.units import format_change, format_number

@@ -112,7 +112,7 @@ class Looker:
         """Look at the end of the run, with who holds what if something grows."""
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if self.grows or self._has_asked:
+        if self.grows or self.swells or self._has_asked:
             found = self._ask([], self.suspicion.suspects())
             look = replace(look, depth=Depth.HOLDERS, found=found)
         return look
@@ -139,9 +139,11 @@ class Looker:
         """Return whether who holds what is asked at this look.
 
         It is while something grows, once more when that has stopped, and at the end wherever it
-        was asked before: what no longer grows must be seen not to.
+        was asked before: what no longer grows must be seen not to. At the end it is also where
+        memory grows: what is rare among many objects no count has shown yet.
         """
-        if not (self.grows or grew or (why == LAST and self._has_asked)):
+        at_the_end = why == LAST and (self._has_asked or self.swells)
+        if not (self.grows or grew or at_the_end):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.proportion import rise_together
 from leakguard.analysis.timeline import bytes_reader, count_reader
+from leakguard.analysis.tolerance import MOST
 from leakguard.model import Watched
 from leakguard.model.finding import Kind
+from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_number
 
@@ -43,8 +46,8 @@ def _growing(case: Case, name: str) -> Growth | None:
     # What the user vouches for is no warm-up: there the baseline counts as a round.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
-    if judged.verdict.growing == "cannot tell" and "." in name:
-        judged = _since_memory_grows(case, series) or judged
+    if judged.verdict.growing == "cannot tell":
+        judged = _as_memory_does(case, series) or judged
     if not judged.grows:
         return None
     verdict = judged.verdict
@@ -66,24 +69,42 @@ def _growing(case: Case, name: str) -> Growth | None:
     )
 
 
-def _since_memory_grows(case: Case, series: Series) -> Judged | None:
-    """Judge the looks since live memory grows: before, as many lived as the look before has seen.
+def _as_memory_does(case: Case, series: Series) -> Judged | None:
+    """Believe counts that rise from look to look in the proportions that live memory does.
 
-    Few looks cannot tell when a count began to rise; the memory of every generation can.
+    Few looks, or looks in clusters, cannot tell of a count whether and since when it grows; the
+    memory of every generation can. A builtin type must be most of what memory gained.
     """
     memory = case.memory()
     start = None if memory is None or not memory.grows else memory.started_at
-    looks = zip(series.generations, series.values, strict=True)
-    before = [value for at, value in looks if start is not None and at < start]
-    if start is None or not before:
+    if memory is None or start is None:
         return None
-    later = slice(len(before), None)
-    at, values = series.generations[later], series.values[later]
-    since = replace(series, generations=(start - 1, *at), values=(before[-1], *values))
-    verdict = case.judge(since, integer=True).verdict
-    if len(at) < 2:
+    sizes = dict(zip(memory.series.generations, memory.series.values, strict=True))
+    looks = [g for g in series.generations if g in sizes]
+    looks = [g for g in looks if g < start][-1:] + [g for g in looks if g >= start]
+    counts = dict(zip(series.generations, series.values, strict=True))
+    if not rise_together([counts[g] for g in looks], [sizes[g] for g in looks]):
         return None
-    return Judged(replace(series, baseline=None), replace(verdict, started=start))
+    first, last = looks[0], looks[-1]
+    if "." not in series.name and _gained_bytes(case, series.name, first, last) < MOST * (
+        sizes[last] - sizes[first]
+    ):
+        return None
+    rate = (counts[last] - counts[first]) / (last - max(start - 1, first))
+    words = METRICS[memory.series.name].words
+    told = replace(
+        memory.verdict,
+        rate=rate,
+        interval=(rate, rate),
+        started=start,
+        reason=f"it rises as {words} does, of which {memory.verdict.reason}",
+    )
+    return Judged(replace(series, baseline=None), told)
+
+
+def _gained_bytes(case: Case, name: str, first: int, last: int) -> float:
+    before, after = (bytes_reader(name)(case.timeline.ends[g]) for g in (first, last))
+    return (after or 0.0) - (before or 0.0)
 
 
 def _last_watched(case: Case, name: str) -> Watched | None:

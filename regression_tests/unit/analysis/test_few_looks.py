@@ -102,3 +102,21 @@ def test_pages_that_sqlite_keeps_are_no_leak():
 @pytest.mark.parametrize(("each", "connections"), [(12 * KB, 0), (40 * KB, 1)])
 def test_more_than_sqlite_keeps_is_told(each, connections):
     assert diagnose(sqlite_run(each, connections)).findings
+
+
+def test_cache_on_a_method_and_the_instances_in_its_keys_are_one_defect():
+    def counts(n: int) -> dict[str, int]:
+        return {"app.Tokenizer": n, "tuple": 600 * n}
+
+    path = "app.Tokenizer.encode → lru_cache of Tokenizer.encode[*]"
+    run = told(looks=(2, 40, 60, 80, 100), counts=counts, start=1)
+    snapshots = []
+    for s in run.snapshots:
+        if s.moment == "generation" and s.census is not None:
+            n, streak = s.generation, (2, 40, 60, 80, 100).index(s.generation)
+            held = Holder(path, "tuple", 600 * n, 0, streak, retained_bytes=n * 50 * KB)
+            s = replace(s, holders=(held,))
+        snapshots.append(s)
+    (finding,) = diagnose(replace(run, snapshots=tuple(snapshots))).findings
+    assert (finding.type, finding.held_by) == ("app.Tokenizer", path)
+    assert "self" in finding.fix

@@ -1,0 +1,71 @@
+"""What grows and is healthy, each kind in its own words."""
+
+from __future__ import annotations
+
+from leakguard.analysis.defect import Defect
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import place_of
+from leakguard.model import Cleared
+from leakguard.model.units import format_bytes
+
+
+def filling_gauge(gauge: Growth) -> Cleared:
+    """Tell a gauge that fills towards the capacity its user gave."""
+    name, bound = gauge.name, gauge.bound or 0.0
+    filled = f"{gauge.counts[-1]:,.0f} of {bound:,.0f}"
+    if gauge.full_at is None:
+        return Cleared(name, "filling", f"{name} fills towards its capacity: {filled}", bound)
+    reason = f"{name} fills until generation {gauge.full_at}, then stays: {filled}"
+    return Cleared(name, "filling", reason, bound, gauge.full_at)
+
+
+def filling_container(container: Growth) -> Cleared:
+    """Tell a container that fills towards a bound of its own."""
+    bound = container.bound or 0.0
+    entries = container.judged.series.values[-1] if container.judged is not None else 0.0
+    full = container.full_at
+    until = "towards its bound" if full is None else f"until generation {full}"
+    return Cleared(
+        container.name,
+        "filling",
+        f"{container.name} fills {until}: {entries:,.0f} of {bound:,.0f}",
+        plateau=bound,
+        until=full,
+        bytes_per_generation=container.bytes_rate,
+    )
+
+
+def ended(defect: Defect) -> Cleared:
+    """Tell growth that some looks saw, and that did not go on."""
+    lead = defect.lead
+    name = defect.held_by or lead.type or lead.name
+    last = lead.judged.series.generations[-1] if lead.judged is not None else 0
+    return Cleared(
+        name,
+        "step",
+        f"{name} grew until generation {last}, when it was last looked into; neither its type's "
+        "count nor live memory has gone on growing since",
+    )
+
+
+def is_warming_up(defect: Defect) -> bool:
+    """Return True for a place that is filled once, a piece now and then."""
+    holder = None if defect.container is None else defect.container.holder
+    place = None if holder is None else place_of(holder)
+    return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
+
+
+def warm_up(defect: Defect) -> Cleared:
+    """Tell a place that is filled once."""
+    name = defect.held_by or defect.lead.name
+    return Cleared(name, "warm-up", f"{name} gains an entry now and then, each of them once")
+
+
+def negligible(defect: Defect) -> Cleared:
+    """Tell objects that add a few bytes a generation."""
+    rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
+    reason = (
+        f"{name} gains {format_bytes(rate)} a generation: {format_bytes(1000 * rate)} after a "
+        "thousand of them"
+    )
+    return Cleared(name, defect.lead.pattern, reason)

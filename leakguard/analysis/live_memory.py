@@ -1,0 +1,132 @@
+"""Live memory as a whole: what its growth is made of, and why it is none where it levels off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import NATIVE_CACHES
+from leakguard.analysis.proportion import apart
+from leakguard.analysis.sources.containers import keeper
+from leakguard.analysis.tolerance import BYTES_FLOOR, MATERIAL_BYTES, MOST
+from leakguard.model import Census, Cleared, Snapshot
+from leakguard.model.metric import METRICS
+from leakguard.model.series import Series
+from leakguard.model.units import format_bytes, format_change
+
+# Of what a type gained, as much as may have come between other looks than memory did: what the
+# guard itself came to keep, tables and modules, comes all at one look.
+_ELSEWHERE = 1.0
+
+
+def objects_rate(case: Case) -> float:
+    """Return the bytes that counted objects of all types gain each generation."""
+
+    def read(snapshot: Snapshot) -> float | None:
+        return None if snapshot.census is None else snapshot.census.bytes
+
+    series = case.timeline.best_series("objects", read, "bytes")
+    return case.judge(series, noise_floor=BYTES_FLOOR).verdict.rate if len(series) > 1 else 0.0
+
+
+def filling_cache(case: Case, growth: Growth) -> Cleared | None:
+    """Give memory to the caches of libraries, while all of it fits into them; None where not."""
+    ends = [s for s in case.timeline.ends.values() if s.census is not None]
+    if not ends or growth.judged is None or growth.in_pools:
+        return None
+    looks, rate = growth.judged.series.generations, growth.rate or 0.0
+    alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
+    room = sum(count * cache.bytes for cache, count in alive)
+    gained = rate * (looks[-1] - max(growth.since or 0, looks[0]) + 1)
+    if gained > room:
+        return None
+    name = growth.name
+    of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
+    reason = (
+        f"{METRICS[name].words} grows by {format_change(rate)} a generation, "
+        f"{format_bytes(gained)} so far: no more than what fills the caches of {of}"
+    )
+    return Cleared(name, "filling", reason, bytes_per_generation=rate)
+
+
+def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
+    """Return growth of live memory as what it is: of objects that become larger, or native."""
+    if not case.counts_objects:
+        return replace(growth, kind="memory", in_pools=False)
+    if not in_objects:
+        return growth
+    extended = _extended_type(case, growth)
+    container = None if extended is None else keeper(case, extended, 0.0)
+    return replace(
+        growth,
+        kind="memory",
+        type=extended,
+        holder=None if container is None else container.holder,
+        in_pools=False,
+        evidence=(growth.evidence[0], "so do the bytes of counted objects"),
+        fix=f"find the {extended or 'object'} that is extended every generation, and bound it",
+    )
+
+
+def _extended_type(case: Case, growth: Growth) -> str | None:
+    """Return the type whose bytes are most of what memory gained, and rise as it does."""
+    sizes = {} if growth.judged is None else _values(growth.judged.series)
+    ends = [(g, s.census) for g, s in case.timeline.ends.items() if s.census and g in sizes]
+    since = growth.since or 0
+    ends = [end for end in ends if end[0] < since][-1:] + [end for end in ends if end[0] >= since]
+    if len(ends) < 2:
+        return None
+    memory = [sizes[generation] for generation, _ in ends]
+    least, found = MOST * (memory[-1] - memory[0]), []
+    for name in ends[-1][1].types:
+        taken = [_bytes(census, name) for _, census in ends]
+        if taken[-1] - taken[0] >= least > 0:
+            found.append((apart(taken, memory), name))
+    off, name = min(found, default=(math.inf, ""))
+    return name if off <= _ELSEWHERE else None
+
+
+def _values(series: Series) -> dict[int, float]:
+    return dict(zip(series.generations, series.values, strict=True))
+
+
+def _bytes(census: Census, name: str) -> float:
+    entry = census.types.get(name)
+    return 0.0 if entry is None else float(entry.bytes or 0)
+
+
+def levelled_off(judged: Judged) -> Iterable[Cleared]:
+    """Tell live memory that rose by much and does not rise any more."""
+    verdict, series = judged.verdict, judged.series
+    rose = max(series.values) - series.values[0]
+    if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:
+        return
+    plateau = verdict.plateau if verdict.shape == "filling" else None
+    yield Cleared(
+        series.name,
+        verdict.shape,
+        _why_not(judged, rose),
+        None if plateau is None else plateau.value,
+        None if plateau is None else plateau.round,
+    )
+
+
+def _why_not(judged: Judged, rose: float) -> str:
+    verdict, rounds = judged.verdict, len(judged.series)
+    name, change = METRICS[judged.series.name].words, format_change(rose)
+    if verdict.shape == "filling" and verdict.plateau is not None:
+        end, full = format_bytes(verdict.plateau.value), verdict.plateau.round
+        so_far = f"{change} in {rounds} generations, less each time"
+        if full is None:
+            return f"{name} fills up to {end}: {so_far}"
+        return f"{name} fills until generation {full}, then {end}: {so_far}"
+    words = {
+        "warm-up": "rose at the start and has settled",
+        "step": "rose in a step and has stayed there since",
+        "sawtooth": "rises and comes back down",
+        "transient": "rose for a while and came back down",
+    }
+    return f"{name} {words.get(verdict.shape, 'rose and levelled off')}: {change} at the most"

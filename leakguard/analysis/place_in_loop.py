@@ -1,0 +1,88 @@
+"""Which phase a defect belongs to, and since when: what several numbers say of it together."""
+
+from __future__ import annotations
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.tolerance import MOST
+
+
+def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
+    """Return the phase that takes the memory: what a backward graph saves is counted later.
+
+    A saved tensor gets its Python object when the guard reads it, between phases.
+    """
+    if container is None or not container.keeps_graphs:
+        return None
+    return case.memory_share(lead.since).main_phase()
+
+
+def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
+    """Return the phase that takes the memory, where most of its growth are these objects.
+
+    Most looks count objects at the end of a generation only; memory is read in each phase.
+    """
+    memory = case.memory()
+    if memory is None or not memory.may_grow or size < MOST * memory.verdict.rate:
+        return None
+    return case.memory_share(lead.since).main_phase()
+
+
+def phases_of(
+    case: Case, phase: str | None, group: list[Growth], containers: list[Growth]
+) -> dict[str, str | None]:
+    """Give each container of a group the phase that adds what it gains.
+
+    A type may grow in several phases for several reasons: the container's own number tells which,
+    and where several phases add as many, its bytes; each phase serves for as much as it adds.
+    """
+    left = dict(case.memory_share(min((c.since or 0 for c in containers), default=0)).by_phase)
+    chosen: dict[str, str | None] = {}
+    for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
+        size = container.bytes_rate or 0.0
+        grown = next((g for g in group if g.name == container.type), None)
+        as_many = [] if grown is None else grown.contribution.phases_adding(container.rate or 0.0)
+        fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= size > 0]
+        best = min(fits, key=lambda p: (abs(left.get(p, 0.0) - size), -p.count("/")), default=phase)
+        if len(containers) == 1 and as_many:
+            best = as_many[0]
+        chosen[container.name] = best
+        for outer in [p for p in left if best and p and (best + "/").startswith(p + "/")]:
+            left[outer] -= size
+    return chosen
+
+
+def loose_phase(case: Case, container: Growth) -> str | None:
+    """Return the phase that adds the entries, by the count of their type; else the memory."""
+    since = loose_start(case, container)
+    if container.is_buffer or container.keeps_graphs:
+        return case.memory_share(since).main_phase()
+    added = case.type_share(container.type or "", since)
+    phase = added.phase_adding(container.rate or 0.0) or added.main_phase()
+    return phase or case.memory_share(since).main_phase()
+
+
+def loose_start(case: Case, container: Growth) -> int | None:
+    """Return when a container began to grow: the looks began later, because of that."""
+    if container.judged is None:
+        return container.since
+    series = container.judged.series
+    if series.values[0] >= series.values[-1]:
+        since = memory_start(case)
+        return container.since if since is None else since
+    rate, looks = container.rate or 0.0, series.generations
+    started = looks[0] if container.since is None else container.since
+    first = next(iter(case.timeline.ends), None)
+    if first is None or rate <= 0 or started > looks[1]:
+        return started
+    # Entries that grow at this rate were none then; they may have been there before.
+    return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
+
+
+def memory_start(case: Case) -> int | None:
+    """Return the generation in which live memory began to grow, the first where that is open."""
+    memory = case.memory()
+    if memory is None or not memory.may_grow:
+        return None
+    first = next(iter(memory.series.generations), None)
+    return first if memory.started_at is None else memory.started_at

@@ -1,0 +1,33 @@
+"""Whether two things grow in proportion, as far as a few looks can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+# Looks that show whether two things rise together.
+_FEWEST = 3
+# Of the rise, the share that must lie between two looks beside those where most of it does: all of
+# it in one interval would fit anything.
+_SECOND = 0.1
+# Sum of what the shares may differ by. Something that rose in the largest interval alone differs by
+# twice the share of the others, which is more than this.
+_APART = 0.15
+
+
+def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Return True where two series gain the same shares of their growth between the same looks."""
+    if len(one) < _FEWEST or one[-1] <= one[0] or other[-1] <= other[0]:
+        return False
+    return sorted(_shares(other))[-2] >= _SECOND and apart(one, other) <= _APART
+
+
+def apart(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the sum of what the shares of two growths differ by between looks: 0, alike, to 2."""
+    pairs = zip(_shares(one), _shares(other), strict=True)
+    return sum(abs(first - second) for first, second in pairs)
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    whole = values[-1] - values[0]
+    return [(later - before) / whole for before, later in pairwise(values)]
