@@ -259,7 +259,7 @@ class LeakGuard:
     @property
     def run(self) -> Run:
         """The run so far, as values."""
-        return self._started().scribe.journal.run()
+        return self._started().run_so_far()
 
     def report(self) -> Report:
         """Diagnose the run so far."""

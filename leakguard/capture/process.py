@@ -70,6 +70,13 @@ def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS)
     return limits
 
 
+def memory_groups() -> Iterator[tuple[Path, Path]]:
+    """Yield, for each memory cgroup around this process, the files of its limit and its use."""
+    for limit in _limit_files(Path("/sys/fs/cgroup"), _OWN_GROUPS):
+        used = "memory.current" if limit.name == "memory.max" else "memory.usage_in_bytes"
+        yield limit, limit.with_name(used)
+
+
 def _limit_files(root: Path, own: Path) -> Iterator[Path]:
     try:
         lines = own.read_text("utf-8", "replace").splitlines()

@@ -6,7 +6,7 @@ import gc
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, python_blocks
@@ -95,6 +95,11 @@ class Recorder:
         """Read the scalars of a generation's end."""
         return PackedMeasurement(measure((*self.boundary, *self.round)))
 
+    @property
+    def may_look(self) -> bool:
+        """False where the heap is not walked, and once that was forbidden."""
+        return self.spares_heap is None
+
     def counts(self) -> PackedCounts:
         """Return the live objects by type."""
         return PackedCounts(self._census().census.types)
@@ -109,21 +114,35 @@ class Recorder:
         result = self._walk() if deep else None
         reading = packed.unpack()
         gauges = self._read_gauges(reading)
-        if result is None:
-            return Observation(reading.metrics, reading.unavailable, gauges)
         if isinstance(result, str):
             reading.unavailable["census"] = result
-            return Observation(reading.metrics, reading.unavailable, gauges)
+        seen = Observation(reading.metrics, reading.unavailable, gauges)
+        return self.with_census(seen, result, before) if isinstance(result, HeapCensus) else seen
+
+    def with_census(
+        self, seen: Observation, result: HeapCensus, before: PackedCounts | None = None
+    ) -> Observation:
+        """Add a census to what was seen without one."""
         self._first = self._first or result
-        return Observation(
-            reading.metrics,
-            reading.unavailable,
-            gauges,
-            result.census,
-            self.watchlist.judge(result.watched),
-            None if before is None else before.change_to(result.census.types),
-            _coverage(result.accounted_bytes, reading.metrics),
+        return replace(
+            seen,
+            census=result.census,
+            watched=self.watchlist.judge(result.watched),
+            change=None if before is None else before.change_to(result.census.types),
+            coverage=_coverage(result.accounted_bytes, seen.metrics),
         )
+
+    def census(self) -> HeapCensus:
+        """Count what lives, as a census alone."""
+        return heap.census(self.watchlist.classes, self.large_object)
+
+    def take(self, found: Inspection) -> None:
+        """Compare the next look at who holds what with this one, which was taken elsewhere."""
+        self._paths = found.memory
+
+    def forbid(self, reason: str) -> None:
+        """Look at the heap no more: a look would end the process, as it has ended its copy."""
+        self.spares_heap = reason
 
     def inspect(
         self,
@@ -156,6 +175,7 @@ class Recorder:
 
     def collect(self) -> Collection:
         """Run one full collection and return what only cycles had kept alive."""
+        self._check_heap_is_walked()
         with self.peaks.paused():
             return heap.collect()
 
@@ -201,7 +221,7 @@ class Recorder:
     def _census(self) -> HeapCensus:
         self._check_heap_is_walked()
         with self.peaks.paused():
-            return heap.census(self.watchlist.classes, self.large_object)
+            return self.census()
 
 
 def _finite(value: object) -> float:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from leakguard.capture.heap.process_copy import at_work
 from leakguard.capture.probe import Reading
 
 
@@ -23,7 +24,7 @@ def open_files() -> Reading:
 
 
 def child_processes() -> Reading:
-    """Count the direct children that are alive."""
+    """Count the direct children that are alive, without the copies in which the guard looks."""
     if not sys.platform.startswith("linux"):
         import psutil
 
@@ -34,7 +35,7 @@ def child_processes() -> Reading:
             contextlib.suppress(FileNotFoundError),  # the thread ended meanwhile
             open(f"/proc/self/task/{thread}/children", "rb") as file,
         ):
-            children += len(file.read().split())
+            children += sum(int(child) not in at_work for child in file.read().split())
     return {"children": children}
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from leakguard.capture.heap import Held, Inspection
+from leakguard.capture.heap.process_copy import CopyFailed, ProcessCopy
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.capture.probe import reason_of
 from leakguard.capture.recorder import Observation, Recorder
+from leakguard.live.copier import Copier
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import LAST, Depth, Schedule
@@ -24,13 +27,29 @@ _LATER = "something grows; who holds it is asked at a later look, which max_over
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look saw, at the depth it came to; ``why`` says why it was taken."""
+    """What one look saw, at the depth it came to; ``why`` says why it was taken.
+
+    While a look is ``under_way`` in a copy of the process, the rest is what was seen without it.
+    ``copied`` is the CPU time of the copy that took the look, in seconds; None where none did.
+    """
 
     seen: Observation
     depth: Depth = Depth.NUMBERS
     found: Inspection | None = None
     collection: Collection | None = None
     why: str | None = None
+    under_way: LookInCopy | None = None
+    copied: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LookInCopy:
+    """A look that a copy of the process takes since generation ``index``, which ``seen`` is of."""
+
+    seen: Observation
+    index: int
+    why: str
+    copy: ProcessCopy
 
 
 @dataclass(slots=True)
@@ -45,6 +64,7 @@ class Looker:
     safety: Safety
     suspicion: Suspicion
     cycles: CycleWatch | None
+    copier: Copier = field(default_factory=Copier)
     grows: bool = False
     swells: bool = False
     _collection: Collection | None = None
@@ -93,6 +113,10 @@ class Looker:
 
         ``targets`` are objects of the program whose holders are wanted; they are let go of.
         """
+        if why is not None and not targets and why != LAST and not self.schedule.is_short:
+            begun = self._begun_in_copy(reading, index, why)
+            if begun is not None:
+                return begun
         try:
             look = self.glance(reading) if why is None else self.census(reading, why=why)
             grew = self.grows
@@ -107,6 +131,88 @@ class Looker:
             self.schedule.looked(index, look.depth)
         collection, self._collection = self._collection, None
         return replace(look, collection=collection)
+
+    def _begun_in_copy(self, reading: PackedMeasurement, index: int, why: str) -> Look | None:
+        """Return the look at a generation's end as it begins in a copy; None where it is not wise.
+
+        The program goes on meanwhile; ``arrived`` tells what came of it.
+        """
+        schedule, metrics = self.schedule, reading.unpack().metrics
+        here = schedule.price(Depth.CENSUS)
+        if self.grows:
+            here += schedule.price(Depth.HOLDERS)
+        with schedule.charged(Depth.NUMBERS):
+            if not (self.recorder.may_look and self.copier.wise(here, metrics)):
+                schedule.copied(None)
+                return None
+            seen = self.recorder.observe(reading, deep=False)
+            copy = self.copier.begin(lambda: self._in_copy(seen, index), here, metrics)
+        if copy is None:
+            self.safety.note("copy", self.copier.refusal or "")
+            return None
+        return Look(seen, why=why, under_way=LookInCopy(seen, index, why, copy))
+
+    def _in_copy(self, seen: Observation, index: int) -> bytes:
+        """Look, in the copy: whatever this changes in the looker is lost but for the answer."""
+        from leakguard.capture.heap.copied_look import CopiedLook, encoded
+
+        grew = self.grows
+        census = self.recorder.census()
+        seen = self.recorder.with_census(seen, census)
+        self._note_growth(seen)
+        self.schedule.saw(index, growing=self.grows)
+        found = None
+        if (self.grows or grew) and (self.schedule.deep_look_due(index) or not self.grows):
+            note = functools.partial(self.cycles.note, seen.too_many) if self.cycles else None
+            found = self.recorder.inspect([], self.suspicion.suspects(), note)
+        return encoded(CopiedLook(census, found))
+
+    def arrived(self, under_way: LookInCopy, patience: float = 0.0) -> Look | None:
+        """Return a look that was begun in a copy; None while it is under way.
+
+        Where nothing came of it, that is a note, and the look is what was seen without it.
+        """
+        try:
+            answer = under_way.copy.answer(patience)
+            if answer is None:
+                return None
+            with self.schedule.charged(Depth.NUMBERS):
+                look = self._taken(under_way, answer)
+        except Exception as error:
+            failure = error if isinstance(error, CopyFailed) else CopyFailed(reason_of(error))
+            self._note_failure(failure)
+            look = Look(under_way.seen)
+        if look.depth:
+            self.schedule.looked(under_way.index, look.depth)
+        collection, self._collection = self._collection, None
+        return replace(look, collection=collection)
+
+    def _taken(self, under_way: LookInCopy, answer: bytes) -> Look:
+        from leakguard.capture.heap.copied_look import decoded
+
+        copied = decoded(answer)
+        seen = self.recorder.with_census(under_way.seen, copied.census)
+        self._note_growth(seen)
+        self.schedule.saw(under_way.index, growing=self.grows)
+        extra = self.copier.ended(under_way.copy)
+        self.schedule.copied(self.copier.price, extra)
+        look = Look(seen, Depth.CENSUS, why=under_way.why, copied=under_way.copy.seconds)
+        found = copied.found
+        if found is None:
+            return look
+        self._has_asked = True
+        self.recorder.take(found)
+        if self.cycles is not None:
+            self.cycles.note(seen.too_many, found.adrift, found.adrift_bytes)
+        self._collect_if_called_for(found)
+        return replace(look, depth=Depth.HOLDERS, found=found)
+
+    def _note_failure(self, failure: CopyFailed) -> None:
+        self.copier.failed(failure)
+        self.schedule.copied(None)
+        self.safety.note("copy", f"a look in a copy of the process came to nothing: {failure}")
+        if self.copier.crashes and self.copier.refusal is not None:
+            self.recorder.forbid(f"it would end the process as it ended copies of it: {failure}")
 
     def end(self, reading: PackedMeasurement) -> Look:
         """Look at the end of the run, with who holds what if something grows."""
@@ -158,10 +264,14 @@ class Looker:
         watch = self.cycles
         note = functools.partial(watch.note, look.seen.too_many) if watch else None
         found = self._ask(targets, self.suspicion.suspects() if self.grows else (), note)
-        ways = found.cycles if found else None
+        if found is not None:
+            self._collect_if_called_for(found)
+        return replace(look, depth=Depth.HOLDERS, found=found)
+
+    def _collect_if_called_for(self, found: Inspection) -> None:
+        watch, ways = self.cycles, found.cycles
         if watch is not None and ways is not None and watch.calls_for_collection(ways.keys()):
             self._collect_cycles(ways, watch)
-        return replace(look, depth=Depth.HOLDERS, found=found)
 
     def _ask(
         self,

@@ -90,6 +90,7 @@ class Prices:
         self._guesses = _GUESSES.get(engine, _GUESSES["python"])
         self.blocks = blocks
         self._paid: dict[Depth, deque[tuple[float, int]]] = {}
+        self.copied: float | None = None
 
     def paid(self, depth: Depth, seconds: float) -> None:
         """Note what one look cost."""
@@ -105,6 +106,11 @@ class Prices:
             return max(seconds * max(self.blocks / then, 1.0) for seconds, then in paid)
         least, each = self._guesses[depth]
         return least + each * self.blocks
+
+    @property
+    def next_census(self) -> float:
+        """What the next census will cost: that of the last look in a copy, while they are."""
+        return self.of(Depth.CENSUS) if self.copied is None else self.copied
 
 
 class Schedule:
@@ -126,6 +132,7 @@ class Schedule:
         self._distance = _FIRST
         self._next = 0
         self._on_looks = 0.0
+        self._elsewhere = 0.0
         self._patience = 1.0
         self._holders_due = 0
         self._news = False
@@ -163,9 +170,10 @@ class Schedule:
             return "no limit"
         if last or index == _ALWAYS:
             return LAST if last else "spread"
-        if self._is_early and self.affords(Depth.CENSUS):
+        affordable = self.affords_seconds(self._prices.next_census)
+        if self._is_early and affordable:
             return "early"
-        if index >= self._next and self.affords(Depth.CENSUS):
+        if index >= self._next and affordable:
             return "rise" if self._news else "spread"
         if self._covered():
             return "within budget"
@@ -173,7 +181,8 @@ class Schedule:
 
     def planned(self, index: int) -> bool:
         """Return whether generation ``index``, which begins now, will be looked at as it stands."""
-        date = (self._is_early or index >= self._next) and self.affords(Depth.CENSUS)
+        date = self._is_early or index >= self._next
+        date = date and self.affords_seconds(self._prices.next_census)
         return date or index == _ALWAYS or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
@@ -186,10 +195,10 @@ class Schedule:
         """Return the same of work at this price."""
         if self._share is None:
             return True
-        if self._on_looks + price * times <= self._allowed_early():
+        if self._paid + price * times <= self._allowed_early():
             return True
         allowed = self._allowed(price) - self._prices.of(Depth.CENSUS)
-        return self._on_looks + price * times <= allowed
+        return self._paid + price * times <= allowed
 
     def deep_look_due(self, index: int) -> bool:
         """Return whether generation ``index`` is one to look deeper in, where something grows.
@@ -218,17 +227,43 @@ class Schedule:
         self._news = self._news and self._distance < 1
         self._patience = 2 * self._chance.random() + 1
 
+    def price(self, depth: Depth) -> float:
+        """Return the seconds that a look is expected to cost in this process."""
+        return self._prices.of(depth)
+
+    def copied(self, price: float | None, elsewhere: float = 0.0) -> None:
+        """Take what a look in a copy costs this process, None where looks are taken here.
+
+        ``elsewhere`` is what the last one cost beside the guard's own work, in seconds.
+        """
+        self._prices.copied = price
+        self._elsewhere += elsewhere
+
     @contextmanager
-    def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
-        """Charge looks with the block, and remember its price, whatever becomes of it."""
+    def charged(
+        self, depth: Depth, *, in_loop: bool = True, copied: bool = False
+    ) -> Iterator[None]:
+        """Charge looks with the block, and remember its price, whatever becomes of it.
+
+        What a look that was ``copied`` costs here says nothing of looks that are taken here.
+        """
         before = self._meter.spent
         try:
             yield
         finally:
             seconds = self._meter.spent - before
             self._on_looks += seconds if in_loop else 0.0
-            if depth:
+            if depth and not copied:
                 self._prices.paid(depth, seconds)
+
+    @property
+    def is_short(self) -> bool:
+        """True in a loop that is known to be short: each of its generations has to tell."""
+        return self._is_short
+
+    @property
+    def _paid(self) -> float:
+        return self._on_looks + self._elsewhere
 
     @property
     def _is_early(self) -> bool:
@@ -258,8 +293,8 @@ class Schedule:
             return True
         income = self._income()
         reserve = min(income / 2, _RESERVED * self._prices.of(Depth.HOLDERS))
-        price = self._patience * self._prices.of(Depth.CENSUS)
-        return self._on_looks + price <= income - (0 if self.rising else reserve)
+        price = self._patience * self._prices.next_census
+        return self._paid + price <= income - (0 if self.rising else reserve)
 
     def _income(self) -> float:
         """Return the share of the program's time, less what the cheap numbers cost."""

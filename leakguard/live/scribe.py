@@ -64,32 +64,66 @@ class Draft:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A snapshot as far as it is known; ``round_`` counts the generations from 0."""
+
+    draft: Draft
+    look: Look
+    seconds: float
+    cost: Cost
+    notes: Mapping[str, str]
+    round_: int | None
+
+
 @dataclass(slots=True)
 class Scribe:
-    """Writes snapshots into the journal, each with its number, its time and what it cost."""
+    """Writes snapshots into the journal, each with its number, its time and what it cost.
+
+    While one waits for a look that is under way in a copy, those after it wait too.
+    """
 
     journal: Journal
     meter: CostMeter
     safety: Safety
     sinks: Sinks
     _told: float = 0.0
+    _waiting: list[_Entry] = field(default_factory=list)
 
     def write(self, draft: Draft, look: Look, round_: int | None = None) -> None:
         """Write one snapshot; ``round_`` counts the generations from 0."""
         spent = self.meter.spent
         cost = Cost(spent - self._told, total=spent, why=look.why)
-        snapshot = draft.snapshot(
-            look, self.journal.next_serial, self.meter.elapsed, cost, self.safety.taken_notes()
-        )
         self._told = spent
-        metrics = {**snapshot.metrics, "own_memory": self.journal.held_bytes}
-        snapshot = replace(snapshot, metrics=metrics)
-        self.journal.add(snapshot, round_)
-        self.sinks.write(snapshot)
+        notes = self.safety.taken_notes()
+        entry = _Entry(draft, look, self.meter.elapsed, cost, notes, round_)
+        if self._waiting or look.under_way is not None:
+            self._waiting.append(entry)
+        else:
+            self._put(entry)
+
+    def complete(self, look: Look) -> None:
+        """Write the snapshot that waited for a look in a copy, and those behind it."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            first = waiting[0]
+            cost = replace(first.cost, why=look.why, copied=look.copied)
+            waiting[0] = replace(first, look=look, cost=cost)
+        for entry in waiting:
+            self._put(entry)
 
     def finish(self) -> None:
         """Close the journal, with what the guard has cost in all."""
         self.journal.finish(self.meter.spent, self.sinks.finish)
+
+    def _put(self, entry: _Entry) -> None:
+        snapshot = entry.draft.snapshot(
+            entry.look, self.journal.next_serial, entry.seconds, entry.cost, entry.notes
+        )
+        metrics = {**snapshot.metrics, "own_memory": self.journal.held_bytes}
+        snapshot = replace(snapshot, metrics=metrics)
+        self.journal.add(snapshot, entry.round_)
+        self.sinks.write(snapshot)
 
 
 def _with_large(census: Census | None, look: Look) -> Census | None:

@@ -11,7 +11,7 @@ from leakguard.capture.heap import Held
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.live import active
 from leakguard.live.alarm import Alarm
-from leakguard.live.look import Look, Looker
+from leakguard.live.look import Look, Looker, LookInCopy
 from leakguard.live.phase_names import DEEPEST, PhaseNames
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
@@ -19,13 +19,15 @@ from leakguard.live.schedule import Depth
 from leakguard.live.scribe import Draft, Scribe
 from leakguard.live.tracing import Tracing, suspects_of
 from leakguard.live.visit import PhaseVisit, peak_of
-from leakguard.model import Expectation, Site
+from leakguard.model import Expectation, Run, Site
 from leakguard.model.snapshot import Moment
 
 REQUESTED = "Requested by a signal"
 ENDED = "Run ended"
 # Two to agree on a first suspect, and two on another; each takes 20 to 60 ms in a short run.
 _DIAGNOSES = 4
+# Seconds to wait for a look in a copy where the run ends or the user asks; then it is ended.
+_PATIENCE = 10.0
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class Watcher:
     _diagnoses: int = 0
     _called: bool = False
     _seen: bool = True
+    _under_way: LookInCopy | None = None
 
     # -- moments --------------------------------------------------------------------------------
 
@@ -73,6 +76,7 @@ class Watcher:
         self.safety.run(self._mark, label, baseline)
 
     def _mark(self, label: str, baseline: bool) -> None:
+        self._settle(_PATIENCE)
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"
@@ -87,6 +91,7 @@ class Watcher:
         self.safety.request(lambda: self.inspect(REQUESTED))
 
     def _inspect(self, label: str) -> None:
+        self._settle(_PATIENCE)
         look = self.looker.holders(self.looker.recorder.read_all(), "asked")
         self._write(Draft(label, "mark", generation=self.round.number), look)
 
@@ -99,11 +104,31 @@ class Watcher:
             self.round.last = True
             self.end_round()
         self.safety.run(self.tracing.stop)
+        self.safety.run(self._settle, _PATIENCE)
         if not self._seen:
             self.safety.run(self._last_look)
         self._listen()
         self.safety.run(self.scribe.finish)
         self.safety.over = True
+
+    def run_so_far(self) -> Run:
+        """Return the run as it was written down, with the look that is under way."""
+        self.safety.run(self._settle, _PATIENCE)
+        return self.scribe.journal.run()
+
+    def _settle(self, patience: float = 0.0) -> None:
+        """Write down the look in a copy that is under way, if it has arrived."""
+        if self._under_way is None:
+            return
+        look = self.looker.arrived(self._under_way, patience)
+        if look is None and patience:
+            self._under_way.copy.end()
+            look = self.looker.arrived(self._under_way)
+        if look is not None:
+            self._under_way = None
+            self._seen = self._seen and look.seen.census is not None
+            self.scribe.complete(look)
+            self._choose_what_to_trace(look)
 
     def _last_look(self) -> None:
         """Look at the end of a run that nobody announced, as at the end of a generation."""
@@ -142,6 +167,7 @@ class Watcher:
     def _begin_round(self, number: int, last: bool) -> None:
         if not self._rounds:
             self._settle_in()
+        self._settle()
         self.tracing.begin()
         if (problem := self.tracing.problem()) is not None:
             self.safety.note("created_at", problem)
@@ -169,7 +195,7 @@ class Watcher:
         A walk allocates for each array, and a traced allocation costs many times as much.
         """
         schedule = self.looker.schedule
-        if self.tracing.running:
+        if self.tracing.running or self._under_way or not self.looker.recorder.may_look:
             return False
         if schedule.spares_nothing:
             return True
@@ -207,6 +233,7 @@ class Watcher:
         if opened is None:
             return
         index, round_ = self._rounds - 1, self.round
+        self._settle(_PATIENCE if round_.last else 0.0)
         traced = self.tracing.running
         slowdown = self.tracing.timed(self.scribe.meter.elapsed - opened.began, traced)
         reading = self.looker.recorder.read_all()
@@ -237,11 +264,14 @@ class Watcher:
         )
         self._opened, self.round = None, round_.after()
         self._write(draft, look, index)
+        self._under_way = look.under_way or self._under_way
         self._choose_what_to_trace(look)
 
     def _reason(self, index: int, reading: PackedMeasurement) -> str | None:
         schedule = self.looker.schedule
         schedule.note(index, reading.unpack().metrics)
+        if self._under_way is not None:  # one look at a time
+            return None
         return schedule.reason(index, last=self.round.last)
 
     # -- phases -----------------------------------------------------------------------------------
@@ -315,5 +345,5 @@ class Watcher:
         return few or self.looker.schedule.affords_seconds(self._diagnosis)
 
     def _write(self, draft: Draft, look: Look, index: int | None = None) -> None:
-        self._seen = look.seen.census is not None
+        self._seen = look.seen.census is not None or look.under_way is not None
         self.scribe.write(draft, look, self.round.index if index is None else index)

@@ -122,6 +122,8 @@ class Cost:
         why: what made the guard look here: ``spread``, ``rise``, ``early``, ``within budget``,
             ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``; None where only
             the cheap numbers were read.
+        copied: CPU seconds of the copy of the process that took the look, beside all of the above;
+            None where the look was taken in the process itself.
     """
 
     seconds: float = 0.0
@@ -129,6 +131,7 @@ class Cost:
     slowdown: float | None = None
     total: float | None = None
     why: str | None = None
+    copied: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

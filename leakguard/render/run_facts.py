@@ -58,7 +58,19 @@ def watching_cost(run: Run) -> str | None:
         return None
     lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)
     share = f", {spent / lasted * 100:.2g} % of the run" if lasted else ""
-    return f"{spent:.3g} s{share}"
+    return f"{spent:.3g} s{share}{_copied(run)}"
+
+
+def _copied(run: Run) -> str:
+    """Return how many looks were taken in a copy of the process, and what that cost elsewhere."""
+    copied = [s.cost.copied for s in run.snapshots if s.cost.copied is not None]
+    if not copied:
+        return ""
+    looks = sum(s.cost.tier > 0 for s in run.snapshots)
+    return (
+        f"; {looks} looks, of them {len(copied)} in a copy of the process"
+        f" ({fsum(copied):.3g} s on another core)"
+    )
 
 
 def _traced(run: Run) -> str | None:

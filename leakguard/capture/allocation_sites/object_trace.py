@@ -45,8 +45,7 @@ class ObjectTrace:
         Raises:
             Unavailable: memray traces this process.
         """
-        memray = sys.modules.get("memray")
-        if memray is not None and _profiled_by(memray):
+        if is_traced_by_memray():
             raise Unavailable("memray traces this process, and tracemalloc beside it would miss")
         global _running
         self._own = not tracemalloc.is_tracing()
@@ -143,6 +142,12 @@ def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
         Site(place(at), at.function, None, count, frames, ObjectTrace.name, name, holder)
         for holder in known or [None]
     ]
+
+
+def is_traced_by_memray() -> bool:
+    """Return whether a tracker of memray follows the allocations of this process."""
+    memray = sys.modules.get("memray")
+    return memray is not None and _profiled_by(memray)
 
 
 def _profiled_by(memray: Any) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 from typing_extensions import Buffer
 
 def own_memory(base: object, interface: object, array: object) -> tuple[int, int] | None: ...
+def copy_process(most: int, address_space: int, seconds: float) -> int: ...
 
 class Scan:
     def __init__(

@@ -9,9 +9,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.streak import Streak
+
+if TYPE_CHECKING:
+    Column: TypeAlias = array[int]
+else:  # before CPython 3.12 an array takes no type, and the fields of a memory are read at run time
+    Column = array
 
 _MOST = 255
 _ENOUGH = 2
@@ -42,10 +48,10 @@ class PathMemory:
     """
 
     looks: int = 0
-    _keys: array[int] = field(default_factory=lambda: array("q"))
-    _sizes: array[int] = field(default_factory=lambda: array("q"))
-    _objects: array[int] = field(default_factory=lambda: array("q"))
-    _places: array[int] = field(default_factory=lambda: array("Q"))
+    _keys: Column = field(default_factory=lambda: array("q"))
+    _sizes: Column = field(default_factory=lambda: array("q"))
+    _objects: Column = field(default_factory=lambda: array("q"))
+    _places: Column = field(default_factory=lambda: array("Q"))
     _times: bytearray = field(default_factory=bytearray)
     _rests: bytearray = field(default_factory=bytearray)
     _gaps: bytearray = field(default_factory=bytearray)

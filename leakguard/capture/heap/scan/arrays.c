@@ -160,7 +160,7 @@ own_memory(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return Py_BuildValue("(LL)", (long long)extent.start, (long long)extent.bytes);
 }
 
-PyMethodDef module_functions[] = {
+PyMethodDef arrays_functions[] = {
     {"own_memory", (PyCFunction)(void (*)(void))own_memory, METH_FASTCALL, own_memory_doc},
     {NULL, NULL, 0, NULL},
 };

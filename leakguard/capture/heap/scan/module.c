@@ -144,7 +144,6 @@ static struct PyModuleDef scan_module = {
     .m_name = "_scan",
     .m_doc = "The compiled heap scan.",
     .m_size = -1,
-    .m_methods = module_functions,
 };
 
 /* Read the constants that the pure twin defines. */
@@ -204,7 +203,9 @@ PyInit__scan(void)
     }
     PyObject *module = PyModule_Create(&scan_module);
     PyObject *type = PyType_FromSpec(&scan_spec);
-    if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Scan", type) < 0) {
+    if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Scan", type) < 0 ||
+        PyModule_AddFunctions(module, arrays_functions) < 0 ||
+        PyModule_AddFunctions(module, copy_functions) < 0) {
         Py_CLEAR(module);
     }
     Py_XDECREF(type);

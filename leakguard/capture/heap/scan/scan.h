@@ -299,7 +299,10 @@ int read_with(PyObject *read, PyObject *item, visitproc visit, void *parts_arg, 
 /* arrays.c */
 int tell_extent(Scan *scan, Class *cls, PyObject *array, Py_ssize_t large);
 extern PyMethodDef arrays_methods[];
-extern PyMethodDef module_functions[];
+extern PyMethodDef arrays_functions[];
+
+/* copy.c */
+extern PyMethodDef copy_functions[];
 
 /* census.c */
 extern PyMethodDef census_methods[];

@@ -1,0 +1,62 @@
+"""What the machine has to spare for a copy of this process, and what copying it costs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from leakguard.capture.probe import Unavailable
+from leakguard.capture.process import memory_groups
+
+_ROLLUP = re.compile(rb"^Anonymous:\s+(\d+) kB$(?s:.)*?^AnonHugePages:\s+(\d+) kB$", re.MULTILINE)
+# Runnable threads a core: one training whose pool has a thread for each core counts for 1.
+_CROWDED = 1.5
+_CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
+
+
+def cores(quota: Path = _CPU_GROUP) -> float:
+    """Return how many cores this process may use: its affinity, less where a quota says so."""
+    allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else 1.0
+    try:
+        most, period = quota.read_text("ascii").split()
+    except (OSError, ValueError):
+        return allowed
+    return allowed if most == "max" else min(allowed, int(most) / int(period))
+
+
+def is_busy() -> bool:
+    """Return whether the machine has more to do than it has cores: a second one is not free."""
+    return os.getloadavg()[0] > _CROWDED * (os.cpu_count() or 1)
+
+
+def small_page_bytes() -> int:
+    """Return the bytes of anonymous memory in small pages; some 10 ms for a large process.
+
+    Raises:
+        Unavailable: the kernel does not tell.
+    """
+    try:
+        text = Path("/proc/self/smaps_rollup").read_bytes()
+    except OSError as error:
+        raise Unavailable(f"/proc/self/smaps_rollup: {error.strerror}") from None
+    found = _ROLLUP.search(text)
+    if found is None:
+        raise Unavailable("/proc/self/smaps_rollup does not have the expected fields")
+    return (int(found[1]) - int(found[2])) * 1024
+
+
+def free_memory() -> int:
+    """Return the bytes that this process may still take, before a limit or the machine's RAM."""
+    import psutil
+
+    return min([int(psutil.virtual_memory().available), *_left_in_groups()])
+
+
+def _left_in_groups() -> Iterator[int]:
+    for limit, used in memory_groups():
+        try:
+            yield int(limit.read_text("ascii")) - int(used.read_text("ascii"))
+        except (OSError, ValueError):  # "max", or a group that is gone
+            continue

@@ -1,0 +1,175 @@
+"""A copy of this process that works something out while this one goes on.
+
+The copy is made by a bare ``clone`` without an exit signal (``scan/copy.c``), not by ``os.fork``:
+no atfork handler runs, so BLAS and OpenMP pools go on, and neither ``wait()`` nor SIGCHLD of the
+program ever hear of it. What that costs is that locks of other threads stay locked in the copy; the
+two that a look always meets are dealt with in ``scan/copy.c``, and a copy that meets another hangs
+until its time is up. Nothing that happens in the copy, a crash included, reaches this process: it
+becomes a ``CopyFailed``.
+
+The answer comes back through shared memory with its length and a checksum in front, written last,
+so that one that was torn is none. Shared memory has no descriptor, which the program might count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import struct
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from leakguard.capture.probe import reason_of
+
+try:
+    from leakguard.capture.heap._scan import copy_process
+except ImportError:  # not built here
+
+    def copy_process(most: int, address_space: int, seconds: float) -> int:
+        raise OSError("the compiled scan is not built here")
+
+
+#: The numbers of the copies that are at work, which are no children of the program's.
+at_work: set[int] = set()
+
+# A look at a process with 3,000,000 objects answers with 60 kB: numbers and names by type
+_ANSWER_BYTES = 8 * 1024 * 1024
+# Waits for children that were made without SIGCHLD; <linux/wait.h>, and the os module lacks it.
+_WCLONE = -0x80000000
+_HEADER = struct.Struct("<8sQI")  # magic, length, checksum
+_DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
+_LATE = "it took too long and was ended"
+_LONGEST_REASON = 1000  # bytes
+# How often a copy that is waited for is asked, in seconds.
+_INTERVAL = 0.002
+
+
+class CopyRefused(Exception):
+    """This process cannot be copied here; the message says why."""
+
+
+class CopyFailed(Exception):
+    """A copy ended without its answer; ``crashed`` where a signal other than its alarm ended it."""
+
+    def __init__(self, reason: str, *, crashed: bool = False) -> None:
+        super().__init__(reason)
+        self.crashed = crashed
+
+
+@dataclass(slots=True)
+class ProcessCopy:
+    """One copy at work, until its answer was taken or it was ended.
+
+    Attributes:
+        number: its process id.
+        seconds: of CPU that it used; known when it has ended.
+    """
+
+    number: int
+    deadline: float
+    _room: mmap.mmap
+    _home: int = field(default_factory=os.getpid)
+    _status: int | None = None
+    seconds: float = 0.0
+
+    @classmethod
+    def begin(cls, work: Callable[[], bytes], *, seconds: float, memory: int) -> ProcessCopy:
+        """Copy this process and have the copy do ``work``.
+
+        ``seconds`` is the wall time after which the copy is ended, ``memory`` the bytes that it may
+        allocate.
+
+        Raises:
+            CopyRefused: there is no copy; nothing has changed.
+        """
+        try:
+            room = mmap.mmap(-1, _ANSWER_BYTES)
+            number = copy_process(memory, _address_space() + 2 * memory, seconds)
+        except OSError as error:
+            raise CopyRefused(f"this process cannot be copied: {error}") from None
+        if number == 0:
+            _do(work, room)
+        at_work.add(number)
+        return cls(number, time.monotonic() + seconds, room)
+
+    def answer(self, patience: float = 0.0) -> bytes | None:
+        """Return what the copy worked out; None while it works, after ``patience`` seconds.
+
+        Raises:
+            CopyFailed: it has ended without an answer, or was ended because its time was up.
+        """
+        until = min(time.monotonic() + patience, self.deadline)
+        while not self._reaped(os.WNOHANG):
+            now = time.monotonic()
+            if now >= self.deadline:
+                self.end()
+                raise CopyFailed(_LATE)
+            if now >= until:
+                return None
+            time.sleep(_INTERVAL)
+        with self._room:
+            return self._read()
+
+    def end(self) -> None:
+        """End the copy, if it still works, and forget it."""
+        if os.getpid() == self._home and self._status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.number, signal.SIGKILL)
+            self._reaped(0)
+
+    def _reaped(self, options: int) -> bool:
+        """Return whether the copy has ended; a fork of the process has no copies."""
+        if self._status is None and os.getpid() == self._home:
+            try:
+                number, status, usage = os.wait4(self.number, options | _WCLONE)
+            except ChildProcessError:  # somebody waits for all that there is
+                number, status, usage = self.number, 0, None
+            if not number:
+                return False
+            self._status = status
+            self.seconds = usage.ru_utime + usage.ru_stime if usage else 0.0
+            at_work.discard(self.number)
+        return True
+
+    def _read(self) -> bytes:
+        status = self._status or 0
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            if number == signal.SIGALRM:
+                raise CopyFailed(_LATE)
+            killed = number == signal.SIGKILL  # by the kernel, where memory runs out
+            name = signal.Signals(number).name
+            raise CopyFailed(f"it was ended by {name}", crashed=not killed)
+        magic, length, checksum = _HEADER.unpack_from(self._room)
+        said = bytes(self._room[_HEADER.size : _HEADER.size + min(length, _ANSWER_BYTES)])
+        if magic not in (_DONE, _FAILED) or len(said) != length or zlib.crc32(said) != checksum:
+            raise CopyFailed("its answer is not whole")
+        if magic == _FAILED:
+            raise CopyFailed(said.decode(errors="replace"))
+        return said
+
+
+def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
+    """Do the work, in the copy, and end it: no frame above this one goes on here."""
+    try:
+        try:
+            magic, said = _DONE, work()
+            if len(said) > _ANSWER_BYTES - _HEADER.size:
+                magic, said = _FAILED, b"its answer is too long"
+        except BaseException as error:
+            magic, said = _FAILED, reason_of(error).encode(errors="replace")[:_LONGEST_REASON]
+        room[_HEADER.size : _HEADER.size + len(said)] = said
+        _HEADER.pack_into(room, 0, magic, len(said), zlib.crc32(said))
+    finally:
+        os._exit(0)
+
+
+def _address_space() -> int:
+    """Return the bytes of this process's address space."""
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0]) * mmap.PAGESIZE

@@ -1,0 +1,263 @@
+/* A copy of the process, in which a look may do what would hurt the process itself.
+
+   Made by a bare clone: no atfork handler runs (OpenBLAS and OpenMP would stop their pools, Python
+   would make its threads new), and with no exit signal the program's wait() and SIGCHLD never hear
+   of it. The price is that a lock which another thread held at that moment stays locked in the copy.
+   The locks that a look would meet are dealt with here: the C allocator's (Python's blocks above 512
+   bytes come from a region of the copy's own, what was allocated before is never freed), and the
+   request of another thread for Python's lock (it is served before the copy is made). Whoever meets
+   another one hangs, and is ended by the alarm. */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "scan.h"
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define HAVE_COPY 1
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+#endif
+
+#ifdef HAVE_COPY
+
+/* ---- the region that Python's larger blocks come from in the copy ------------------------------ */
+
+/* Sizes are rounded up to powers of two; what is freed waits in a list of its size. */
+#define SIZES 48
+#define ROOM_HEADER ((size_t)16)
+#define SMALLEST 5 /* 32 bytes, the header included */
+
+static struct {
+    char *start, *next, *end;
+    void *free[SIZES];
+} region;
+
+static int
+size_index(size_t size)
+{
+    int index = SMALLEST;
+    while (((size_t)1 << index) < size) {
+        index++;
+    }
+    return index;
+}
+
+static int
+is_in_region(const void *data)
+{
+    return (const char *)data >= region.start && (const char *)data < region.end;
+}
+
+static void *
+region_malloc(void *context, size_t size)
+{
+    if (size > (size_t)1 << (SIZES - 2)) {
+        return NULL;
+    }
+    int index = size_index(size + ROOM_HEADER);
+    char *block = region.free[index];
+    if (block != NULL) {
+        region.free[index] = *(void **)(block + ROOM_HEADER);
+    }
+    else {
+        if ((size_t)(region.end - region.next) < (size_t)1 << index) {
+            return NULL;
+        }
+        block = region.next;
+        region.next += (size_t)1 << index;
+    }
+    *(size_t *)block = (size_t)index;
+    return block + ROOM_HEADER;
+}
+
+/* What the process had allocated before it was copied is left alone: its allocator may be locked. */
+static void
+region_free(void *context, void *data)
+{
+    if (data == NULL || !is_in_region(data)) {
+        return;
+    }
+    char *block = (char *)data - ROOM_HEADER;
+    size_t index = *(size_t *)block;
+    *(void **)data = region.free[index];
+    region.free[index] = block;
+}
+
+static void *
+region_calloc(void *context, size_t count, size_t item)
+{
+    if (item && count > (size_t)PY_SSIZE_T_MAX / item) {
+        return NULL;
+    }
+    void *data = region_malloc(context, count * item);
+    return data == NULL ? NULL : memset(data, 0, count * item);
+}
+
+static void *
+region_realloc(void *context, void *data, size_t size)
+{
+    if (data == NULL) {
+        return region_malloc(context, size);
+    }
+    size_t before = is_in_region(data)
+                        ? ((size_t)1 << *(size_t *)((char *)data - ROOM_HEADER)) - ROOM_HEADER
+                        : malloc_usable_size(data);
+    if (is_in_region(data) && size <= before) {
+        return data;
+    }
+    void *moved = region_malloc(context, size);
+    if (moved != NULL) {
+        memcpy(moved, data, before < size ? before : size);
+        region_free(context, data);
+    }
+    return moved;
+}
+
+static int
+use_region(size_t most)
+{
+    void *start = mmap(NULL, most, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) {
+        return -1;
+    }
+    region.start = region.next = start;
+    region.end = region.start + most;
+    PyMemAllocatorEx allocator = {NULL, region_malloc, region_calloc, region_realloc, region_free};
+    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &allocator);
+    return 0;
+}
+
+/* ---- the copy ---------------------------------------------------------------------------------- */
+
+static void
+limit_to(int resource, rlim_t most)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)) {
+        limit.rlim_cur = most;
+        (void)setrlimit(resource, &limit);
+    }
+}
+
+/* Cut the copy off: it says nothing, leaves no core, dies with its parent, when its time is up, and
+   first where memory runs out. Only the alarm reaches it of all signals that can be held back. */
+static int
+seclude(size_t most, rlim_t address_space, double seconds)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGALRM};
+    for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++) {
+        sigaction(deadly[i], &plain, NULL);
+    }
+    sigset_t late;
+    sigemptyset(&late);
+    sigaddset(&late, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &late, NULL);
+    struct itimerval timer = {.it_value = {(time_t)seconds,
+                                           (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+    limit_to(RLIMIT_CORE, 0);
+    if (address_space) {
+        limit_to(RLIMIT_AS, address_space);
+    }
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; nowhere >= 0 && fd < 3; fd++) {
+        dup2(nowhere, fd);
+    }
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0) {
+        ssize_t written = write(score, "1000", 4);
+        (void)written;
+    }
+    return use_region(most);
+}
+
+/* Let a thread that waits for Python's lock have it: its request would be pending in the copy too,
+   and the copy would wait for a thread that it does not have. */
+static void
+serve_request(void)
+{
+    Py_BEGIN_ALLOW_THREADS
+    sched_yield();
+    Py_END_ALLOW_THREADS
+}
+
+/* Forget, in the copy, a request that came since; where the interpreter lets it be reached. */
+static void
+forget_request(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyThreadState_Get()->eval_breaker &= ~(uintptr_t)1;
+#endif
+}
+
+#endif
+
+PyDoc_STRVAR(copy_process_doc,
+"copy_process(most, address_space, seconds)\n--\n\n"
+"Return the number of a copy of this process, and 0 in the copy, which must end by os._exit.\n\n"
+"It may use ``most`` bytes for Python's larger blocks and this much address space in all (0 for any),\n"
+"and is ended after so many seconds. Only waitpid with __WCLONE hears of its end.");
+
+static PyObject *
+copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "copy_process takes bytes, bytes and seconds");
+        return NULL;
+    }
+    size_t most = PyLong_AsSize_t(args[0]), address_space = PyLong_AsSize_t(args[1]);
+    double seconds = PyFloat_AsDouble(args[2]);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+#ifdef HAVE_COPY
+    sigset_t all, before;
+    sigfillset(&all);
+    serve_request();
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* What has come is handled here: a handler of the program must not run in the copy as well. */
+    if (PyErr_CheckSignals() < 0) {
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return NULL;
+    }
+    long made = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+    if (made == 0) {
+        if (seclude(most, (rlim_t)address_space, seconds) < 0) {
+            _exit(1);
+        }
+        forget_request();
+    }
+    int reason = errno;
+    if (made != 0) {
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    if (made < 0) {
+        errno = reason;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    return PyLong_FromLong(made);
+#else
+    (void)most, (void)address_space, (void)seconds, (void)module;
+    PyErr_SetString(PyExc_OSError, "processes are copied on Linux only");
+    return NULL;
+#endif
+}
+
+PyMethodDef copy_functions[] = {
+    {"copy_process", (PyCFunction)(void (*)(void))copy_process, METH_FASTCALL, copy_process_doc},
+    {NULL, NULL, 0, NULL},
+};
