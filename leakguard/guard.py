@@ -64,6 +64,7 @@ class LeakGuard:
         on_leak: OnLeak | None = None,
         sinks: Iterable[Sink] = (),
         max_file_size: str | float | None = "100 MB",
+        prove: bool = False,
         clock: Callable[[], float] = time.perf_counter,
         suspicion: Callable[[], Suspicion] = Suspicion,
     ) -> None:
@@ -105,6 +106,9 @@ class LeakGuard:
             max_file_size: a run that comes to so much of its file is thinned to half of it: early
                 generations are dropped, evenly, and all looks and extremes stay. At least 1 MB;
                 None writes every generation, which is about 2 kB each and 1 kB more for a phase.
+            prove: cut what the leading findings are held by, when the run is over, in a copy of the
+                process, and report what the allocators released there. It takes seconds, and is not
+                done where it could reach beyond the copy (finalizers, files, sockets, devices).
             clock: monotonic seconds.
             suspicion: makes what decides, look by look, that something grows.
 
@@ -126,6 +130,7 @@ class LeakGuard:
             report=report,
             on_leak=on_leak,
             sinks=sinks,
+            prove=prove,
             clock=clock,
             max_file_size=max_file_size,
         )

@@ -14,7 +14,7 @@ from leakguard.analysis.knowledge import UNHELD_ADVICE, advice, known_leak
 from leakguard.analysis.origin import with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.timeline import count_reader
-from leakguard.model import Finding, Holder
+from leakguard.model import Finding, Holder, Proof
 from leakguard.model.units import format_change, format_number
 
 # How many of the types that grow for the same reason are worth naming beside the first.
@@ -91,6 +91,12 @@ def fingerprint(*parts: str | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def _proof(case: Case, holder: Holder | None) -> Proof | None:
+    """Return what cutting the holder released, the last time that was tried."""
+    tried = (proof for shot in reversed(case.run.snapshots) for proof in shot.proofs)
+    return next((p for p in tried if holder is not None and p.held_by == holder.path), None)
+
+
 def _finding(case: Case, defect: Defect) -> Finding:
     lead, container = defect.lead, defect.container
     holder = (container or lead).holder
@@ -119,6 +125,7 @@ def _finding(case: Case, defect: Defect) -> Finding:
         fix=lead.fix or _advice(case, lead, holder),
         ruled_out=lead.ruled_out,
         in_pools=lead.in_pools,
+        proof=_proof(case, holder),
     )
 
 

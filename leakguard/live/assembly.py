@@ -57,7 +57,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     scribe = Scribe(_journal(settings), meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
-    return Watcher(looker, scribe, safety, promises, Tracing(settings.trace), alarm)
+    return Watcher(looker, scribe, safety, promises, Tracing(settings.trace), alarm, settings.prove)
 
 
 def _journal(settings: Settings) -> Journal:

@@ -68,7 +68,7 @@ class Copier:
     def wise(self, here: float, metrics: Mapping[str, int | float]) -> bool:
         """Return whether a look that costs ``here`` seconds in this process is better copied."""
         wanted = os.environ.get(VARIABLE)
-        if self.refusal is not None or wanted == "0" or not _is_possible():
+        if self.refusal is not None or wanted == "0" or is_traced():
             return False
         if wanted == "1" or self.crashes:
             return True
@@ -133,13 +133,13 @@ class Copier:
             return most
 
 
-def _is_possible() -> bool:
-    """Return whether no tracer would write down what a copy allocates, and its blocks are plain."""
+def is_traced() -> bool:
+    """Return whether a tracer would write down what a copy does, or blocks are not plain."""
     traced = tracemalloc.is_tracing() or is_traced_by_memray()
     if traced or any(name in sys.modules for name in _TRACERS):
-        return False
+        return True
     # Blocks of a debugging allocator begin elsewhere than the C library thinks.
-    return not os.environ.get("PYTHONMALLOC") and not sys.flags.dev_mode
+    return bool(os.environ.get("PYTHONMALLOC")) or bool(sys.flags.dev_mode)
 
 
 def _needed(metrics: Mapping[str, int | float]) -> int:

@@ -10,7 +10,7 @@ from leakguard.live.look import Look
 from leakguard.live.meter import CostMeter
 from leakguard.live.safety import Safety
 from leakguard.live.sinks import Sinks
-from leakguard.model import Census, Cost, Expectation, PhaseTotal, Site, Snapshot
+from leakguard.model import Census, Cost, Expectation, PhaseTotal, Proof, Site, Snapshot
 from leakguard.model.snapshot import Moment
 
 
@@ -33,6 +33,7 @@ class Draft:
     traced: bool = False
     slowdown: float | None = None
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    proofs: tuple[Proof, ...] = ()
 
     def snapshot(
         self, look: Look, serial: int, seconds: float, cost: Cost, notes: Mapping[str, str]
@@ -61,6 +62,7 @@ class Draft:
             unavailable={**notes, **seen.unavailable},
             cost=replace(cost, tier=3 if self.traced else int(look.depth), slowdown=self.slowdown),
             extra=self.extra,
+            proofs=self.proofs,
         )
 
 

@@ -50,6 +50,7 @@ class Settings:
     on_screen: bool
     on_leak: OnLeak | None
     sinks: tuple[Sink, ...]
+    prove: bool
     clock: Callable[[], float]
     max_file_size: int | None = None
     directory: RunDirectory | None = None
@@ -84,6 +85,7 @@ def checked_settings(
     report: str | None,
     on_leak: OnLeak | None,
     sinks: Iterable[Sink],
+    prove: bool,
     clock: Callable[[], float],
     max_file_size: str | float | None,
 ) -> Settings:
@@ -115,6 +117,7 @@ def checked_settings(
         on_screen=report is not None,
         on_leak=on_leak,
         sinks=checked_sinks(sinks),
+        prove=_flag("prove", prove),
         clock=_clock(clock),
         directory=directory,
         max_file_size=None if max_file_size is None else _file_size(max_file_size),
@@ -200,6 +203,12 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
         return value
     listed = ", ".join(repr(choice) for choice in choices)
     raise UsageError(f"{name}={shown(value)} is unknown; use one of {listed}")
+
+
+def _flag(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise UsageError(f"{name}={shown(value)} is neither True nor False")
 
 
 def _clock(clock: Callable[[], float]) -> Callable[[], float]:

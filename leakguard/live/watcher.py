@@ -13,6 +13,7 @@ from leakguard.live import active
 from leakguard.live.alarm import Alarm
 from leakguard.live.look import Look, Looker, LookInCopy
 from leakguard.live.phase_names import DEEPEST, PhaseNames
+from leakguard.live.proving import proofs_of
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
@@ -49,6 +50,7 @@ class Watcher:
     promises: Promises
     tracing: Tracing
     alarm: Alarm | None = None
+    prove: bool = False
     round: Round = field(default_factory=Round)
     _names: PhaseNames = field(default_factory=PhaseNames)
     _opened: _Opened | None = None
@@ -107,6 +109,8 @@ class Watcher:
         self.safety.run(self._settle, _PATIENCE)
         if not self._seen:
             self.safety.run(self._last_look)
+        if self.prove:
+            self.safety.run(self._prove)
         self._listen()
         self.safety.run(self.scribe.finish)
         self.safety.over = True
@@ -136,6 +140,13 @@ class Watcher:
         look = self.looker.end(reading)
         within = f" within generation {self.round.number}" if self._opened else ""
         self._write(Draft(ENDED + within, "end", generation=self.round.number), look)
+
+    def _prove(self) -> None:
+        """Cut what the leading findings are held by, in copies, and write down what came free."""
+        proofs = proofs_of(self.scribe.journal.run())
+        if proofs:
+            look = self.looker.glance(self.looker.recorder.read_all())
+            self._write(Draft("Proof by cutting in a copy", "mark", proofs=proofs), look)
 
     # -- generations ------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ report       all that is concluded about a run
 live memory  what all allocators together have handed out and not got back
 ledger       the growth of RSS, part by part
 site         a line of the program that makes objects
+proof        what came free when a holder was emptied in a copy of the process
 """
 
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
@@ -27,6 +28,7 @@ from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Holder, Hop
 from leakguard.model.known_leak import Ignored, KnownLeak
 from leakguard.model.ledger import Ledger
+from leakguard.model.proof import Proof
 from leakguard.model.report import CountChange, Growth, Report, TrendRow
 from leakguard.model.run import Run, RunInfo
 from leakguard.model.snapshot import (
@@ -58,6 +60,7 @@ __all__ = [
     "LargeObject",
     "Ledger",
     "PhaseTotal",
+    "Proof",
     "Report",
     "Run",
     "RunInfo",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leakguard.model.forecast import Forecast
+from leakguard.model.proof import Proof
 
 Verdict = Literal["leak", "suspect", "inconclusive", "stable"]
 
@@ -55,6 +56,7 @@ class Finding:
         forecast: when this growth alone reaches the memory limit.
         serial: serial of the snapshot that ``label`` names.
         in_pools: the bytes lie in Python's small-object allocator, and in no object that is held.
+        proof: what cutting ``held_by`` in a copy of the process released; None where nobody asked.
     """
 
     fingerprint: str
@@ -83,6 +85,7 @@ class Finding:
     forecast: Forecast | None = None
     serial: int | None = None
     in_pools: bool = False
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True)

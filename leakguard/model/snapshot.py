@@ -8,6 +8,7 @@ from typing import Literal
 
 from leakguard.model.census import Census, TypeCount
 from leakguard.model.holder import Holder, Hop
+from leakguard.model.proof import Proof
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
 
@@ -154,6 +155,7 @@ class Snapshot:
         watched: watched classes by qualified name.
         unavailable: probe name to reason.
         extra: sections of a text log that no field holds, title to lines.
+        proofs: what came free when holders were emptied in a copy of the process.
     """
 
     serial: int
@@ -177,6 +179,7 @@ class Snapshot:
     unavailable: Mapping[str, str] = field(default_factory=dict)
     cost: Cost = Cost()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    proofs: tuple[Proof, ...] = ()
 
     def count(self, type_name: str) -> int | None:
         """Return the live instances of a type, watched or in the census; None when unknown."""

@@ -97,6 +97,7 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
         ("Held by", finding.held_by),
         ("Created at", finding.created_at or _no_line(finding)),
         ("Retained", _retained(finding)),
+        ("Proven", _proven(finding)),
         ("Forecast", finding.forecast and forecast_sentence(finding.forecast)),
         ("Confidence", _confidence(finding)),
         ("Fix", finding.fix),
@@ -208,6 +209,16 @@ def _qualified(finding: Finding) -> str | None:
     if finding.type is None or short_type(finding.type) == clean(finding.type):
         return None
     return finding.type
+
+
+def _proven(finding: Finding) -> str | None:
+    proof = finding.proof
+    if proof is None:
+        return None
+    if proof.released is None:
+        return f"no, nothing was cut: {proof.refused}"
+    told = "" if proof.told is None else f" of {format_bytes(proof.told)}"
+    return f"cutting it in a copy of the process released {format_bytes(proof.released)}{told}"
 
 
 def _retained(finding: Finding) -> str | None:

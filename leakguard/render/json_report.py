@@ -16,6 +16,7 @@ from leakguard.model.finding import Cleared, Finding
 from leakguard.model.forecast import Forecast
 from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import PARTS, Ledger
+from leakguard.model.proof import Proof
 from leakguard.model.report import Growth, Report, TrendRow
 from leakguard.model.run import Run
 from leakguard.render.outline import worst
@@ -121,6 +122,18 @@ def finding_value(finding: Finding) -> Json:
         "library": finding.library,
         "forecast": _forecast(finding.forecast),
         "serial": finding.serial,
+        "proof": _proof(finding.proof),
+    }
+
+
+def _proof(proof: Proof | None) -> Json | None:
+    if proof is None:
+        return None
+    return {
+        "held_by": proof.held_by,
+        "told_bytes": proof.told,
+        "released_bytes": proof.released,
+        "refused": proof.refused,
     }
 
 

@@ -18,6 +18,7 @@ from leakguard.capture.heap.frameworks import loaded
 from leakguard.capture.heap.growth import PathMemory
 from leakguard.capture.heap.inspection import take_inspection, take_memory
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
+from leakguard.model.proof import Proof
 from leakguard.model.snapshot import Collection as FreedByCollection
 
 ENGINE = engine.NAME
@@ -36,6 +37,7 @@ __all__ = [
     "collect",
     "inspect",
     "instances",
+    "prove",
     "remember",
 ]
 
@@ -92,3 +94,13 @@ def inspect(
     return take_inspection(
         engine.Graph, ENGINE, memory or PathMemory(), targets, large, limit, suspects, tell_cycles
     )
+
+
+def prove(held_by: str) -> Proof:
+    """Empty a holder in a copy of this process and say what the allocators released there.
+
+    Nothing is cut where that could reach beyond the copy: finalizers, files, sockets, devices.
+    """
+    from leakguard.capture.heap import proof
+
+    return proof.prove(held_by, engine.Graph)

@@ -45,6 +45,7 @@ _HEADER = struct.Struct("<8sQI")  # magic, length, checksum
 _DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
 _LATE = "it took too long and was ended"
 _LONGEST_REASON = 1000  # bytes
+_PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
 # How often a copy that is waited for is asked, in seconds.
 _INTERVAL = 0.002
 
@@ -82,14 +83,16 @@ class ProcessCopy:
         """Copy this process and have the copy do ``work``.
 
         ``seconds`` is the wall time after which the copy is ended, ``memory`` the bytes that it may
-        allocate.
+        allocate beside the C allocator, which it leaves alone. With 0 it shares that one, so as to
+        free in it, and hangs where another thread was just allocating.
 
         Raises:
             CopyRefused: there is no copy; nothing has changed.
         """
         try:
             room = mmap.mmap(-1, _ANSWER_BYTES)
-            number = copy_process(memory, _address_space() + 2 * memory, seconds)
+            space = _address_space() + 2 * memory if memory else 0
+            number = copy_process(memory, space, seconds)
         except OSError as error:
             raise CopyRefused(f"this process cannot be copied: {error}") from None
         if number == 0:
@@ -145,9 +148,11 @@ class ProcessCopy:
             killed = number == signal.SIGKILL  # by the kernel, where memory runs out
             name = signal.Signals(number).name
             raise CopyFailed(f"it was ended by {name}", crashed=not killed)
+        if status:
+            raise CopyFailed("it has no room for what it needs")
         magic, length, checksum = _HEADER.unpack_from(self._room)
         said = bytes(self._room[_HEADER.size : _HEADER.size + min(length, _ANSWER_BYTES)])
-        if magic not in (_DONE, _FAILED) or len(said) != length or zlib.crc32(said) != checksum:
+        if magic not in (_DONE, _FAILED) or len(said) != length or _checksum(said) != checksum:
             raise CopyFailed("its answer is not whole")
         if magic == _FAILED:
             raise CopyFailed(said.decode(errors="replace"))
@@ -164,9 +169,20 @@ def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
         except BaseException as error:
             magic, said = _FAILED, reason_of(error).encode(errors="replace")[:_LONGEST_REASON]
         room[_HEADER.size : _HEADER.size + len(said)] = said
-        _HEADER.pack_into(room, 0, magic, len(said), zlib.crc32(said))
+        _HEADER.pack_into(room, 0, magic, len(said), _checksum(said))
     finally:
         os._exit(0)
+
+
+def _checksum(said: bytes) -> int:
+    """Return the checksum, worked out in pieces: for more zlib would let other threads run.
+
+    In the copy there are none, and whoever gives them Python's lock may wait for one of them.
+    """
+    total = 0
+    for start in range(0, len(said), _PIECE):
+        total = zlib.crc32(said[start : start + _PIECE], total)
+    return total
 
 
 def _address_space() -> int:

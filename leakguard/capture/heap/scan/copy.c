@@ -11,7 +11,18 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+/* The one place where the interpreter's inside is needed: before 3.13 a thread's request for Python's
+   lock lies there, see forget_request. */
+#if defined(__has_include)
+#if __has_include(<internal/pycore_interp.h>)
+#define HAVE_INSIDE 1
+#define Py_BUILD_CORE 1
+#endif
+#endif
 #include "scan.h"
+#if defined(HAVE_INSIDE) && PY_VERSION_HEX < 0x030D0000
+#include <internal/pycore_interp.h>
+#endif
 
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
 #define HAVE_COPY 1
@@ -182,7 +193,7 @@ seclude(size_t most, rlim_t address_space, double seconds)
         ssize_t written = write(score, "1000", 4);
         (void)written;
     }
-    return use_region(most);
+    return most ? use_region(most) : 0;
 }
 
 /* Let a thread that waits for Python's lock have it: its request would be pending in the copy too,
@@ -195,12 +206,14 @@ serve_request(void)
     Py_END_ALLOW_THREADS
 }
 
-/* Forget, in the copy, a request that came since; where the interpreter lets it be reached. */
+/* Forget, in the copy, a request that came since: whoever made it is not here. */
 static void
 forget_request(void)
 {
 #if PY_VERSION_HEX >= 0x030D0000
     PyThreadState_Get()->eval_breaker &= ~(uintptr_t)1;
+#elif defined(HAVE_INSIDE)
+    _Py_atomic_store_relaxed(&PyInterpreterState_Get()->ceval.gil_drop_request, 0);
 #endif
 }
 
@@ -209,8 +222,8 @@ forget_request(void)
 PyDoc_STRVAR(copy_process_doc,
 "copy_process(most, address_space, seconds)\n--\n\n"
 "Return the number of a copy of this process, and 0 in the copy, which must end by os._exit.\n\n"
-"It may use ``most`` bytes for Python's larger blocks and this much address space in all (0 for any),\n"
-"and is ended after so many seconds. Only waitpid with __WCLONE hears of its end.");
+"It may use ``most`` bytes for Python's larger blocks (0 leaves them with the C library, whose lock\n"
+"may be held for ever there) and this much address space in all (0 for any), and is ended after so many seconds. Only waitpid with __WCLONE hears of its end.");
 
 static PyObject *
 copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)

@@ -1,0 +1,116 @@
+"""Which objects may be freed in a copy of the process without anybody outside of it noticing.
+
+What is allowed is listed, not what is forbidden: classes made in Python that have no ``__del__``,
+and C code of which it is known that freeing it only frees memory. Files, sockets, generators,
+tasks and processes all have a finalizer and so are none of these.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any
+
+from leakguard.capture.heap.classes import (
+    HEAP_TYPE,
+    derives,
+    flags,
+    lineage,
+    module_of,
+    namespace,
+    qualified_name,
+)
+from leakguard.capture.heap.frameworks import Frameworks
+
+# Packages whose C code, where it has no finalizer, does nothing but free memory.
+_INERT = frozenset({
+    "builtins", "collections", "itertools", "functools", "types", "operator", "datetime", "decimal",
+    "array", "re", "_sre", "_thread", "weakref", "_weakref", "_collections", "_functools", "enum",
+    "abc", "_abc", "typing", "contextvars", "_contextvars", "random", "_random", "uuid", "json",
+    "_json", "string", "fractions", "numpy", "torch",
+})  # fmt: skip
+_DEVICES = ("cuda", "xpu", "mps")
+# The weak collections of the standard library forget what is gone, and do nothing else.
+_FORGETFUL = frozenset({"weakref", "_weakrefset", "torch.utils.weak"})
+# Where a type keeps tp_dealloc: behind its header, its name and its two sizes; Include/cpython.
+_DEALLOC = ctypes.sizeof(ctypes.c_ssize_t) * 6
+_CALLBACK = vars(weakref.ref)["__callback__"].__get__
+_MODULE_OF_GLOBALS = "__name__"
+
+
+def what_hinders(items: Iterable[Any], frameworks: Frameworks) -> str | None:
+    """Return why these objects may not be freed in a copy; None where they may."""
+    known: dict[int, str | None] = {}
+    for item in items:
+        cls = type(item)
+        if id(cls) not in known:
+            known[id(cls)] = _of_class(cls, frameworks)
+        reason = known[id(cls)] or _of_callbacks(item) or _of_device(item, frameworks)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _of_class(cls: type, frameworks: Frameworks) -> str | None:
+    for parent in lineage(cls):
+        if "__del__" in namespace(parent):
+            return f"the finalizer of {qualified_name(parent)} would run"
+        if parent is object or _is_made_in_python(parent, frameworks):
+            continue
+        named = qualified_name(parent)
+        if module_of(parent).partition(".")[0] not in _INERT or _is_of_device(named):
+            return f"what {named} does when it is freed is not known"
+    return None
+
+
+def _is_made_in_python(cls: type, frameworks: Frameworks) -> bool:
+    """Tell whether a class statement made it; those of tensors are freed by torch's own code."""
+    if _dealloc_of(cls) == _IN_PYTHON:
+        return True
+    made = bool(flags(cls) & HEAP_TYPE) and not module_of(cls).startswith("torch._C")
+    return made and frameworks.torch is not None and derives(cls, frameworks.torch.kind)
+
+
+def _of_callbacks(item: Any) -> str | None:
+    """Return who is called when the item is gone and may do more than forget it."""
+    if not _has_weak_references(item):
+        return None
+    for reference in weakref.getweakrefs(item):
+        callback = _CALLBACK(reference)
+        if callback is None:
+            continue
+        if type(callback) is not FunctionType or (
+            callback.__globals__.get(_MODULE_OF_GLOBALS) not in _FORGETFUL
+        ):
+            return f"a callback waits for the end of a {qualified_name(type(item))}"
+    return None
+
+
+def _has_weak_references(item: Any) -> bool:
+    return weakref.getweakrefcount(item) > 0
+
+
+def _of_device(item: Any, frameworks: Frameworks) -> str | None:
+    if frameworks.torch is None or not derives(type(item), frameworks.torch.kind):
+        return None
+    device = frameworks.describe(item).device
+    if device is None or device.partition(":")[0] in ("cpu", "meta"):
+        return None
+    return f"a tensor lies on {device}"
+
+
+def _is_of_device(name: str) -> bool:
+    return any(device in name.lower() for device in _DEVICES)
+
+
+def _dealloc_of(cls: type) -> int:
+    return ctypes.c_size_t.from_address(id(cls) + _DEALLOC).value
+
+
+class _MadeInPython:
+    """Shows how instances of classes that Python code made are freed."""
+
+
+_IN_PYTHON = _dealloc_of(_MadeInPython)

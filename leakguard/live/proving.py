@@ -1,0 +1,29 @@
+"""Which holders are worth a proof: those that the run's gravest findings name."""
+
+from __future__ import annotations
+
+from leakguard.capture import heap
+from leakguard.live.copier import is_traced
+from leakguard.model import Proof, Run
+from leakguard.model.finding import SEVERITY
+
+# Each takes a copy and some seconds; findings after these are small change.
+_MOST = 3
+
+
+def proofs_of(run: Run) -> tuple[Proof, ...]:
+    """Cut what the leading findings are held by, in copies, and return what came free."""
+    holders = leading_holders(run)
+    if is_traced():
+        return tuple(
+            Proof(held_by, refused="another tool traces this process") for held_by in holders
+        )
+    return tuple(map(heap.prove, holders))
+
+
+def leading_holders(run: Run) -> tuple[str, ...]:
+    """Return the holders of the leading findings of a run that is over, each once."""
+    from leakguard.analysis import diagnose
+
+    telling = (f for f in diagnose(run).findings if SEVERITY[f.verdict] >= SEVERITY["suspect"])
+    return tuple(dict.fromkeys(f.held_by for f in telling if f.held_by))[:_MOST]
