@@ -9,7 +9,7 @@
    another one hangs, and is ended by the alarm. */
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
 /* The one place where the interpreter's inside is needed: before 3.13 a thread's request for Python's
    lock lies there, see forget_request. */

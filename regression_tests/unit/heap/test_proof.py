@@ -1,0 +1,182 @@
+"""A holder is cut in a copy, what comes free is measured, and nobody outside of it notices."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+
+import pytest
+
+from leakguard.capture import heap
+from leakguard.capture.heap import ENGINE
+
+pytestmark = pytest.mark.skipif(
+    ENGINE != "compiled" or not sys.platform.startswith("linux"),
+    reason="processes are copied by the compiled scan, on Linux",
+)
+MEGABYTE = 1_000_000
+
+
+class Kept:
+    """An instance of the program, which may be part of a cycle."""
+
+    def __init__(self):
+        self.payload = bytes(MEGABYTE)
+        self.me = self
+
+
+class Shared:
+    """Holds what others hold too."""
+
+
+held: object = None
+
+
+@pytest.fixture(autouse=True)
+def _empty():
+    yield
+    globals()["held"] = None
+
+
+def _proved(value):
+    globals()["held"] = value
+    return heap.prove(f"{__name__}.held[*]")
+
+
+def test_what_is_told_comes_free():
+    proof = _proved([bytes(MEGABYTE) for _ in range(20)])
+
+    assert proof.refused is None
+    assert proof.told == pytest.approx(20 * MEGABYTE, rel=0.01)
+    assert proof.released == pytest.approx(proof.told, rel=0.05)
+
+
+def test_cycles_come_free_too():
+    proof = _proved({number: Kept() for number in range(20)})
+
+    assert proof.released == pytest.approx(20 * MEGABYTE, rel=0.05)
+
+
+def test_what_somebody_else_holds_does_not_come_free():
+    payload = [bytes(MEGABYTE) for _ in range(20)]
+
+    proof = _proved(list(payload))
+
+    assert proof.released < MEGABYTE
+
+
+def test_nothing_is_cut_in_the_process_itself():
+    value = [bytes(MEGABYTE) for _ in range(5)]
+
+    _proved(value)
+
+    assert len(value) == 5
+
+
+class Farewell:
+    """Writes a file when it goes."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __del__(self):
+        self.path.write_text("gone")
+
+
+def test_finalizer_does_not_run_in_the_copy(tmp_path):
+    path = tmp_path / "farewell"
+
+    proof = _proved([[Farewell(path)]])
+
+    assert "Farewell" in proof.refused
+    assert proof.released is None
+    assert not path.exists()
+
+
+def test_open_file_is_not_closed_in_the_copy(tmp_path):
+    path = tmp_path / "open"
+    files = [path.open("w"), *map(str, range(1000))]
+    files[0].write("still in the buffer")
+
+    proof = _proved(files)
+
+    assert "TextIOWrapper" in proof.refused
+    assert path.read_text() == ""
+    files[0].close()
+
+
+def test_suspended_generator_is_not_closed_in_the_copy(tmp_path):
+    path = tmp_path / "closed"
+
+    def suspended():
+        try:
+            yield
+        finally:
+            path.write_text("closed")
+
+    value = [suspended()]
+    next(value[0])
+
+    proof = _proved(value)
+
+    assert "generator" in proof.refused
+    assert not path.exists()
+
+
+def test_callback_of_the_program_is_not_called_in_the_copy(tmp_path):
+    path = tmp_path / "called"
+    shared = Shared()
+    finalizer = weakref.finalize(shared, path.write_text, "gone")
+
+    proof = _proved([[shared]])
+    del shared
+
+    assert proof.refused is None  # this function holds it
+    assert not path.exists()
+    finalizer.detach()
+
+
+def test_callback_for_what_only_the_holder_has_forbids_the_cut(tmp_path):
+    path = tmp_path / "called"
+    value = [Shared() for _ in range(1000)]
+    finalizer = weakref.finalize(value[0], path.write_text, "gone")
+
+    proof = _proved(value)
+
+    assert "callback" in proof.refused
+    assert not path.exists()
+    finalizer.detach()
+
+
+def test_weak_collections_do_not_forbid_the_cut():
+    value = [Kept() for _ in range(10)]
+    weak = weakref.WeakSet(value)
+
+    proof = _proved(value)
+
+    assert proof.refused is None
+    assert proof.released == pytest.approx(10 * MEGABYTE, rel=0.05)
+    assert len(weak) == 10
+
+
+def test_arrays_come_free():
+    numpy = pytest.importorskip("numpy")
+
+    proof = _proved([numpy.ones(250_000) for _ in range(10)])
+
+    assert proof.released == pytest.approx(20 * MEGABYTE, rel=0.05)
+
+
+def test_tensors_come_free_with_their_graphs():
+    torch = pytest.importorskip("torch")
+
+    proof = _proved([torch.ones(250_000, requires_grad=True).exp() for _ in range(10)])
+
+    assert proof.refused is None
+    assert proof.released == pytest.approx(20 * MEGABYTE, rel=0.05)
+
+
+def test_holder_that_is_gone_is_told():
+    proof = heap.prove(f"{__name__}.nobody[*]")
+
+    assert "found" in proof.refused
