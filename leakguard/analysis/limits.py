@@ -13,6 +13,8 @@ from leakguard.model.units import format_bytes, format_change, format_number
 
 MINIMUM_GENERATIONS = 3
 _HANDLES = ("threads", "open_files", "children")
+#: Sources that know the memory of a process as a whole and nothing else.
+OUTSIDE = ("outside", "curve")
 _LISTED = 16  # generations that are worth a line
 
 
@@ -57,7 +59,12 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
             f"cannot tell below {format_bytes(memory.verdict.detectable)} per generation in "
             f"{METRICS[memory.series.name].words}"
         )
-    if not case.counts_objects:
+    info = case.run.info
+    if info.source in OUTSIDE or info.observer is not None:
+        said.append(
+            "a curve from outside names no type, no holder and no line; a guard in the program does"
+        )
+    elif not case.counts_objects:
         said.append("live objects were not counted by type beyond what the log names")
     said.extend(_skipped(case))
     said.extend(_unavailable(case))

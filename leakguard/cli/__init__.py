@@ -19,9 +19,12 @@ from leakguard.cli.output import close_quietly, complain
 from leakguard.cli.report import report
 from leakguard.cli.run import run
 from leakguard.cli.snapshot import snapshot
+from leakguard.cli.watch import watch
 from leakguard.errors import LeakguardError
 
-COMMANDS: tuple[click.Command, ...] = (run, report, check, diff, snapshot, explain, mcp)
+COMMANDS: tuple[click.Command, ...] = (
+    run, report, watch, check, diff, snapshot, explain, mcp,
+)  # fmt: skip
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 

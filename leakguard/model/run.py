@@ -12,9 +12,10 @@ from leakguard.model.snapshot import Snapshot
 class RunInfo:
     """What does not change during a run.
 
-    ``source`` says what the snapshots were read from: ``guard`` (a live process), ``jsonl`` or
-    ``log``. ``memory_limit`` is the cgroup's or machine's, in bytes. ``ignore`` holds the path or
-    type patterns the user asked not to be told about.
+    ``source`` says what the snapshots were read from: ``guard`` (a live process), ``jsonl``,
+    ``log``, ``outside`` (samples of a process) or ``curve`` (a file of another tool).
+    ``memory_limit`` is the cgroup's or machine's, in bytes. ``ignore`` holds the path or type
+    patterns the user asked not to be told about.
 
     Of one process among many, ``job`` names the run directory; ``rank``, ``local_rank`` and
     ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not

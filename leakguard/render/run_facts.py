@@ -8,7 +8,13 @@ from leakguard.model.run import Run
 from leakguard.model.units import format_bytes
 from leakguard.render.text import clean
 
-_SOURCES = {"guard": "a live guard", "jsonl": "a recorded run", "log": "a text log"}
+_SOURCES = {
+    "guard": "a live guard",
+    "jsonl": "a recorded run",
+    "log": "a text log",
+    "outside": "the kernel, from outside",
+    "curve": "a file of another tool",
+}
 
 
 def name(run: Run) -> str:

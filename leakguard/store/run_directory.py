@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -40,11 +40,24 @@ def read_job(folder: Path, *, is_copy: bool = False) -> Job | None:
     Raises:
         UnreadableRun: the folder cannot be read.
     """
-    files, others, notes = _read(folder, is_copy)
+    notes: list[str] = []
+    return job_of(list(_read(folder, notes)), notes, is_copy=is_copy)
+
+
+def job_of(
+    read: Sequence[tuple[Path, list[Run]]], notes: Iterable[str] = (), *, is_copy: bool = False
+) -> Job | None:
+    """Return the job that the runs of some files are; None where none of them is of a job."""
+    files: list[_File] = []
+    others: list[Run] = []
+    for path, runs in read:
+        others += [run for run in runs if run.info.job is None]
+        mine = [run for run in runs if run.info.job is not None]
+        files += [_file(run, _state(run, path, is_copy)) for run in mine]
     if not files:
         return None
     members = sorted(_of_now(list(_members(files))), key=_by_rank)
-    name = max(files, key=lambda file: file.began).run.info.job or folder.name
+    name = max(files, key=lambda file: file.began).run.info.job or "job"
     return Job(name, tuple(members), tuple(others), tuple(notes))
 
 
@@ -84,20 +97,13 @@ def fetched_job(url: str) -> Job:
     return job
 
 
-def _read(folder: Path, is_copy: bool) -> tuple[list[_File], list[Run], list[str]]:
-    files: list[_File] = []
-    others: list[Run] = []
-    notes: list[str] = []
+def _read(folder: Path, notes: list[str]) -> Iterator[tuple[Path, list[Run]]]:
+    """Yield the runs of each file; why one cannot be read goes to ``notes``."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            runs = jsonl.read_runs(path)
+            yield path, jsonl.read_runs(path)
         except (UnreadableRun, OSError) as error:
             notes.append(f"{path.name} was left out: {_reason(error, path)}")
-            continue
-        others += [run for run in runs if run.info.job is None]
-        mine = [run for run in runs if run.info.job is not None]
-        files += [_file(run, _state(run, path, is_copy)) for run in mine]
-    return files, others, notes
 
 
 def _reason(error: Exception, path: Path) -> str:

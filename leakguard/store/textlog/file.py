@@ -192,8 +192,11 @@ class Source:
     def pieces(self, busy: Callable[[], bool]) -> Iterator[Piece]:
         """Yield (lines, whether the last one is whole) around anchors and while ``busy()``.
 
-        A piece has no line end behind its last line.
+        A piece has no line end behind its last line. Called again, it goes on with what was added
+        to the file meanwhile.
         """
+        while busy() and (piece := self._piece(self._position)) is not None:
+            yield piece
         while self._seek():
             piece = self._piece(self._anchor)
             while piece is not None:

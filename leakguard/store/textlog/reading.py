@@ -8,7 +8,7 @@ from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.textlog import one_line
 from leakguard.store.textlog.block import Block, Blocks
-from leakguard.store.textlog.file import Anchor, Source, looks_binary, open_log
+from leakguard.store.textlog.file import Anchor, Readable, Source, looks_binary, open_log
 from leakguard.store.textlog.line import speaker, texts
 from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.runs import Runs
@@ -28,19 +28,42 @@ class Reading:
         Raises:
             UnreadableRun: it is missing, empty or damaged.
         """
+        self._prepare(path, single_lines, brackets)
+        with open_log(path) as file:
+            self._source = self._source_of(file)
+            self.read_on()
+        self._blocks.close()
+
+    @classmethod
+    def following(cls, path: Path, file: Readable, brackets: bool) -> Reading:
+        """Return the reading of a log that goes on; ``read_on`` reads what is there by then.
+
+        ``file`` gives whole lines only.
+        """
+        reading = cls.__new__(cls)
+        reading._prepare(path, True, brackets)
+        reading._source = reading._source_of(file)
+        return reading
+
+    def _prepare(self, path: Path, single_lines: bool, brackets: bool) -> None:
         self._path = path
         self._single_lines = single_lines
+        self._brackets = brackets
         self._found = Runs()
         self._blocks = Blocks(self._take)
         self._said = OneLiners(self._found.singles.add, brackets)
-        anchors = [_ANCHOR, *(one_line.ANCHORS if single_lines else ())]
-        anchors += [one_line.BRACKET] if brackets else []
-        with open_log(path) as file:
-            source = Source(file, [Anchor(text) for text in anchors], _LEADS)
-            for piece, whole in source.pieces(lambda: self._blocks.busy):
-                self._feed(piece, whole)
-            self._size = source.size
-        self._blocks.close()
+
+    def _source_of(self, file: Readable) -> Source:
+        anchors = [_ANCHOR, *(one_line.ANCHORS if self._single_lines else ())]
+        anchors += [one_line.BRACKET] if self._brackets else []
+        return Source(file, [Anchor(text) for text in anchors], _LEADS)
+
+    def read_on(self) -> bool:
+        """Read to the end of what is there; return whether that was anything."""
+        before = self._source.size
+        for piece, whole in self._source.pieces(lambda: self._blocks.busy):
+            self._feed(piece, whole)
+        return self._source.size > before
 
     @property
     def complete(self) -> bool:
@@ -90,7 +113,7 @@ class Reading:
         cut = self._found.headings
         seen = f"found {cut} snapshot headings without an RSS line" if cut else "found none"
         return (
-            f"no memory snapshot in {self._path} ({self._size:,} bytes): looked for "
+            f"no memory snapshot in {self._path} ({self._source.size:,} bytes): looked for "
             "'MEMORY SNAPSHOT:', 'MEMORY TREND' and 'MEMORY GROWTH' blocks and for lines such as "
             f"'RAM: 35.2 GB', and {seen}; let the trainer print them with "
             "LeakGuard(log=sys.stdout), or give the .jsonl file of the run"

@@ -1,0 +1,174 @@
+"""``leakguard watch``: follow a run, a log, a run directory or a process while it goes on."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from leakguard.cli.output import columns, wants_color
+from leakguard.errors import UnreadableRun, UsageError
+from leakguard.live.outside_run import OutsideRun, run_file_of
+from leakguard.live.project_settings import project_ignores
+from leakguard.model import Report
+from leakguard.model.run import Run
+from leakguard.render.live_view import live_line, live_view
+from leakguard.store.following import Followed, FollowedFolder, followed
+
+# Of the time that passes, what reading and judging may take.
+_SHARE = 0.2
+_WIDEST = 200  # columns of a screen that are used
+
+
+@click.command("watch")
+@click.argument("what", metavar="PATH|PID")
+@click.option("--every", default=2.0, show_default=True, type=click.FloatRange(min=0.05),
+              metavar="SECONDS", help="How often to look for news, or take a sample.")  # fmt: skip
+@click.option("--once", is_flag=True, help="Show what there is now, and end.")
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+              show_default=True)  # fmt: skip
+def watch(what: str, every: float, once: bool, color: str) -> int:
+    """Follow a run file, a run directory, a text log, or process PID, until it ends or Ctrl-C.
+
+    On a terminal it is one screen that is drawn anew; into a pipe a line for each generation. Of a
+    process that no guard watches only its memory as a whole is known, one sample after the other.
+    """
+    source, name = _source(what)
+    colored = wants_color(color, None)
+    if once:
+        click.echo(live_view(_first(source, name, every), width=_width(), color=colored))
+        return 0
+    try:
+        if sys.stdout.isatty():
+            _on_screen(source, name, every, colored)
+        else:
+            _in_lines(source, name, every)
+    except KeyboardInterrupt:  # the way to leave
+        return 0
+    return 0
+
+
+def _source(what: str) -> tuple[Followed, str]:
+    """Return what is followed, and its name.
+
+    Raises:
+        UsageError: there is no such file and no such process.
+    """
+    if what.isdigit() and not Path(what).exists():
+        file = run_file_of(int(what))
+        if file is None:
+            return OutsideRun(int(what)), f"process {what}"
+        return followed(file), str(file)
+    try:
+        return followed(Path(what)), what
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise UsageError(f"cannot watch {what}: {reason}") from None
+
+
+def _first(source: Followed, name: str, every: float) -> Report:
+    """Return the report of now; of a process from outside, of two samples.
+
+    Raises:
+        UnreadableRun: there is nothing yet.
+    """
+    source.poll()
+    if isinstance(source, OutsideRun):
+        time.sleep(every)
+        source.poll()
+    report = _report(source, name)
+    if report is None:
+        raise UnreadableRun(f"{name} holds no snapshot yet; without --once it is waited for")
+    return report
+
+
+def _in_lines(source: Followed, name: str, every: float) -> None:
+    """Write a line for each generation that is new, and where the verdict changes."""
+    before: tuple[object, ...] = ()
+    for report in _reports(source, name, every):
+        if report is None:
+            continue
+        now = (report.run.generations[-1:], report.verdict)
+        if now != before:
+            click.echo(live_line(report))
+        before = now
+
+
+def _on_screen(source: Followed, name: str, every: float, color: bool) -> None:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(no_color=not color, highlight=False)
+    frame = f"leakguard watch {name}: nothing yet"
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        for report in _reports(source, name, every):
+            if report is not None:
+                frame = live_view(report, width=_width(), color=color, state=_clock())
+            live.update(Text.from_ansi(frame, no_wrap=True), refresh=True)
+    click.echo(frame)  # the last screen stays readable when the run is over
+
+
+def _reports(source: Followed, name: str, every: float) -> Iterator[Report | None]:
+    """Yield the report each time there is news, None before the first; end with the run."""
+    report: Report | None = None
+    with _as_usage(name):
+        while True:
+            began = time.monotonic()
+            over = source.is_over  # before the last reading: nothing comes between them
+            if source.poll() or report is None:
+                report = _report(source, name)
+            yield report
+            if over and report is not None:
+                return
+            time.sleep(max(every, (time.monotonic() - began) / _SHARE))
+
+
+@contextmanager
+def _as_usage(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot read {name} any more: {error.strerror}") from None
+
+
+def _report(source: Followed, name: str) -> Report | None:
+    """Diagnose what there is: a job where it is one, else the last run."""
+    from leakguard.analysis import diagnose
+    from leakguard.analysis.job import diagnose_job
+    from leakguard.store.run_directory import job_of
+
+    if isinstance(source, FollowedFolder):
+        job = job_of(source.files())
+        if job is not None:
+            return diagnose_job(job)[0]
+    runs = source.runs()
+    return diagnose(_named(_latest(runs), name)) if runs else None
+
+
+def _latest(runs: list[Run]) -> Run:
+    """Return the run that began last; of a log, the first process that speaks of rounds."""
+    return max(runs, key=lambda run: (run.info.started or "", len(run.generations)))
+
+
+def _named(run: Run, name: str) -> Run:
+    ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
+    return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
+
+
+def _width() -> int:
+    return (
+        min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+        if sys.stdout.isatty()
+        else columns()
+    )
+
+
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")

@@ -1,0 +1,206 @@
+"""Runs that are still being written, read on from where the last reading ended."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from leakguard.errors import UnreadableRun
+from leakguard.model import Run, RunInfo, Snapshot
+from leakguard.store import jsonl, schema
+from leakguard.store.census_delta import whole
+from leakguard.store.run_lock import is_locked
+from leakguard.store.textlog.reading import Reading
+
+_CHUNK = 1 << 20
+
+
+class Tail:
+    """The whole lines that were added to a file since the last reading; a torn one waits."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offset = 0
+        self._ready = b""
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines that are new, with their ends."""
+        while piece := self._more():
+            yield from piece.splitlines(keepends=True)
+
+    @property
+    def shrank(self) -> bool:
+        """True where the file is shorter than what was read: it is another one now."""
+        return self.path.stat().st_size < self._offset
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill ``buffer`` with whole lines, as a log is read; 0 where none is new."""
+        if not self._ready:
+            self._ready = self._more()
+        part, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def _more(self) -> bytes:
+        """Read on to the last line end there is, at most a megabyte where lines are short."""
+        with self.path.open("rb") as file:
+            file.seek(self._offset)
+            piece = file.read(_CHUNK)
+            while piece and b"\n" not in piece and (more := file.read(_CHUNK)):
+                piece += more
+        piece = piece[: piece.rfind(b"\n") + 1]
+        self._offset += len(piece)
+        return piece
+
+
+class Followed(Protocol):
+    """Something that grows: ``poll`` reads what is new and says whether there was anything."""
+
+    def poll(self) -> bool:
+        """Read on.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+
+    def runs(self) -> list[Run]:
+        """Return the runs so far; none where nothing was written yet."""
+
+    @property
+    def is_over(self) -> bool:
+        """True where nothing more will come."""
+
+
+@dataclass(slots=True)
+class FollowedRun:
+    """The last run of a ``.jsonl`` file."""
+
+    path: Path
+    _tail: Tail = field(init=False)
+    _info: RunInfo | None = None
+    _snapshots: list[Snapshot] = field(default_factory=list)
+    _finished: bool = False
+    _skipped: int = 0
+
+    def __post_init__(self) -> None:
+        self._tail = Tail(self.path)
+
+    def poll(self) -> bool:
+        """Read on; a run that begins takes the place of the one before it."""
+        if self._tail.shrank:
+            self.__post_init__()
+            self._begin(None)
+        changed = False
+        for line in self._tail.lines():
+            self._take(line)
+            changed = True
+        return changed
+
+    def runs(self) -> list[Run]:
+        """Return the run that is being written, once it has a snapshot."""
+        if self._info is None or not self._snapshots:
+            return []
+        notes = (f"{self._skipped} lines were skipped",) if self._skipped else ()
+        info = replace(self._info, source="jsonl")
+        return [Run(info, tuple(whole(self._snapshots)), notes, finished=self._finished)]
+
+    @property
+    def is_over(self) -> bool:
+        """True where the run said so, or no process has the file open for writing."""
+        return self._finished or not is_locked(self.path)
+
+    def _take(self, raw: bytes) -> None:
+        try:
+            line = schema.decode(raw)
+        except ValueError:
+            self._skipped += 1
+            return
+        if line.run is not None:
+            self._begin(line.run)
+        elif line.snapshot is not None:
+            self._snapshots.append(line.snapshot)
+        elif line.end is not None:
+            self._finished = True
+
+    def _begin(self, info: RunInfo | None) -> None:
+        self._info, self._snapshots, self._finished, self._skipped = info, [], False, 0
+
+
+class FollowedLog:
+    """The runs of a text log, which may go on at any time."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin at the start of the log."""
+        self._path = path
+        self._begin(brackets=False)
+
+    def poll(self) -> bool:
+        """Read on; a log in which no word names a round is read for ``[3/25]`` as well."""
+        if self._tail.shrank:
+            self._begin(brackets=False)
+        changed = self._reading.read_on()
+        if changed and not self._brackets and not self._reading.names_rounds:
+            self._begin(brackets=True)
+            self._reading.read_on()
+        return changed
+
+    def runs(self) -> list[Run]:
+        """Return the runs so far, those of a launcher's processes one after the other."""
+        try:
+            return copy.deepcopy(self._reading).runs()  # putting them in order settles their rounds
+        except UnreadableRun:
+            return []
+
+    @property
+    def is_over(self) -> bool:
+        """A log never says that it is."""
+        return False
+
+    def _begin(self, *, brackets: bool) -> None:
+        self._brackets = brackets
+        self._tail = Tail(self._path)
+        self._reading = Reading.following(self._path, self._tail, brackets)
+
+
+class FollowedFolder:
+    """The files of a run directory, each with its last run; new ones join."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin with the files that are there."""
+        self._folder = folder
+        self._files: dict[Path, FollowedRun] = {}
+
+    def poll(self) -> bool:
+        """Read on in all files."""
+        for path in sorted(self._folder.glob("*.jsonl")):
+            self._files.setdefault(path, FollowedRun(path))
+        return sum(file.poll() for file in self._files.values()) > 0
+
+    def runs(self) -> list[Run]:
+        """Return the last run of each file."""
+        return [run for file in self._files.values() for run in file.runs()]
+
+    def files(self) -> list[tuple[Path, list[Run]]]:
+        """Return the same by file, for a job to be made of them."""
+        return [(path, file.runs()) for path, file in self._files.items()]
+
+    @property
+    def is_over(self) -> bool:
+        """True where each file is."""
+        return all(file.is_over for file in self._files.values()) and bool(self._files)
+
+
+def followed(path: Path) -> Followed:
+    """Return what follows a path: a folder, a run file, or any text.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path.is_dir():
+        return FollowedFolder(path)
+    with path.open("rb") as file:
+        start = file.read(len(jsonl.MAGIC))
+    return FollowedRun(path) if start == jsonl.MAGIC else FollowedLog(path)
