@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leakguard.model import CountChange, Growth, Run, Snapshot, TrendRow
+from leakguard.model import BaselineGrowth, CountChange, Run, Snapshot, TrendRow
 
 _ALWAYS_SHOWN = ("numpy.ndarray", "torch.Tensor")
 
@@ -25,7 +25,7 @@ def trend(run: Run, generations: int | None = None) -> tuple[TrendRow, ...]:
     return tuple(rows)
 
 
-def growth(run: Run) -> Growth | None:
+def growth(run: Run) -> BaselineGrowth | None:
     """Return what changed from the baseline to the latest snapshot; None when there is only one.
 
     Counts are those of watched types, arrays and tensors, from the latest snapshot that has them.
@@ -35,7 +35,7 @@ def growth(run: Run) -> Growth | None:
         return None
     current = run.snapshots[-1]
     counted = next((s for s in reversed(run.snapshots) if s.watched or s.census), current)
-    return Growth(
+    return BaselineGrowth(
         baseline.label,
         current.label,
         _rss(baseline),

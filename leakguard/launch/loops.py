@@ -8,7 +8,7 @@ from itertools import chain, islice, repeat
 from pathlib import PurePath
 from typing import Any
 
-from leakguard.launch.pace import Pace, Rank, Source
+from leakguard.launch.pace import Pace, Rank, StepSource
 
 
 class Loops:
@@ -26,15 +26,17 @@ class Loops:
         """Return what a ``while`` loop at ``line`` calls at the beginning of each round."""
         return chain.from_iterable(iter(_Batches(self, None, line), None)).__next__
 
-    def source(self, line: int) -> Source:
+    def source(self, line: int) -> StepSource:
         """Return a loop that begins."""
-        return self._pace.add(Source(Rank.LOOP, "round", f" of the loop at {self._file}:{line}"))
+        return self._pace.add(
+            StepSource(Rank.LOOP, "round", f" of the loop at {self._file}:{line}")
+        )
 
-    def begun(self, source: Source) -> int:
+    def begun(self, source: StepSource) -> int:
         """Take that a round begins; return how many may follow unseen, this one included."""
         return self._pace.step(source, _MANY)
 
-    def ended(self, source: Source, *, whole: bool) -> None:
+    def ended(self, source: StepSource, *, whole: bool) -> None:
         """Take that the loop is over."""
         self._pace.ended(source, whole=whole)
 
@@ -52,7 +54,7 @@ class _Batches:
         self._loops = loops
         self._items = items
         self._line = line
-        self._source: Source | None = None
+        self._source: StepSource | None = None
 
     def __call__(self) -> Iterator[Any] | None:
         if self._items is None:

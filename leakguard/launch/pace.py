@@ -46,7 +46,7 @@ _LONG_ENOUGH = {Rank.FRAMEWORK: 0.05, Rank.LOOP: SHORTEST_SECONDS}
 
 
 @dataclass(slots=True, eq=False)
-class Source:
+class StepSource:
     """One kind of step, such as optimizer steps; ``unit`` and ``detail`` are its words.
 
     ``begins`` says that a step begins when it is told of, so that the last one is whole when the
@@ -86,8 +86,8 @@ class Pace:
     begin: Begin
     every: int | None = None
     clock: Callable[[], float] = time.perf_counter
-    sources: list[Source] = field(default_factory=list)
-    chosen: Source | None = None
+    sources: list[StepSource] = field(default_factory=list)
+    chosen: StepSource | None = None
     generations: int = 0
     _size: int = 1
     _left: int = 0
@@ -95,12 +95,12 @@ class Pace:
     _since: float = 0.0
     _end: Callable[[], None] | None = None
 
-    def add(self, source: Source) -> Source:
+    def add(self, source: StepSource) -> StepSource:
         """Take a kind of step into the choice."""
         self.sources.append(source)
         return source
 
-    def step(self, source: Source, most: int = 1) -> int:
+    def step(self, source: StepSource, most: int = 1) -> int:
         """Take up to ``most`` steps that begin now; return after how many to tell again."""
         chosen = self.chosen
         if source is not chosen:
@@ -115,7 +115,7 @@ class Pace:
         self._left -= passed
         return passed
 
-    def ended(self, source: Source, *, whole: bool) -> None:
+    def ended(self, source: StepSource, *, whole: bool) -> None:
         """Take that a loop is over; ``whole`` says that its last round was."""
         if source in self.sources:
             self.sources.remove(source)
@@ -137,7 +137,7 @@ class Pace:
         if end is not None:
             end()
 
-    def _note(self, source: Source, most: int) -> int:
+    def _note(self, source: StepSource, most: int) -> int:
         """Count steps while none is chosen; a fast loop tells of many at once."""
         now = self.clock()
         source.first = min(source.first, now)
@@ -149,7 +149,7 @@ class Pace:
         source.count += passed - 1
         return passed
 
-    def _settled(self, source: Source, now: float) -> bool:
+    def _settled(self, source: StepSource, now: float) -> bool:
         """Return whether enough steps were seen to tell how often they come."""
         if source.rank is Rank.NAMED:
             return source.count > 0
@@ -157,19 +157,19 @@ class Pace:
         clear = alone and _is_long(source, source.period(now))
         return source.count > 1 and (clear or now - source.first >= SETTLE_SECONDS)
 
-    def _better_may_come(self, best: Source, now: float) -> bool:
+    def _better_may_come(self, best: StepSource, now: float) -> bool:
         better = [source for source in self.sources if source.rank < best.rank]
         begun = any(s.count and now - s.first < PATIENCE_SECONDS for s in better)
         waited = now - best.first >= FIRST_STEP_SECONDS
         return begun or (not waited and any(s.expected and not s.count for s in better))
 
-    def _choose(self, source: Source, period: float) -> None:
+    def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""
         self.chosen = source
         self._resize(1 if _is_long(source, period) else _rounded(AIM_SECONDS / period))
         self._left = 0
 
-    def _begin_generation(self, source: Source) -> None:
+    def _begin_generation(self, source: StepSource) -> None:
         self._end = None  # a generation that was called ends when the next one is
         self._check_size()
         self._left = self._size
@@ -190,11 +190,11 @@ class Pace:
         self._of_this_size, self._since = 0, self.clock()
 
 
-def _rank(source: Source) -> int:
+def _rank(source: StepSource) -> int:
     return source.rank
 
 
-def _is_long(source: Source, period: float) -> bool:
+def _is_long(source: StepSource, period: float) -> bool:
     return period >= _LONG_ENOUGH.get(source.rank, AIM_SECONDS)
 
 

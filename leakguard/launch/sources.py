@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from leakguard.launch.imports import Imports
-from leakguard.launch.pace import Pace, Rank, Source
+from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.target import Target
 
 
@@ -82,7 +82,7 @@ def announcing(function: Any, announce: Callable[[], object]) -> Any:
 
 
 def _patch(pace: Pace, known: Known, target: Target, module: ModuleType) -> None:
-    source = Source(known.rank, known.unit, known.detail)
+    source = StepSource(known.rank, known.unit, known.detail)
     try:
         target.replace(module, lambda f: announcing(f, lambda: pace.step(source)))
     except (AttributeError, TypeError):  # a version of the library that has it elsewhere
@@ -105,7 +105,7 @@ class _OptimizerSteps:
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._source = pace.add(
-            Source(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True)
+            StepSource(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True)
         )
         self._leader: Callable[[], object] = lambda: None
         self._others = 0

@@ -20,7 +20,7 @@ from leakguard.launch import sources
 from leakguard.launch.imports import Imports
 from leakguard.launch.loops import Loops
 from leakguard.launch.main_code import Change
-from leakguard.launch.pace import Pace, Rank, Source
+from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
 from leakguard.phase import phase
@@ -104,7 +104,7 @@ class Watching:
             yield target, partial(_in_phase, target.name)
         if self.plan.generation is not None:
             target = Target.parse(self.plan.generation)
-            source = self.pace.add(Source(Rank.NAMED, "call", f" of {target.name}"))
+            source = self.pace.add(StepSource(Rank.NAMED, "call", f" of {target.name}"))
             yield target, partial(_announcing, lambda: self.pace.step(source))
 
     # -- files and words ------------------------------------------------------------------------

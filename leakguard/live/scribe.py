@@ -15,7 +15,7 @@ from leakguard.model.snapshot import Moment
 
 
 @dataclass(slots=True)
-class Draft:
+class SnapshotDraft:
     """What is known of a snapshot beside what the look saw.
 
     It is begun after the look: what it is made of must not be counted.
@@ -70,7 +70,7 @@ class Draft:
 class _Entry:
     """A snapshot as far as it is known; ``round_`` counts the generations from 0."""
 
-    draft: Draft
+    draft: SnapshotDraft
     look: Look
     seconds: float
     cost: Cost
@@ -92,7 +92,7 @@ class Scribe:
     _told: float = 0.0
     _waiting: list[_Entry] = field(default_factory=list)
 
-    def write(self, draft: Draft, look: Look, round_: int | None = None) -> None:
+    def write(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
         """Write one snapshot; ``round_`` counts the generations from 0."""
         spent = self.meter.spent
         cost = Cost(spent - self._told, total=spent, why=look.why)

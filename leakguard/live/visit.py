@@ -8,7 +8,7 @@ from leakguard.live import active
 from leakguard.live.look import Looker
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
-from leakguard.live.scribe import Draft, Scribe
+from leakguard.live.scribe import Scribe, SnapshotDraft
 
 
 class PhaseVisit:
@@ -85,7 +85,7 @@ class PhaseVisit:
         )
         number = self._round.number
         self._scribe.write(
-            Draft(
+            SnapshotDraft(
                 self._path if number is None else f"Gen {number}: After {self._path}",
                 "phase",
                 self._path,

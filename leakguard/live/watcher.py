@@ -17,7 +17,7 @@ from leakguard.live.proving import proofs_of
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
-from leakguard.live.scribe import Draft, Scribe
+from leakguard.live.scribe import Scribe, SnapshotDraft
 from leakguard.live.tracing import Tracing, suspects_of
 from leakguard.live.visit import PhaseVisit, peak_of
 from leakguard.model import Expectation, Run, Site
@@ -70,7 +70,7 @@ class Watcher:
 
     def _start(self) -> None:
         look = self.looker.start(self.looker.recorder.read_all())
-        self.scribe.write(Draft("Run started", "mark"), look)
+        self.scribe.write(SnapshotDraft("Run started", "mark"), look)
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
@@ -82,7 +82,7 @@ class Watcher:
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"
-        self._write(Draft(label, moment, generation=self.round.number), look)
+        self._write(SnapshotDraft(label, moment, generation=self.round.number), look)
 
     def inspect(self, label: str) -> None:
         """Record a moment with a look at who holds what."""
@@ -95,7 +95,7 @@ class Watcher:
     def _inspect(self, label: str) -> None:
         self._settle(_PATIENCE)
         look = self.looker.holders(self.looker.recorder.read_all(), "asked")
-        self._write(Draft(label, "mark", generation=self.round.number), look)
+        self._write(SnapshotDraft(label, "mark", generation=self.round.number), look)
 
     def end(self, *, failed: bool = False) -> None:
         """Take the last look, unless the last generation had one, and close the run.
@@ -139,14 +139,14 @@ class Watcher:
         reading = self.looker.recorder.read_all()
         look = self.looker.end(reading)
         within = f" within generation {self.round.number}" if self._opened else ""
-        self._write(Draft(ENDED + within, "end", generation=self.round.number), look)
+        self._write(SnapshotDraft(ENDED + within, "end", generation=self.round.number), look)
 
     def _prove(self) -> None:
         """Cut what the leading findings are held by, in copies, and write down what came free."""
         proofs = proofs_of(self.scribe.journal.run())
         if proofs:
             look = self.looker.glance(self.looker.recorder.read_all())
-            self._write(Draft("Proof by cutting in a copy", "mark", proofs=proofs), look)
+            self._write(SnapshotDraft("Proof by cutting in a copy", "mark", proofs=proofs), look)
 
     # -- generations ------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class Watcher:
         samples.clear()
         look = self.looker.generation(reading, index, why, survivors)
         held = look.found.held if look.found else ()
-        draft = Draft(
+        draft = SnapshotDraft(
             f"Gen {round_.number}: End of generation",
             "generation",
             generation=round_.number,
@@ -355,6 +355,6 @@ class Watcher:
         few = self._diagnoses < _DIAGNOSES
         return few or self.looker.schedule.affords_seconds(self._diagnosis)
 
-    def _write(self, draft: Draft, look: Look, index: int | None = None) -> None:
+    def _write(self, draft: SnapshotDraft, look: Look, index: int | None = None) -> None:
         self._seen = look.seen.census is not None or look.under_way is not None
         self.scribe.write(draft, look, self.round.index if index is None else index)

@@ -29,7 +29,7 @@ from leakguard.model.holder import Holder, Hop
 from leakguard.model.known_leak import Ignored, KnownLeak
 from leakguard.model.ledger import Ledger
 from leakguard.model.proof import Proof
-from leakguard.model.report import CountChange, Growth, Report, TrendRow
+from leakguard.model.report import BaselineGrowth, CountChange, Report, TrendRow
 from leakguard.model.run import Run, RunInfo
 from leakguard.model.snapshot import (
     Collection,
@@ -43,6 +43,7 @@ from leakguard.model.snapshot import (
 )
 
 __all__ = [
+    "BaselineGrowth",
     "Census",
     "Cleared",
     "Collection",
@@ -52,7 +53,6 @@ __all__ = [
     "Finding",
     "Forecast",
     "Gauge",
-    "Growth",
     "Holder",
     "Hop",
     "Ignored",

@@ -35,7 +35,7 @@ class CountChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class BaselineGrowth:
     """The latest generation's end against the baseline.
 
     ``counts`` are those of the snapshot labelled ``counted``, the last one that was looked into.
@@ -82,7 +82,7 @@ class Report:
     forecast: Forecast | None = None
     coverage: float | None = None
     trend: tuple[TrendRow, ...] = ()
-    growth: Growth | None = None
+    growth: BaselineGrowth | None = None
     phase_growth: Mapping[str, float] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     processes: tuple[ProcessRow, ...] = ()

@@ -17,7 +17,7 @@ from leakguard.model.forecast import Forecast
 from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import PARTS, Ledger
 from leakguard.model.proof import Proof
-from leakguard.model.report import Growth, Report, TrendRow
+from leakguard.model.report import BaselineGrowth, Report, TrendRow
 from leakguard.model.run import Run
 from leakguard.render.outline import worst
 from leakguard.render.run_facts import notes
@@ -187,7 +187,7 @@ def _trend_row(row: TrendRow) -> Json:
     }
 
 
-def _growth(growth: Growth | None) -> Json | None:
+def _growth(growth: BaselineGrowth | None) -> Json | None:
     if growth is None:
         return None
     return {

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from leakguard.model import (
+    BaselineGrowth,
     Census,
     CountChange,
     Finding,
     Gauge,
-    Growth,
     LargeObject,
     Snapshot,
     TrendRow,
@@ -77,7 +77,7 @@ def trend_block(rows: Sequence[TrendRow]) -> str:
     return _framed("📊 MEMORY TREND ACROSS GENERATIONS", lines)
 
 
-def growth_block(growth: Growth) -> str:
+def growth_block(growth: BaselineGrowth) -> str:
     """Return the framed ``MEMORY GROWTH ANALYSIS``: the last generation against the baseline."""
     lines = [
         f"Baseline: {_one_line(growth.baseline)}",
@@ -227,7 +227,7 @@ def _trend_row(row: TrendRow, decimals: int) -> str:
     return f"{ram} {change:>11}"
 
 
-def _ram_usage(growth: Growth) -> Iterator[str]:
+def _ram_usage(growth: BaselineGrowth) -> Iterator[str]:
     before, after = growth.rss_before, growth.rss_after
     if before is None and after is None:
         return

@@ -44,7 +44,7 @@ def noise(times: Sequence[float], values: Sequence[float]) -> float:
     return _NORMAL * median(sorted(left)) if left else 0.0
 
 
-class Line(NamedTuple):
+class FittedLine(NamedTuple):
     """A least-squares line: slope a generation, its standard error, mean of the values."""
 
     slope: float
@@ -52,7 +52,7 @@ class Line(NamedTuple):
     mean: float
 
 
-def line(times: Sequence[float], values: Sequence[float]) -> Line:
+def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
     """Return the least-squares line through at least three values.
 
     The error is widened for neighbours whose rests are alike (lag-1 correlation).
@@ -67,7 +67,7 @@ def line(times: Sequence[float], values: Sequence[float]) -> Line:
     alike = math.fsum(a * b for a, b in pairwise(rest)) / squares if squares > 0.0 else 0.0
     alike = min(0.9, max(0.0, alike))
     error = math.sqrt(squares / (n - 2) / energy * (1.0 + alike) / (1.0 - alike))
-    return Line(slope, error, mean)
+    return FittedLine(slope, error, mean)
 
 
 class Bend(NamedTuple):

@@ -27,7 +27,7 @@ _EXACT = 1e-7
 _DOUBTFUL = 0.1
 
 
-class Curve(NamedTuple):
+class Saturation(NamedTuple):
     """Where a saturation ends, when it is there but for 5 %, and what share of it is left."""
 
     value: float
@@ -181,7 +181,7 @@ class Weighing:
         scale = self._span if length is None else self._span * _error_share(fit, n, length)
         return t * scale * math.sqrt(fit.variance / fit.model.energy[0]) / self._gap
 
-    def plateau(self) -> Curve | None:
+    def plateau(self) -> Saturation | None:
         """Return where the best saturation ends; None where none can be fitted."""
         fit = self.best.get("saturation") or self.best.get("step and saturation")
         if fit is None or fit.tau is None:
@@ -195,7 +195,7 @@ class Weighing:
         height = along / math.fsum((c - mean) ** 2 for c in curve)
         near = max(0.05 * abs(height), self.looks.noise_floor)
         full = tau * math.log(max(1.0, abs(height) / near)) if height > 0.0 else 0.0
-        return Curve(level + height * (1.0 - mean), math.ceil(begun + full), 1.0 - curve[-1])
+        return Saturation(level + height * (1.0 - mean), math.ceil(begun + full), 1.0 - curve[-1])
 
     def saturates(self, growth: Fit) -> bool:
         """Return True when a saturation fits closer than growth, whatever its parameters cost."""

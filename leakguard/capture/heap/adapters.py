@@ -20,7 +20,7 @@ from leakguard.capture.heap.classes import (
     qualified_name,
 )
 from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, OwnMemory, SavedSlot, Torch
-from leakguard.capture.heap.layout import AUTOGRAD, Layout, Memory, Reader, layout_of
+from leakguard.capture.heap.layout import AUTOGRAD, ClassLayout, Memory, Reader, layout_of
 from leakguard.capture.heap.storage import array_owner, is_accounted
 
 _CODE_PARTS: tuple[str, ...] = (
@@ -63,7 +63,7 @@ def read_class(cls: type) -> tuple[list[object], Iterable[object]]:
     return gc.get_referents(namespace(cls)), _NO_ELEMENTS
 
 
-def _array_layout(cls: type, read: Reader) -> Layout:
+def _array_layout(cls: type, read: Reader) -> ClassLayout:
     layout = layout_of(cls, read)
     return layout._replace(fixed=layout.fixed + DIMENSION_BYTES)
 
@@ -88,11 +88,11 @@ def array_reader(numpy: Numpy) -> Reader:
     return read
 
 
-def census_layouts(frameworks: Frameworks) -> Callable[[type], Layout]:
+def census_layouts(frameworks: Frameworks) -> Callable[[type], ClassLayout]:
     """Return the describer of classes for a census: arrays lead to bases and elements."""
     numpy = frameworks.numpy
 
-    def describe(cls: type) -> Layout:
+    def describe(cls: type) -> ClassLayout:
         if cls is CodeType:
             return layout_of(cls, read_code)
         if numpy and derives(cls, numpy.kind):
@@ -114,7 +114,7 @@ class GraphAdapters:
         self._own_memory = own_memory
         self._memory = _MemoryMap()
 
-    def describe(self, cls: type) -> Layout:
+    def describe(self, cls: type) -> ClassLayout:
         """Return how instances of a class are sized and what they refer to."""
         numpy, torch = self._frameworks.numpy, self._frameworks.torch
         if cls is CodeType:

@@ -11,7 +11,7 @@ from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.result import HeapCensus
-from leakguard.capture.heap.storage import Ledger, Piece
+from leakguard.capture.heap.storage import Piece, UniqueMemory
 from leakguard.capture.heap.tally import ClassCount, Tally
 from leakguard.model.census import Census, LargeObject, TypeCount
 
@@ -31,7 +31,7 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
     with collector_held():
         frameworks = loaded()
         tally = walk(frameworks, large)
-        ledger = Ledger(tally.arrays, tally.tensors, frameworks, tally.owned)
+        ledger = UniqueMemory(tally.arrays, tally.tensors, frameworks, tally.owned)
         return HeapCensus(
             census=_census(tally, ledger, frameworks, large),
             watched=_watched(tally.classes, watch),
@@ -49,7 +49,7 @@ def _pooled(classes: Iterable[ClassCount]) -> int:
     return sum(entry.bytes for entry in classes if entry.bytes <= _LARGEST_POOLED * entry.live)
 
 
-def _census(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> Census:
+def _census(tally: Tally, ledger: UniqueMemory, frameworks: Frameworks, large: int) -> Census:
     types = _types(tally.classes, ledger)
     return Census(
         types=types,
@@ -62,7 +62,7 @@ def _census(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) ->
     )
 
 
-def _types(classes: Sequence[ClassCount], ledger: Ledger) -> dict[str, TypeCount]:
+def _types(classes: Sequence[ClassCount], ledger: UniqueMemory) -> dict[str, TypeCount]:
     counts: defaultdict[str, int] = defaultdict(int)
     sizes: defaultdict[str, int] = defaultdict(int)
     for entry in classes:
@@ -91,7 +91,9 @@ def _watched(classes: Iterable[ClassCount], watch: Mapping[str, type]) -> dict[s
     }
 
 
-def _large(tally: Tally, ledger: Ledger, frameworks: Frameworks, large: int) -> list[LargeObject]:
+def _large(
+    tally: Tally, ledger: UniqueMemory, frameworks: Frameworks, large: int
+) -> list[LargeObject]:
     found = [LargeObject(qualified_name(cls), size) for cls, size in tally.large]
     found += [
         _described(piece, frameworks)

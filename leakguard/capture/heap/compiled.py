@@ -15,7 +15,7 @@ from leakguard.capture.heap.adapters import census_layouts
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.frames import local_variables, running_frames
 from leakguard.capture.heap.frameworks import Frameworks
-from leakguard.capture.heap.layout import Layout
+from leakguard.capture.heap.layout import ClassLayout
 from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
@@ -100,7 +100,7 @@ class Graph(_scan.Scan):
     own_memory = staticmethod(_scan.own_memory)
 
     def __init__(
-        self, describe: Callable[[type], Layout], is_deferred: Callable[[type], bool]
+        self, describe: Callable[[type], ClassLayout], is_deferred: Callable[[type], bool]
     ) -> None:
         super().__init__(lambda cls: (*describe(cls), 0), is_deferred)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from leakguard.capture.heap.classes import from_library, qualified_name
 from leakguard.capture.heap.roots import is_ours
-from leakguard.capture.heap.traces import Nodes, Step, is_program_instance, steps_along
+from leakguard.capture.heap.traces import Step, TraceNodes, is_program_instance, steps_along
 from leakguard.model.holder import Hop
 
 # Each bounds what one look spends on telling cycles.
@@ -19,7 +19,7 @@ _REACH = 2_000
 _LOOKED_AT = 200_000
 
 
-class Linked(Nodes, Protocol):
+class Linked(TraceNodes, Protocol):
     """A graph whose references can be followed."""
 
     def __len__(self) -> int: ...

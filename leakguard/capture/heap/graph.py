@@ -30,7 +30,7 @@ from leakguard.capture.heap.layout import (
     NAMED,
     PLAIN,
     TUPLE,
-    Layout,
+    ClassLayout,
     may_traverse,
 )
 from leakguard.capture.heap.path_tree import (
@@ -47,7 +47,7 @@ from leakguard.capture.heap.path_tree import (
 from leakguard.capture.heap.retention import Retained, Retention
 from leakguard.capture.heap.sizes import holds_dict
 
-Describe = Callable[[type], Layout]
+Describe = Callable[[type], ClassLayout]
 
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
@@ -70,7 +70,7 @@ class Graph:
     def __init__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> None:
         self._describe = describe
         self._is_deferred: Callable[[type], bool] | None = is_deferred
-        self._layouts: dict[int, tuple[Layout, bool, bool]] = {}
+        self._layouts: dict[int, tuple[ClassLayout, bool, bool]] = {}
         self._objects: list[Any] = []
         self._index: dict[int, int] = {}
         self._parents, self._path_of = array("i"), array("i")
@@ -252,7 +252,7 @@ class Graph:
             self._next += 1
             self._expand(self._next - 1)
 
-    def _layout(self, cls: type) -> tuple[Layout, bool, bool]:
+    def _layout(self, cls: type) -> tuple[ClassLayout, bool, bool]:
         known = self._layouts.get(id(cls))
         if known is None:
             deferred = self._is_deferred is not None and self._is_deferred(cls)
@@ -298,7 +298,7 @@ class Graph:
             self._link_elements(node, elements)
         self._ends[node] = len(self._edges)
 
-    def _link_contents(self, node: int, item: Any, layout: Layout, told: list[Any]) -> None:
+    def _link_contents(self, node: int, item: Any, layout: ClassLayout, told: list[Any]) -> None:
         cls, kind = type(item), layout.kind
         if kind == DICT:
             self._link_items(node, item)
@@ -311,7 +311,7 @@ class Graph:
         elif kind != ELEMENTS and id(cls) not in _EXACT:
             self._link_positions(node, told, cls, 0)
 
-    def _link_attributes(self, node: int, cls: type, layout: Layout, told: list[Any]) -> None:
+    def _link_attributes(self, node: int, cls: type, layout: ClassLayout, told: list[Any]) -> None:
         namespace = None
         if layout.kind == NAMED and (len(told) == 2 or not layout.managed):
             namespace = next((part for part in told if type(part) is dict), None)

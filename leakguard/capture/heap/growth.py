@@ -25,7 +25,7 @@ _NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class PathGrowth:
     """How a path changed: its entries now, at the look before, and in which looks it grew."""
 
     path: int
@@ -62,7 +62,7 @@ class PathMemory:
         containers: Sequence[int],
         places: Sequence[int],
         buffers: Sequence[int] = (),
-    ) -> tuple[PathMemory, list[Growth]]:
+    ) -> tuple[PathMemory, list[PathGrowth]]:
         """Compare with a later look; return the memory of it and what grew in two looks.
 
         After the first comparison once is enough. Growth may begin at any time of a run, and a
@@ -84,7 +84,7 @@ class PathMemory:
             array("Q", [*places, *bytes(len(buffers))]),
             *(bytearray(len(seen)) for _ in range(3)),
         )
-        grown: list[Growth] = []
+        grown: list[PathGrowth] = []
         if not self.looks:
             return now, grown
         for new, old in enumerate(self._where_before(now)):
@@ -93,7 +93,7 @@ class PathMemory:
             streak = self._streak_after(old, now, new)
             now._keep(new, streak)
             if streak.goes_on and streak.times >= min(self.looks, _ENOUGH):
-                grown.append(Growth(seen[new], now._sizes[new], self._sizes[old], streak))
+                grown.append(PathGrowth(seen[new], now._sizes[new], self._sizes[old], streak))
         return now, grown
 
     def _where_before(self, now: PathMemory) -> Iterator[int]:

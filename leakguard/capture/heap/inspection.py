@@ -21,7 +21,7 @@ from leakguard.capture.heap.contents import Contents
 from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph, MakeGraph
-from leakguard.capture.heap.growth import Growth, PathMemory
+from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.half_built import or_empty
 from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
@@ -110,7 +110,7 @@ class _Look:
 
     def holders(
         self, memory: PathMemory, suspects: Sequence[str]
-    ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, Growth]]:
+    ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, PathGrowth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
         after, grown = self.remember(memory)
         chosen = self._chosen(grown, suspects)
@@ -128,7 +128,7 @@ class _Look:
                 growing[holder.path] = growth
         return tuple(holders), after, growing
 
-    def remember(self, memory: PathMemory) -> tuple[PathMemory, list[Growth]]:
+    def remember(self, memory: PathMemory) -> tuple[PathMemory, list[PathGrowth]]:
         """Return what the next look compares with, and what grew since the look before."""
         places = self._graph.places(self._containers)
         return memory.after(self._paths, self._containers, places, tuple(self._buffers))
@@ -163,8 +163,8 @@ class _Look:
         return {path: None for path in large if path not in self._at_container}
 
     def _chosen(
-        self, grown: Sequence[Growth], suspects: Sequence[str]
-    ) -> list[tuple[int, Growth | None]]:
+        self, grown: Sequence[PathGrowth], suspects: Sequence[str]
+    ) -> list[tuple[int, PathGrowth | None]]:
         below = self._paths.below
         ranked = sorted(grown, key=lambda change: (change.growth.rest, -below[change.path]))
         longer = {change.path for change in grown}
@@ -174,7 +174,7 @@ class _Look:
             if not self._is_ours(self._paths.sample[change.path])
             and not (self._is_buffer(change.path) and self._container_around(change.path) in longer)
         )
-        chosen: dict[int, Growth | None] = {g.path: g for g in islice(others, self._limit)}
+        chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._keepers(suspects):
             chosen.setdefault(path, None)
         big = [
@@ -210,7 +210,7 @@ class _Look:
         return path
 
     def _holder(
-        self, path: int, nodes: Sequence[int], retained: Retained, growth: Growth | None
+        self, path: int, nodes: Sequence[int], retained: Retained, growth: PathGrowth | None
     ) -> Holder:
         sample = self._paths.sample[path]
         if self._is_buffer(path):
@@ -256,7 +256,7 @@ class _Look:
         return chain[first - 1] if first else None
 
     def _graph_of(
-        self, tensor: int, path: int, retained: Retained, growth: Growth | None
+        self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None
     ) -> Holder:
         """Describe a backward graph that became longer, by the tensor that holds it."""
         name = stable_name(self._graph, tensor)
@@ -276,7 +276,7 @@ class _Look:
     def _is_buffer(self, path: int) -> bool:
         return path in self._buffers
 
-    def _buffer(self, path: int, growth: Growth | None) -> Holder:
+    def _buffer(self, path: int, growth: PathGrowth | None) -> Holder:
         """Describe a text, byte string or array that became larger; its memory is its own."""
         chain = self._graph.chain_to(self._paths.sample[path])
         node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]

@@ -53,7 +53,7 @@ class Memory(int):
     __slots__ = ()
 
 
-class Layout(NamedTuple):
+class ClassLayout(NamedTuple):
     """One class as the walks see it.
 
     Attributes:
@@ -85,7 +85,7 @@ class Layout(NamedTuple):
         return self.method(instance) + self.header
 
 
-def may_traverse(layout: Layout, item: object) -> bool:
+def may_traverse(layout: ClassLayout, item: object) -> bool:
     """Tell whether an object may be asked what it refers to.
 
     One that is not tracked may be half made: only tuples and dicts leave the collector's lists
@@ -95,10 +95,10 @@ def may_traverse(layout: Layout, item: object) -> bool:
     return layout.traversed and (cls is tuple or cls is dict or gc.is_tracked(item))
 
 
-_MEMORY = Layout(MEMORY, 0, None, 0, False, False, False, None)
+_MEMORY = ClassLayout(MEMORY, 0, None, 0, False, False, False, None)
 
 
-def layout_of(cls: type, read: Reader | None = None) -> Layout:
+def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
     """Describe a class; ``read`` is its adapter, where it needs one."""
     if cls is Memory:
         return _MEMORY
@@ -109,7 +109,7 @@ def layout_of(cls: type, read: Reader | None = None) -> Layout:
     elif method is object.__sizeof__ and not item_size(cls):
         fixed, method = basic_size(cls) + header, None
     bits = flags(cls)
-    return Layout(
+    return ClassLayout(
         kind=_kind(cls),
         fixed=fixed,
         method=method,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leakguard.capture.heap.growth import Growth, PathMemory
+from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.model.census import Census, LargeObject
 from leakguard.model.holder import Holder, Hop
 
@@ -84,7 +84,7 @@ class Inspection:
     """
 
     holders: tuple[Holder, ...]
-    growing: Mapping[str, Growth]
+    growing: Mapping[str, PathGrowth]
     large: tuple[LargeObject, ...]
     held: tuple[Held | None, ...]
     memory: PathMemory

@@ -23,7 +23,7 @@ class Retained(NamedTuple):
     graph_nodes: int
 
 
-class Nodes(Protocol):
+class RetainedNodes(Protocol):
     """The parts of a graph that are read here."""
 
     def __len__(self) -> int: ...
@@ -42,7 +42,7 @@ _EMPTY = {LIST: EMPTY_CONTAINER, DICT: EMPTY_CONTAINER, ELEMENTS: EMPTY_ELEMENTS
 class Retention:
     """One measurement; a group is (nodes, whole), see ``Graph.retained``."""
 
-    def __init__(self, graph: Nodes, groups: Sequence[Group]) -> None:
+    def __init__(self, graph: RetainedNodes, groups: Sequence[Group]) -> None:
         self._graph = graph
         self._groups = groups
         gates = {node: whole for nodes, whole in groups for node in nodes}

@@ -23,7 +23,7 @@ class Piece(NamedTuple):
     buffer: Buffer
 
 
-class Ledger:
+class UniqueMemory:
     """Unique memory of one walk; it holds user objects and must not outlive the public call."""
 
     def __init__(

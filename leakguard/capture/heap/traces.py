@@ -26,7 +26,7 @@ _LONGEST = 60
 _TAIL = 12
 
 
-class Nodes(Protocol):
+class TraceNodes(Protocol):
     """The parts of a graph that are read here."""
 
     def chain_to(self, node: int) -> Sequence[int]: ...
@@ -47,12 +47,12 @@ class Step(NamedTuple):
     stable: str
 
 
-def trace_to(graph: Nodes, node: int) -> tuple[Hop, ...]:
+def trace_to(graph: TraceNodes, node: int) -> tuple[Hop, ...]:
     """Return the hops from the root to a node; repeated ones are told once."""
     return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps_to(graph, node))
 
 
-def stable_name(graph: Nodes, node: int) -> str:
+def stable_name(graph: TraceNodes, node: int) -> str:
     """Return the name of an object that survives addresses, line numbers and runs.
 
     From a module it is the whole path (``__main__.trainer.loss_history``). Found through a running
@@ -69,13 +69,13 @@ def stable_name(graph: Nodes, node: int) -> str:
     return _joined([step.stable for step in steps])
 
 
-def name_along(graph: Nodes, chain: Sequence[int], start: str) -> str:
+def name_along(graph: TraceNodes, chain: Sequence[int], start: str) -> str:
     """Return the name of the last node of a chain that begins with something called ``start``."""
     steps = steps_along(graph, chain, Step(start, graph.object_at(chain[0]), start))
     return _joined([step.stable for step in steps])
 
 
-def steps_to(graph: Nodes, node: int) -> list[Step]:
+def steps_to(graph: TraceNodes, node: int) -> list[Step]:
     """Return the named steps to a node, namespaces and closures told as a person would."""
     chain = list(graph.chain_to(node))
     if len(chain) > _LONGEST + _TAIL:
@@ -86,7 +86,7 @@ def steps_to(graph: Nodes, node: int) -> list[Step]:
 
 
 def steps_along(
-    graph: Nodes, chain: Sequence[int], first: Step, *, through_namespace: bool = False
+    graph: TraceNodes, chain: Sequence[int], first: Step, *, through_namespace: bool = False
 ) -> list[Step]:
     """Return the named steps down a chain of nodes that begins with ``first``."""
     steps = [first]

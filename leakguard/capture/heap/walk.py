@@ -14,13 +14,13 @@ from leakguard.capture.heap.classes import basic_size, derives
 from leakguard.capture.heap.frames import local_variables, running_frames
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.half_built import finished, has_c_fields, referents
-from leakguard.capture.heap.layout import Layout
+from leakguard.capture.heap.layout import ClassLayout
 from leakguard.capture.heap.sizes import hidden_values_size, holds_dict
 from leakguard.capture.heap.tally import ClassCount, Tally
 
 _CHUNK = 4096
 # By the identity of the class: some metaclasses make classes that cannot be hashed.
-Describe = Callable[[type], Layout]
+Describe = Callable[[type], ClassLayout]
 ByClass = defaultdict[int, list[Any]]
 
 
@@ -109,7 +109,7 @@ def _referents(wave: ByClass, describe: Describe) -> Iterator[Iterable[object]]:
                 yield elements
 
 
-def _count(instances: list[Any], layout: Layout, large: int, result: Tally) -> None:
+def _count(instances: list[Any], layout: ClassLayout, large: int, result: Tally) -> None:
     cls = type(instances[0])
     if layout.method is None and not layout.hidden:
         result.classes.append(ClassCount(cls, len(instances), layout.fixed * len(instances)))
@@ -119,7 +119,7 @@ def _count(instances: list[Any], layout: Layout, large: int, result: Tally) -> N
     result.large.extend((cls, size) for size in sizes if size >= large)
 
 
-def _sizes(instances: list[Any], layout: Layout) -> list[int]:
+def _sizes(instances: list[Any], layout: ClassLayout) -> list[int]:
     if layout.method is not None:
         cls = type(instances[0])
         known = finished(instances) if has_c_fields(cls) else instances

@@ -24,7 +24,12 @@ from leakguard.guard import LeakGuard
 from leakguard.integrations.pytest_plugin.judgement import Judgement, judge
 from leakguard.integrations.pytest_plugin.older import Leavers, Older
 from leakguard.integrations.pytest_plugin.outcomes import Outcome, failure_text, outcome_of
-from leakguard.integrations.pytest_plugin.settings import Settings, rounds, settings_of, usable
+from leakguard.integrations.pytest_plugin.settings import (
+    BudgetSettings,
+    rounds,
+    settings_of,
+    usable,
+)
 from leakguard.live.suspicion import Suspicion
 from leakguard.model import Collection, Run, TypeCount
 
@@ -83,7 +88,7 @@ class MemoryBudget:
     """
 
     name: str
-    settings: Settings
+    settings: BudgetSettings
     older: Mapping[str, Older] = field(default_factory=dict)
     folder: Path | None = None
     traced: bool = False

@@ -15,7 +15,7 @@ from leakguard.analysis.budget import check
 from leakguard.analysis.measure import metric_growth
 from leakguard.analysis.series import rate
 from leakguard.integrations.pytest_plugin.older import Older
-from leakguard.integrations.pytest_plugin.settings import Settings
+from leakguard.integrations.pytest_plugin.settings import BudgetSettings
 from leakguard.model import Finding, Report, Run
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.units import format_bytes, format_change
@@ -54,7 +54,12 @@ class Judgement:
 
 
 def judge(
-    run: Run, settings: Settings, first: int, older: Mapping[str, Older], *, traced: bool = False
+    run: Run,
+    settings: BudgetSettings,
+    first: int,
+    older: Mapping[str, Older],
+    *,
+    traced: bool = False,
 ) -> Judgement:
     """Hold the generations from number ``first`` on against the settings.
 
@@ -146,7 +151,7 @@ def _without_older(
     return replace(again, limit=broken.limit, fact=f"{again.fact}, {before}")
 
 
-def _growth(report: Report, settings: Settings, warmup: int, traced: bool) -> Check:
+def _growth(report: Report, settings: BudgetSettings, warmup: int, traced: bool) -> Check:
     most = settings.budget.growth or 0
     rates = dict(_rates(report.run, warmup))
     outside = {"rss", "rss_anonymous", "heap_in_use"} if traced else {"rss", "rss_anonymous"}

@@ -31,7 +31,7 @@ _NUMBERS: Mapping[str, Callable[[str], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BudgetSettings:
     """The limits of one test, and how often it runs to be judged.
 
     Attributes:
@@ -61,7 +61,7 @@ class Settings:
         return self.generations * (1 + self.retries)
 
 
-def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> Settings:
+def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> BudgetSettings:
     """Return the settings of a mark's keyword arguments, with the ini file's text as defaults.
 
     Raises:
@@ -77,7 +77,7 @@ def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> Setting
     budget = budget_of(limits)
     watch = {key: budget.constant[_name(key)] for key in constant if isinstance(key, type)}
     generations = _count("generations", given.get("generations", 5), budget.warmup + 2)
-    return Settings(
+    return BudgetSettings(
         budget=budget,
         watch=watch,
         per=_per(given.get("per", "generation")),

@@ -163,7 +163,7 @@ class Readable(Protocol):
         ...
 
 
-class Source:
+class LogSource:
     """A log read in chunks into one buffer: memory stays the same however long it is.
 
     Reading costs as much as a memory map, and unlike one it survives a log that is truncated

@@ -17,7 +17,7 @@ from leakguard.model.snapshot import Collection, Expectation, Moment, Site
 from leakguard.store.textlog.exact import Exact
 
 
-class Place(NamedTuple):
+class When(NamedTuple):
     """When a snapshot was taken, as far as a label or the lines before it say."""
 
     moment: Moment
@@ -53,26 +53,26 @@ _AFTER = re.compile(r"^after\s+(?=\S)", re.IGNORECASE)
 _RUN_END = re.compile(r"(?:end of (?:the )?run|run (?:ended|finished|end))", re.IGNORECASE)
 
 
-def parse_label(label: str) -> Place:
+def parse_label(label: str) -> When:
     """Read ``Gen N: After PHASE`` and its kin; any other label is a phase of no generation."""
     match = _GENERATION.fullmatch(label)
     generation, rest = (int(match[1]), match[2].strip()) if match else (None, label)
     if "(baseline)" in rest.lower():
-        return Place("baseline", rest, generation)
+        return When("baseline", rest, generation)
     if generation is None:
-        return Place("end" if _RUN_END.fullmatch(rest) else "mark", rest, None)
+        return When("end" if _RUN_END.fullmatch(rest) else "mark", rest, None)
     if _GENERATION_END.fullmatch(rest):
-        return Place("generation", None, generation)
-    return Place("phase", _AFTER.sub("", rest), generation)
+        return When("generation", None, generation)
+    return When("phase", _AFTER.sub("", rest), generation)
 
 
-def in_generation(place: Place, generation: int | None) -> Place:
+def in_generation(place: When, generation: int | None) -> When:
     """Return the place of a label without a generation, printed while ``generation`` ran."""
     if generation is None or place.moment != "mark" or place.phase is None:
         return place
     if _GENERATION_END.fullmatch(place.phase):
-        return Place("generation", None, generation)
-    return Place("phase", _AFTER.sub("", place.phase), generation)
+        return When("generation", None, generation)
+    return When("phase", _AFTER.sub("", place.phase), generation)
 
 
 # The names that memory logs use for types every Python program has.
@@ -95,7 +95,7 @@ class Draft:
     """
 
     label: str
-    place: Place
+    place: When
     step: int = 0
     metrics: dict[str, int | float] = field(default_factory=dict)
     watched: dict[str, Watched] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Draft:
     def single(cls, rounds: Rounds, phase: str | None, order: int) -> Draft:
         """Return an empty draft for the single lines from line ``order`` on."""
         number = next((n for n in rounds if n is not None), None)
-        place = Place("mark", phase, number)
+        place = When("mark", phase, number)
         return cls("Before the first round", place, rounds=rounds, order=order, is_single=True)
 
     @property
@@ -157,7 +157,7 @@ class Draft:
         if exact.moment is not None:
             generation, label = exact.generation, self.label
             after = label.partition(": After ")[2] or label if generation is not None else label
-            self.place = Place(exact.moment, after if exact.moment == "phase" else None, generation)
+            self.place = When(exact.moment, after if exact.moment == "phase" else None, generation)
 
     def add_count(self, name: str, count: int) -> None:
         """Add the live count of a type, unless a block of this moment counted for itself."""
@@ -232,7 +232,7 @@ def settle(drafts: Sequence[Draft]) -> str | None:
     kind = _kind_of_round(drafts)
     if kind is None:
         for number, draft in enumerate(singles, 1):
-            draft.label, draft.place = f"Line {number}", Place("generation", None, number)
+            draft.label, draft.place = f"Line {number}", When("generation", None, number)
         return None
     for draft in drafts:
         if not draft.is_single:
@@ -271,9 +271,9 @@ def _settle_round(
     last, name = group[-1], f"{word} {number}" + (f": {phase}" if phase else "")
     for position, draft in enumerate(group, 1):
         draft.label = name if draft is last else f"{name}, line {position} of {len(group)}"
-        draft.place = Place("mark", None, number)
+        draft.place = When("mark", None, number)
     if ends:
-        last.place = Place("phase" if phase else "generation", phase, number)
+        last.place = When("phase" if phase else "generation", phase, number)
     for draft in reversed(group[:-1]):
         last.watched = {**draft.watched, **last.watched}
         last.metrics = {**draft.metrics, **last.metrics}

@@ -8,7 +8,7 @@ from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.textlog import one_line
 from leakguard.store.textlog.block import Block, Blocks
-from leakguard.store.textlog.file import Anchor, Readable, Source, looks_binary, open_log
+from leakguard.store.textlog.file import Anchor, LogSource, Readable, looks_binary, open_log
 from leakguard.store.textlog.line import speaker, texts
 from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.runs import Runs
@@ -53,10 +53,10 @@ class Reading:
         self._blocks = Blocks(self._take)
         self._said = OneLiners(self._found.singles.add, brackets)
 
-    def _source_of(self, file: Readable) -> Source:
+    def _source_of(self, file: Readable) -> LogSource:
         anchors = [_ANCHOR, *(one_line.ANCHORS if self._single_lines else ())]
         anchors += [one_line.BRACKET] if self._brackets else []
-        return Source(file, [Anchor(text) for text in anchors], _LEADS)
+        return LogSource(file, [Anchor(text) for text in anchors], _LEADS)
 
     def read_on(self) -> bool:
         """Read to the end of what is there; return whether that was anything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leakguard.launch.main_code import outermost_loops
-from leakguard.launch.pace import SAME_SIZE, Pace, Rank, Source
+from leakguard.launch.pace import SAME_SIZE, Pace, Rank, StepSource
 from leakguard.testing import FakeClock
 
 
@@ -45,15 +45,15 @@ def steps(pace, clock, source, number, seconds):
 
 
 def test_fast_optimizer_steps_are_grouped_to_a_fifth_of_a_second(pace, clock, begun):
-    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     steps(pace, clock, optimizer, 3000, 0.01)
     assert set(begun.words) == {"20 optimizer steps"}
     assert len(begun.words) == 148  # of 150: the first half second tells how long a step takes
 
 
 def test_slow_epochs_are_a_generation_each_and_the_last_is_whole(pace, clock, begun):
-    epoch = pace.add(Source(Rank.FRAMEWORK, "epoch", " of Lightning"))
-    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    epoch = pace.add(StepSource(Rank.FRAMEWORK, "epoch", " of Lightning"))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     for _ in range(10):
         pace.step(epoch)
         steps(pace, clock, optimizer, 100, 0.02)
@@ -63,8 +63,8 @@ def test_slow_epochs_are_a_generation_each_and_the_last_is_whole(pace, clock, be
 
 
 def test_epochs_of_an_hour_give_way_to_optimizer_steps(pace, clock, begun):
-    epoch = pace.add(Source(Rank.FRAMEWORK, "epoch"))
-    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    epoch = pace.add(StepSource(Rank.FRAMEWORK, "epoch"))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     for _ in range(2):
         pace.step(epoch)
         steps(pace, clock, optimizer, 3600, 1.0)
@@ -72,25 +72,25 @@ def test_epochs_of_an_hour_give_way_to_optimizer_steps(pace, clock, begun):
 
 
 def test_environment_resets_wait_for_the_optimizer_a_replay_buffer_delays(pace, clock, begun):
-    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True))
-    reset = pace.add(Source(Rank.RESET, "environment reset"))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True))
+    reset = pace.add(StepSource(Rank.RESET, "environment reset"))
     steps(pace, clock, reset, 100, 0.1)
     steps(pace, clock, optimizer, 100, 0.1)
     assert set(begun.words) == {"2 optimizer steps"}
 
 
 def test_environment_resets_are_counted_where_no_optimizer_comes(pace, clock, begun):
-    pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True))
-    reset = pace.add(Source(Rank.RESET, "environment reset"))
+    pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True))
+    reset = pace.add(StepSource(Rank.RESET, "environment reset"))
     steps(pace, clock, reset, 1000, 0.1)
     assert set(begun.words) == {"2 environment resets", "4 environment resets"}
 
 
 def test_loop_that_was_a_preparation_gives_way(pace, clock, begun):
-    first = pace.add(Source(Rank.LOOP, "round", " of the loop at a.py:1"))
+    first = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
     steps(pace, clock, first, 3, 1.0)
     pace.ended(first, whole=True)
-    second = pace.add(Source(Rank.LOOP, "round", " of the loop at a.py:9"))
+    second = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
     steps(pace, clock, second, 30, 1.0)
     assert begun.words == ["1 round of the loop at a.py:1"] * 2 + (
         ["1 round of the loop at a.py:9"] * 29
@@ -98,27 +98,27 @@ def test_loop_that_was_a_preparation_gives_way(pace, clock, begun):
 
 
 def test_named_calls_count_from_the_first_on(pace, clock, begun):
-    named = pace.add(Source(Rank.NAMED, "call", " of evolve"))
+    named = pace.add(StepSource(Rank.NAMED, "call", " of evolve"))
     steps(pace, clock, named, 8, 0.1)
     assert len(begun.words) == 8
 
 
 def test_size_that_the_user_sets_stays(begun, clock):
     pace = Pace(begun, every=10, clock=clock)
-    named = pace.add(Source(Rank.NAMED, "call"))
+    named = pace.add(StepSource(Rank.NAMED, "call"))
     steps(pace, clock, named, 50_000, 0.0001)
     assert set(begun.words) == {"10 calls"}
     assert len(begun.words) == 5000
 
 
 def test_long_run_has_thousands_of_generations_and_no_more(pace, clock, begun):
-    optimizer = pace.add(Source(Rank.OPTIMIZER, "optimizer step", begins=False))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     steps(pace, clock, optimizer, 86_400 * 5, 0.2)
     assert 3 * SAME_SIZE < len(begun.words) < 12 * SAME_SIZE
 
 
 def test_steps_that_began_slowly_are_grouped_anew(pace, clock, begun):
-    rollout = pace.add(Source(Rank.FRAMEWORK, "rollout"))
+    rollout = pace.add(StepSource(Rank.FRAMEWORK, "rollout"))
     steps(pace, clock, rollout, 2, 1.0)
     steps(pace, clock, rollout, 10_000, 0.001)
     assert "200 rollouts" in begun.words
@@ -126,7 +126,7 @@ def test_steps_that_began_slowly_are_grouped_anew(pace, clock, begun):
 
 
 def test_fast_loop_is_told_of_rarely(pace, clock):
-    loop = pace.add(Source(Rank.LOOP, "round"))
+    loop = pace.add(StepSource(Rank.LOOP, "round"))
     passed = told = 0
     while passed < 1_000_000:
         number = pace.step(loop, 1 << 16)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from leakguard.model import (
+    BaselineGrowth,
     Census,
     CountChange,
     Finding,
     Gauge,
-    Growth,
     LargeObject,
     Snapshot,
     TrendRow,
@@ -217,7 +217,7 @@ def test_trend_of_a_small_run_shows_its_steps():
 
 
 def test_growth_block_word_for_word():
-    growth = Growth(
+    growth = BaselineGrowth(
         "Trainer initialized (baseline)",
         "Gen 1: After evolve_population",
         4_230_000_000,
@@ -255,7 +255,7 @@ Object Count Changes:
 
 
 def test_growth_without_sizes_or_counts_leaves_their_parts_out():
-    block = growth_block(Growth("a", "b", None, 2_000_000_000))
+    block = growth_block(BaselineGrowth("a", "b", None, 2_000_000_000))
     assert "Baseline: a" in block
     assert "   Current:       2.00 GB" in block
     assert "   Baseline:" not in block

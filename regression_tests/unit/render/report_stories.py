@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from leakguard.model import (
+    BaselineGrowth,
     Census,
     Cleared,
     Cost,
@@ -12,7 +13,6 @@ from leakguard.model import (
     Finding,
     Forecast,
     Gauge,
-    Growth,
     Ledger,
     Report,
     Run,
@@ -159,7 +159,7 @@ def leaking() -> Report:
         forecast=FORECAST,
         coverage=0.97,
         trend=trend,
-        growth=Growth(
+        growth=BaselineGrowth(
             baseline="Trainer initialized (baseline)",
             current="Gen 3: After evolve_population",
             rss_before=4_230 * MB,
@@ -181,7 +181,7 @@ def healthy() -> Report:
         headline="nothing grows without bound in 7 generations",
         cleared=(BUFFER,),
         trend=_trend(run),
-        growth=Growth("Trainer initialized (baseline)", "Gen 7: After evolve_population",
+        growth=BaselineGrowth("Trainer initialized (baseline)", "Gen 7: After evolve_population",
                       4_230 * MB, 15_720 * MB, (CountChange(_ENV, 2, 2),)),
     )  # fmt: skip
 

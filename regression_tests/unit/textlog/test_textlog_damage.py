@@ -10,9 +10,9 @@ from textlog_stories import LEAK_SERIES, baseline, leak_log, moment, series
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import (
+    BaselineGrowth,
     Census,
     CountChange,
-    Growth,
     LargeObject,
     Snapshot,
     TrendRow,
@@ -118,7 +118,7 @@ def trend_and_growth() -> str:
         TrendRow("Trainer initialized (baseline)", None, None, 4_230_000_000, None),
         TrendRow("Gen 4: After evaluate_population", 4, "evaluate_population", 23_000_000_000, 1),
     ]
-    growth = Growth(
+    growth = BaselineGrowth(
         rows[0].label,
         rows[1].label,
         4_230_000_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textlog_stories import LEAK, LEAK_SERIES, baseline, leak_log, moment, series
 
-from leakguard.model import CountChange, Finding, Growth, Snapshot, TrendRow, Watched
+from leakguard.model import BaselineGrowth, CountChange, Finding, Snapshot, TrendRow, Watched
 from leakguard.model.units import GB
 from leakguard.render.log_block import growth_block, leak_block, snapshot_block, trend_block
 
@@ -66,7 +66,7 @@ def test_tables_of_two_runs_are_two_runs(read_all):
 def test_growth_blocks_of_two_runs_are_two_runs(read_all):
     def growths(first: int) -> str:
         changes = [
-            Growth(s.label, m.label, first, int(m.metrics["rss"]))
+            BaselineGrowth(s.label, m.label, first, int(m.metrics["rss"]))
             for s, m in zip([MOMENTS[0]] * 3, MOMENTS[1:], strict=True)
         ]
         return "".join(growth_block(change) + "\n" for change in changes)
@@ -95,7 +95,7 @@ def test_small_runs_keep_their_resolution(read):
 
 
 def test_growth_fills_in_counts_that_snapshots_lack(read):
-    growth = Growth(
+    growth = BaselineGrowth(
         MOMENTS[0].label,
         MOMENTS[3].label,
         4_230_000_000,
@@ -110,7 +110,9 @@ def test_growth_fills_in_counts_that_snapshots_lack(read):
 
 
 def test_count_that_disagrees_with_its_difference_is_left_out(read):
-    growth = Growth("A (baseline)", "Gen 1: After b", GB, 2 * GB, (CountChange("Env", 2, 18),))
+    growth = BaselineGrowth(
+        "A (baseline)", "Gen 1: After b", GB, 2 * GB, (CountChange("Env", 2, 18),)
+    )
     log = growth_block(growth).replace("(+16)", "(+15)")
     assert all(not s.watched for s in read(log + "\n").snapshots)
 
