@@ -48,6 +48,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy regression_tests/unit/guard/typed_use.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
