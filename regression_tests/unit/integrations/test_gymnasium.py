@@ -35,6 +35,7 @@ def test_so_many_steps_of_a_vector_are_a_generation():
     assert guard.run.finished
 
 
+@pytest.mark.heavy
 def test_environment_that_keeps_its_history_is_named_with_its_list():
     class Historian(gymnasium.Wrapper):
         def __init__(self, env):
@@ -55,4 +56,4 @@ def test_environment_that_keeps_its_history_is_named_with_its_list():
     env.close()
     report = guard.report()
     assert report.verdict == "leak"
-    assert "Historian.history" in report.findings[0].held_by
+    assert report.findings[0].held_by.endswith(".env.history[*]")

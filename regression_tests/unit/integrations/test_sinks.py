@@ -93,6 +93,7 @@ def test_logger_gets_a_line_a_generation_and_the_verdict(caplog):
     assert verdict.message.startswith("leak: ")
 
 
+@pytest.mark.heavy
 def test_tensorboard_shows_the_numbers_beside_the_losses(tmp_path):
     pytest.importorskip("tensorboard", reason="tensorboard is not installed")
     pytest.importorskip("torch", reason="torch is not installed")

@@ -43,6 +43,7 @@ def test_rollout_is_a_generation_with_its_phases():
     assert callbacks.evaluate_policy is original
 
 
+@pytest.mark.heavy
 def test_off_policy_steps_make_generations():
     guard = LeakGuard(report=None)
     model = DQN(**CARTPOLE, learning_starts=50, buffer_size=1_000)

@@ -1,0 +1,4 @@
+"""Frameworks that people train with: healthy trainings, and three mistakes of users in each.
+
+``python -m regression_tests.benchmarks.frameworks.table`` runs everything and writes the table.
+"""
