@@ -70,6 +70,11 @@ class FollowedLoop:
             self._phase = self.guard.phase(name)
             self._phase.__enter__()
 
+    def resume(self, name: str) -> None:
+        """Enter a phase where none runs, as after one that lies inside of it."""
+        if self._phase is None:
+            self.phase(name)
+
     def leave(self) -> None:
         """Leave the phase that runs, if one does."""
         running, self._phase = self._phase, None

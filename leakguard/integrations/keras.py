@@ -53,8 +53,8 @@ class LeakGuardCallback(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Begin a generation where one is so many batches."""
-        if self._loop.step(self._batches):
-            self._loop.phase("train")
+        self._loop.step(self._batches)
+        self._loop.resume("train")
         self._batches += 1
 
     def on_test_begin(self, logs: Any = None) -> None:

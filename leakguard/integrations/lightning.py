@@ -52,20 +52,17 @@ class LeakGuardCallback(Callback):
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Begin a generation where one is so many steps."""
-        if self._loop.step(trainer.global_step):
-            self._loop.phase("train")
+        """Begin a generation where one is so many steps; go on training after a validation."""
+        self._loop.step(trainer.global_step)
+        self._loop.resume("train")
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin the validation."""
         self._loop.phase("validate")
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Go on with the training, unless this was the check before the first epoch."""
-        if trainer.sanity_checking:
-            self._loop.leave()
-        else:
-            self._loop.phase("train")
+        """Leave the validation, which mostly is the last of an epoch."""
+        self._loop.leave()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Leave the training; what follows belongs to the epoch and to no phase."""

@@ -49,9 +49,9 @@ class LeakGuardCallback(TrainerCallback):
         self._loop.phase("train")
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin a generation where one is so many steps."""
-        if self._loop.step(state.global_step):
-            self._loop.phase("train")
+        """Begin a generation where one is so many steps; go on training after an evaluation."""
+        self._loop.step(state.global_step)
+        self._loop.resume("train")
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begin the evaluation, if one follows: the trainer tells of its end only."""
@@ -66,8 +66,8 @@ class LeakGuardCallback(TrainerCallback):
             self._loop.leave()
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Go on with the training."""
-        self._loop.phase("train")
+        """Leave the evaluation."""
+        self._loop.leave()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """End the run."""

@@ -85,7 +85,7 @@ CASES = [
     Case("Lightning", "lightning_module"),
     Case("Lightning", "lightning_module", "kept-loss", r"\.losses", ("train",)),
     Case("Lightning", "lightning_module", "gathered-outputs", r"\.outputs", ("validate",)),
-    Case("Lightning", "lightning_module", "metric-never-reset", r"\.seen", ("validate",)),
+    Case("Lightning", "lightning_module", "metric-never-reset", r"seen", ("validate",)),
     Case("Transformers", "hf_trainer"),
     Case("Transformers", "hf_trainer", "kept-loss", r"\.losses", ("train",)),
     Case("Transformers", "hf_trainer", "predictions-kept", r"all_predictions", ("evaluate",)),
@@ -159,8 +159,8 @@ def said(case: Case, folder: Path) -> dict[str, str]:
     if finding is None:
         first = report.findings[0] if report.findings else None
         other = f"{first.type or first.kind} held by {first.held_by}" if first else ""
-        return {"verdict": report.verdict, "holder": other, "line": "", "phase": "",
-                "right": "yes" if report.verdict == "stable" and not case.holder else "no"}  # fmt: skip
+        right = "yes" if report.verdict == "stable" and not case.holder else "no"
+        return {"verdict": report.verdict, "holder": other, "line": "", "phase": "", "right": right}
     line = (finding.created_at or "").split(" in ")[0]
     marks = [
         "holder" if named else "",

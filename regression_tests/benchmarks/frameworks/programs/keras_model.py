@@ -48,10 +48,11 @@ class Seen(keras.metrics.Metric):
         self.values = []
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        self.values.append(y_pred.detach().repeat(1, 500))  # MADE HERE
+        if not y_pred.is_meta:  # Keras asks once for the shape only
+            self.values.append(y_pred.detach().repeat(1, 500))  # MADE HERE
 
     def result(self):
-        return torch.stack([value.mean() for value in self.values[-8:]]).mean()
+        return sum(value.mean() for value in self.values[-8:]) / 8
 
     def reset_state(self):
         if mistake() == "healthy":
