@@ -1,4 +1,4 @@
-"""The shortest report: the verdict, the fix, who holds it, which line makes it.
+"""The shortest report: the verdict, the fix, who holds it, which line makes it, what is missing.
 
 It imports nothing but the wording, so that the end of a watched program may afford it.
 """
@@ -9,15 +9,21 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from leakguard.model.report import Report
+from leakguard.model.run import Run
 from leakguard.render import facts, outline
+from leakguard.render.text import clean
 
 _TOLD = ("Fix", "Held by", "Created at")
 _OTHERS = 3
 
 
 def paragraphs(report: Report) -> Iterator[str]:
-    """Yield the verdict, what to do about the gravest finding, and the names of the others."""
+    """Yield the verdict, what to do about the gravest finding, and the names of the others.
+
+    A file that holds less than the whole run says so: its verdict is of what was read.
+    """
     yield outline.verdict_line(report)
+    yield from missing(report.run)
     if report.findings:
         told = {fact.label: fact.value for fact in facts.leak_facts(report.findings[0])}
         yield from (f"{label}: {told[label]}" for label in _TOLD if label in told)
@@ -26,6 +32,15 @@ def paragraphs(report: Report) -> Iterator[str]:
         yield f"Also {finding.verdict}: {facts.title(finding)}"
     if len(others) > _OTHERS:
         yield f"And {len(others) - _OTHERS} more"
+
+
+def missing(run: Run) -> Iterator[str]:
+    """Yield what a run file lacks: its end, and the lines that could not be read."""
+    if run.info.source == "jsonl" and not run.finished:
+        last = run.generations[-1] if run.generations else None
+        until = "before a generation was recorded" if last is None else f"with generation {last}"
+        yield f"Not the whole run: the file ends {until}; the run goes on, or was cut there"
+    yield from (clean(note) for note in run.notes)
 
 
 def brief(report: Report, width: int = 80) -> str:

@@ -373,10 +373,10 @@ def _leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
         "yes",
         # Two changes are worth 0.6, three 0.73, seven 0.89; less where the case is close.
         (1.0 - 0.8 / (len(grown) - 1)) * (1.0 - 0.15 * math.exp(-lead / 8.0)),
-        f"it grew by {size} a generation in {len(grown) - 1} rounds since generation "
-        f"{looks.times[begun]:g} ({looks.describe(interval[0])} to {looks.describe(interval[1])}), "
-        f"with no sign of slowing down; {_PLAIN[nearest]} is the closest healthy explanation and "
-        "fits worse",
+        f"it grew by {size} a generation in {len(grown) - 1} rounds, from generation "
+        f"{math.floor(looks.times[begun]) + 1} on ({looks.describe(interval[0])} to "
+        f"{looks.describe(interval[1])}), with no sign of slowing down; {_PLAIN[nearest]} is the "
+        "closest healthy explanation and fits worse",
         started=looks.times[begun + 1],
         detectable=weighing.detectable(growth),
         ruled_out=tuple(

@@ -104,6 +104,21 @@ def test_folder_begins_with_a_table(tmp_path, restarted, capsys):
     assert capsys.readouterr().out.startswith("2 runs\n  Run ")
 
 
+def test_brief_report_says_that_a_file_is_cut(tmp_path, capsys):
+    path = tmp_path / "run.jsonl"
+    with LeakGuard(out=path, report=None) as guard:
+        for _ in guard.generations(range(1, 6)):
+            pass
+    main(["report", str(path), "--brief"])
+    whole = capsys.readouterr().out
+    path.write_bytes(path.read_bytes()[:-120])
+    main(["report", str(path), "--brief"])
+    cut = capsys.readouterr().out
+    assert "Not the whole run" not in whole
+    assert "Not the whole run: the file ends with generation" in cut
+    assert "is cut off" in " ".join(cut.split())
+
+
 def test_brief_and_full_are_what_they_say(leaking, capsys):
     main(["report", leaking, "--brief"])
     brief = capsys.readouterr().out
