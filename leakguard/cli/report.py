@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -25,6 +26,7 @@ from leakguard.render import FORMATS, document, render_many
 from leakguard.render.chain_graph import draw_chain
 from leakguard.render.outline import worst
 from leakguard.store import is_url
+from leakguard.store.textlog.pattern import GROUPS, read_pattern
 
 _STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
@@ -62,19 +64,22 @@ class RunPath(click.Path):
 @click.option("--full", "detail", flag_value="full", help="Every table, in a terminal.")
 @click.option("--all", "all_runs", is_flag=True,
               help="Every run of a file; without it the last one.")  # fmt: skip
+@click.option("--pattern", metavar="REGEX",
+              help="Read PATH as a log by your own pattern; its named groups may be "
+              f"{GROUPS}.")  # fmt: skip
 @click.option("--redact", is_flag=True,
               help="Hide home folders, user names and secrets of command lines.")  # fmt: skip
 def report(
     paths: tuple[Path | str, ...], format_: str | None, output: Path | None,
     fail_on: Verdict | None, color: str, graph: Path | None, detail: str | None,
-    all_runs: bool, redact: bool,
+    all_runs: bool, redact: bool, pattern: str | None,
 ) -> int:  # fmt: skip
     """Say what the runs at PATH show: a recorded run (.jsonl), a run directory (a URL, too), a text
     log, or - for a log on standard input.
 
     A file in which one run follows the other is reported by its last run.
     """
-    reports, unusable = read_reports(paths, all_runs)
+    reports, unusable = read_reports(paths, all_runs, pattern)
     if not reports:
         return 2
     chosen = format_ or format_of(output)
@@ -91,7 +96,9 @@ def report(
     return 2 if unusable else int(fails(reports, fail_on))
 
 
-def read_reports(paths: tuple[Path | str, ...], all_runs: bool) -> tuple[list[Report], int]:
+def read_reports(
+    paths: tuple[Path | str, ...], all_runs: bool, pattern: str | None = None
+) -> tuple[list[Report], int]:
     """Return the reports of all readable paths, and how many paths could not be read.
 
     Of the runs of one process, one after a restart of the other, only the last is reported unless
@@ -103,10 +110,10 @@ def read_reports(paths: tuple[Path | str, ...], all_runs: bool) -> tuple[list[Re
     unusable = 0
     for path in paths:
         try:
-            job = read_job(path)
+            job = read_job(path) if pattern is None else None
             if job is not None:
                 reports += _job_reports(job, all_runs)
-            runs = read_runs(path) if job is None else job.others
+            runs = read_runs(path, pattern) if job is None else job.others
             reports += [diagnose(run) for run in runs if all_runs or is_last(run)]
         except LeakguardError as error:
             complain(str(error))
@@ -168,17 +175,18 @@ def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
     return report, [report]
 
 
-def read_runs(path: Path | str) -> list[Run]:
+def read_runs(path: Path | str, pattern: str | None = None) -> list[Run]:
     """Return the runs in a file, a folder or, for ``-``, standard input.
 
-    A run without a name is called after its path; what the project of the working folder ignores
-    is ignored here too.
+    ``pattern`` is the user's own for a log. A run without a name is called after its path; what
+    the project of the working folder ignores is ignored here too.
     """
     from leakguard.store import load_runs
 
+    load = load_runs if pattern is None else partial(read_pattern, pattern=pattern)
     if path == _STANDARD_INPUT:
-        return _piped_runs(load_runs)
-    return [_named(run, os.fspath(path)) for run in load_runs(Path(path))]
+        return _piped_runs(load)
+    return [_named(run, os.fspath(path)) for run in load(Path(path))]
 
 
 def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:

@@ -12,6 +12,7 @@ from leakguard.store import jsonl
 
 __all__ = ["is_url", "load_job", "load_runs"]
 
+_START = 4096  # bytes of a file that its format is told by
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
@@ -37,7 +38,7 @@ def load_job(path: Path | str) -> Job | None:
 
 
 def load_runs(path: Path) -> list[Run]:
-    """Read every run under ``path``: a ``.jsonl`` file, a folder of them, or a text log.
+    """Read every run under ``path``: a ``.jsonl`` file, a folder of them, a text log, or a curve.
 
     Raises:
         UnreadableRun: the path is missing, empty, binary, or holds no snapshot.
@@ -46,12 +47,13 @@ def load_runs(path: Path) -> list[Run]:
         if path.is_dir():
             return _load_folder(path)
         with path.open("rb") as file:
-            start = file.read(len(jsonl.MAGIC))
-        if start == jsonl.MAGIC:
+            start = file.read(_START)
+        if start.startswith(jsonl.MAGIC):
             return jsonl.read_runs(path)
-        from leakguard.store import textlog
+        from leakguard.store import curves, textlog
 
-        return textlog.read_runs(path)
+        read = curves.curve_reader(path, start)
+        return textlog.read_runs(path) if read is None else read(path)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UnreadableRun(f"cannot read {path}: {reason}") from None

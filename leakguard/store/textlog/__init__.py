@@ -11,6 +11,7 @@ The road of a line, with the file that each station lies in:
 ``moment``    all of them become drafts of snapshots, each at its place in the run
 ``runs``      drafts by process, thinned when there are too many; ``part`` puts one run in order
 
+``pattern`` reads a log by the user's own regular expression instead.
 ``number`` reads sizes and counts. ``reading`` is one walk along the whole road.
 """
 

@@ -84,7 +84,7 @@ def written(run: Run, folder: Path) -> tuple[Path, Path]:
         journal = Journal(run.info, file, lambda block: stream.write(block + "\n"), 1)
         for snapshot in run.snapshots:
             journal.add(snapshot, snapshot.generation)
-        journal.finish(spent=0.0)
+        journal.finish(0.0, lambda report: None)
     return file, log
 
 

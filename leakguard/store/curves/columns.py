@@ -1,0 +1,66 @@
+"""A table with a heading (CSV), such as the ``metrics.csv`` of Lightning's CSVLogger."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from leakguard.model import Run
+from leakguard.store.curves.curve import Point, curve_run
+from leakguard.store.curves.names import factor, memory_names
+
+# What counts the rounds, the best first: a step is one where nothing coarser is told.
+_ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
+
+
+def is_mine(path: Path, start: bytes) -> bool:
+    """Return whether a file is a table that has a column of memory."""
+    heading = _heading(start.decode("utf-8", "replace"))
+    return path.suffix.lower() in (".csv", ".tsv") and bool(memory_names(heading))
+
+
+def read(path: Path) -> list[Run]:
+    """Read the columns that tell of memory, by the column that counts the rounds.
+
+    Raises:
+        UnreadableRun: no row has a value of memory.
+    """
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        rows = csv.DictReader(file, dialect=_dialect(path))
+        names = memory_names(rows.fieldnames or ())
+        points = list(_points(rows, names, _round_of(rows.fieldnames or ())))
+    told = " and ".join(repr(name) for name in names)
+    return curve_run(path, points, f"the column {told} of a table")
+
+
+def _heading(text: str) -> list[str]:
+    line = text.split("\n", 1)[0].strip()
+    return next(csv.reader([line], delimiter="\t" if "\t" in line else ","), [])
+
+
+def _dialect(path: Path) -> type[csv.Dialect]:
+    return csv.excel_tab if path.suffix.lower() == ".tsv" else csv.excel
+
+
+def _round_of(names: Sequence[str]) -> str | None:
+    return next((name for name in _ROUNDS if name in names), None)
+
+
+def _points(
+    rows: csv.DictReader[str], names: Mapping[str, str], round_: str | None
+) -> Iterator[Point]:
+    """Yield a point for each row with a value; loggers leave cells empty."""
+    for row in rows:
+        values = {metric: _number(row.get(name), name) for name, metric in names.items()}
+        known = {metric: value for metric, value in values.items() if value is not None}
+        number = _number(row.get(round_)) if round_ is not None else None
+        if known:
+            yield Point(known, number)
+
+
+def _number(cell: str | None, name: str = "") -> int | None:
+    try:
+        return round(float(cell or "") * factor(name))
+    except (ValueError, OverflowError):
+        return None

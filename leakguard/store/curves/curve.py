@@ -1,0 +1,72 @@
+"""A curve in the making: points in order become the rounds of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakguard.errors import UnreadableRun
+from leakguard.model import Run, RunInfo, Snapshot
+
+# A sampler takes ten points a second. Of more points than this, so many groups are made, and the
+# lowest of a group stands for it: what a program keeps shows at its low points.
+_MOST, _GROUPS = 2_000, 500
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One moment of a curve: metrics by name, the round it is of and the seconds, if known."""
+
+    metrics: Mapping[str, int | float]
+    round: int | None = None
+    seconds: float | None = None
+
+
+def curve_run(
+    path: Path, points: Iterable[Point], what: str, command: str | None = None
+) -> list[Run]:
+    """Return the run that a curve is, each point or group of points a round.
+
+    Raises:
+        UnreadableRun: there is no point.
+    """
+    known = list(points)
+    if not known:
+        raise UnreadableRun(f"{path} is {what} without a single value of memory")
+    notes = [f"read from {what}"]
+    if all(point.round is not None for point in known):
+        kept = list(_last_of_each(known))
+    else:
+        kept = _thinned(known, notes)
+        notes.append("the file names no generation: each sample counts as one")
+    started = next((p.seconds for p in known if p.seconds is not None), 0.0) or 0.0
+    shots = tuple(_snapshot(n, point, started) for n, point in enumerate(kept))
+    info = RunInfo(source="curve", command=command)
+    return [Run(info, shots, tuple(notes), finished=True)]
+
+
+def _last_of_each(points: Iterable[Point]) -> Iterator[Point]:
+    """Yield the last point of each round; what a round told before it holds."""
+    rounds: dict[int, Point] = {}
+    for point in points:
+        number = point.round or 0
+        before = rounds.pop(number, point)
+        rounds[number] = Point({**before.metrics, **point.metrics}, number, point.seconds)
+    yield from rounds.values()
+
+
+def _thinned(points: Sequence[Point], notes: list[str]) -> list[Point]:
+    if len(points) <= _MOST:
+        return list(points)
+    size = -(-len(points) // _GROUPS)
+    notes.append(f"of {size} samples the lowest is kept: what stays allocated shows there")
+    groups = (points[first : first + size] for first in range(0, len(points), size))
+    return [min(group, key=lambda point: point.metrics.get("rss", 0)) for group in groups]
+
+
+def _snapshot(serial: int, point: Point, started: float) -> Snapshot:
+    number = serial + 1 if point.round is None else point.round
+    label = f"Sample {number}" if point.round is None else f"Step {number}"
+    seconds = None if point.seconds is None else point.seconds - started
+    return Snapshot(serial, label, "generation", None, number, seconds, dict(point.metrics))

@@ -1,0 +1,177 @@
+"""A log read by the user's own regular expression, in a process that can be stopped.
+
+A pattern such as ``(a+)+b`` may take years over one line, and nothing in this process could end
+that. So the matching runs in another one, which stops itself at a line that takes too long.
+
+    python -m leakguard.store.textlog.pattern REGEX FILE
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+from leakguard.errors import UnreadableRun, UsageError, shown
+from leakguard.model import Run, Watched
+from leakguard.store.textlog.file import open_log
+from leakguard.store.textlog.line import Speaker
+from leakguard.store.textlog.moment import NO_ROUNDS, Draft, Rounds
+from leakguard.store.textlog.number import parse_bytes, parse_count, parse_number
+from leakguard.store.textlog.runs import Runs
+
+_BATCH = 500  # lines that share one alarm
+_SECONDS = 5.0  # that a batch may take: five thousand times what a plain pattern needs
+_BACKSTOP = 600.0  # seconds after which the process is ended from outside, whatever it does
+_LONGEST = 1 << 16  # characters of a line that are looked at
+
+_ROUNDS = ("generation", "epoch", "step")
+_SIZES = {"ram": "rss", "rss": "rss", "vms": "vms", "gpu": "gpu_allocated", "peak": "peak"}
+_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9,
+          "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}  # fmt: skip
+_OTHERS = ("phase", "count", "type")
+#: What ``--pattern`` may name, as its help says.
+GROUPS = (
+    "ram, vms, gpu, peak (with a unit, or as ram_mb), generation, epoch, step, phase, count, type"
+)
+
+
+def read_pattern(path: Path, pattern: str) -> list[Run]:
+    """Read a log by ``pattern``: each match with a value is a moment, in the round named last.
+
+    Raises:
+        UsageError: the pattern is none, names nothing that is known, or takes too long.
+        UnreadableRun: nothing in the log matches.
+    """
+    groups = _checked(pattern)
+    runs, rounds, phase = Runs(), NO_ROUNDS, None
+    for number, found in _matches(path, pattern):
+        rounds, phase = _place(found, rounds, phase)
+        draft = Draft.single(rounds, phase, number)
+        if _fill(draft, found):
+            runs.singles.add(Speaker(), draft)
+    read = runs.finish()
+    if not read:
+        raise UnreadableRun(
+            f"no line of {path} gives a value by {shown(pattern)}; "
+            f"its groups are {', '.join(groups)}"
+        )
+    return read
+
+
+def _checked(pattern: str) -> list[str]:
+    try:
+        groups = list(re.compile(pattern).groupindex)
+    except re.error as error:
+        raise UsageError(f"--pattern {shown(pattern)} is no regular expression: {error}") from None
+    unknown = [name for name in groups if not _is_known(name)]
+    if unknown or not groups:
+        what = f"has a group {unknown[0]!r}" if unknown else "names no group"
+        raise UsageError(f"--pattern {shown(pattern)} {what}; write (?P<ram>...): {GROUPS}")
+    return groups
+
+
+def _is_known(name: str) -> bool:
+    size, _, unit = name.partition("_")
+    return name in (*_ROUNDS, *_OTHERS) or (size in _SIZES and (not unit or unit in _UNITS))
+
+
+def _place(
+    found: Mapping[str, str], rounds: Rounds, phase: str | None
+) -> tuple[Rounds, str | None]:
+    """Return the round and the phase after a match: a round that begins ends the phase."""
+    for group, field in zip(_ROUNDS, Rounds._fields, strict=True):
+        number = parse_count(found.get(group, ""))
+        if number is not None and number != getattr(rounds, field):
+            rounds, phase = rounds._replace(**{field: number}), None
+    return rounds, found.get("phase") or phase
+
+
+def _fill(draft: Draft, found: Mapping[str, str]) -> bool:
+    """Put the values of a match into a draft; return whether there is one."""
+    for group, text in found.items():
+        size, _, unit = group.partition("_")
+        if size in _SIZES and (value := _size(text, unit)) is not None:
+            draft.metrics[_SIZES[size]] = value
+    count = parse_count(found.get("count", ""))
+    if count is not None:
+        draft.watched[found.get("type") or "counted"] = Watched(count)
+    return bool(draft.metrics or draft.watched)
+
+
+def _size(text: str, unit: str) -> int | None:
+    if not unit:
+        return parse_bytes(text) or parse_count(text)
+    value = parse_number(text)
+    return None if value is None else round(value * _UNITS[unit])
+
+
+def _matches(path: Path, pattern: str) -> Iterator[tuple[int, dict[str, str]]]:
+    with open_log(path):
+        pass  # what cannot be read is said here, in one line
+    command = [sys.executable, "-m", "leakguard.store.textlog.pattern", pattern, str(path)]
+    own = str(Path(__file__).parents[3])
+    search = os.pathsep.join(filter(None, (own, os.environ.get("PYTHONPATH"))))
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            check=False,
+            timeout=_BACKSTOP,
+            env={**os.environ, "PYTHONPATH": search},
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(_too_slow(pattern, f"{path} in {_BACKSTOP:.0f} s")) from None
+    if done.returncode:
+        line = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise UsageError(_too_slow(pattern, line[0] if line else f"{path}"))
+    for told in done.stdout.splitlines():
+        number, found = json.loads(told)
+        yield number, found
+
+
+def _too_slow(pattern: str, where: str) -> str:
+    return (
+        f"--pattern {shown(pattern)} did not come to an end over {where}: a repeat inside of a "
+        "repeat, such as (a+)+, is the usual cause"
+    )
+
+
+def _match_all(pattern: str, path: Path) -> int:
+    """Print each match as ``[line number, {group: text}]``; stop at a line that takes too long."""
+    find = re.compile(pattern).finditer
+    number = 0
+
+    def too_long(_: int, __: FrameType | None) -> None:
+        print(f"line {number} of {path}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+    signal.signal(signal.SIGALRM, too_long)
+    for number, line in enumerate(_lines(path), 1):
+        if number % _BATCH == 1:
+            signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+        for match in find(line[:_LONGEST]):
+            found = {name: text for name, text in match.groupdict().items() if text is not None}
+            print(json.dumps([number, found]))
+    return 0
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a log in any encoding that the log reader knows."""
+    buffer, rest = bytearray(1 << 20), b""
+    with open_log(path) as file:
+        while count := file.readinto(memoryview(buffer)) or 0:
+            *lines, rest = (rest + bytes(buffer[:count])).split(b"\n")
+            yield from (line.decode("utf-8", "replace").rstrip("\r") for line in lines)
+    if rest:
+        yield rest.decode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    sys.exit(_match_all(sys.argv[1], Path(sys.argv[2])))
