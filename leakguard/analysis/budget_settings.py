@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -91,7 +92,7 @@ def _amount(value: Any) -> float:
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
-        or not 0 <= value < float("inf")
+        or not 0 <= value <= sys.float_info.max
     ):
         raise UsageError(f"{value!r} is no number of zero or more")
     return float(value)

@@ -57,5 +57,7 @@ def _load(path: Path) -> dict[str, Any]:
         return dict(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(f"cannot read the budget {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise UsageError(f"the budget {path} is nested too deeply") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
         raise UsageError(f"the budget {path} is not TOML: {error}") from error

@@ -32,7 +32,7 @@ def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
         return ()
     try:
         content: Any = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ()
     for key in ("tool", "leakguard"):
         content = content.get(key, {}) if isinstance(content, dict) else {}

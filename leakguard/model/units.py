@@ -24,7 +24,7 @@ def parse_size(size: str | int | float) -> int:
         UsageError: the text is not a number with a known unit, or is negative.
     """
     if isinstance(size, int | float) and not isinstance(size, bool):
-        number, unit = float(size), "b"
+        number, unit = _finite(size), "b"
     else:
         match = _SIZE.fullmatch(str(size))
         if match is None:
@@ -35,6 +35,14 @@ def parse_size(size: str | int | float) -> int:
     if not 0 <= number < float("inf"):
         raise UsageError(f"{size!r} is not a size; it must be zero or more and finite")
     return round(number * UNITS[unit])
+
+
+def _finite(size: int | float) -> float:
+    """Return the number; what no float holds is infinite, and refused as such."""
+    try:
+        return float(size)
+    except OverflowError:
+        return float("inf")
 
 
 def format_bytes(size: float) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from leakguard.store import load_runs, schema
 from leakguard.testing import RunStory, State
-from regression_tests.benchmarks.fuzz import failures, seeds
+from regression_tests.benchmarks.fuzz import READERS, failures, read_log_or_run, seeds, tried
 
 # Of each kind; `python -m regression_tests.benchmarks.fuzz --examples 1000000` goes on.
 EXAMPLES = 300
@@ -22,8 +24,10 @@ def test_inputs_that_are_mutated_can_be_read(tmp_path):
     for kind, data in seeds().items():
         path = tmp_path / kind
         path.write_bytes(data)
-        (run,) = load_runs(path)
-        assert len(run.snapshots) > 3
+        READERS[kind](path)
+        if READERS[kind] is read_log_or_run:
+            (run,) = load_runs(path)
+            assert len(run.snapshots) > 3
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,12 @@ def test_deeply_nested_line_does_not_spoil_the_file(tmp_path, nested):
     (read,) = load_runs(path)
     assert [s.label for s in read.snapshots] == [s.label for s in run.snapshots]
     assert any("nested too deeply" in note for note in read.notes)
+
+
+FOUND = sorted((Path(__file__).parent / "found_by_fuzzing").iterdir())
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
+def test_inputs_that_were_found_by_fuzzing_are_read_or_refused_in_one_line(tmp_path, path):
+    kind = next(kind for kind in READERS if path.name.startswith(kind))
+    assert tried(kind, path.read_bytes(), tmp_path / "input") is None
