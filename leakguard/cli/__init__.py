@@ -11,6 +11,7 @@ import sys
 import click
 
 from leakguard import __version__
+from leakguard.cli.bisect import bisect
 from leakguard.cli.check import check
 from leakguard.cli.diff import diff
 from leakguard.cli.explain import explain
@@ -23,7 +24,7 @@ from leakguard.cli.watch import watch
 from leakguard.errors import LeakguardError
 
 COMMANDS: tuple[click.Command, ...] = (
-    run, report, watch, check, diff, snapshot, explain, mcp,
+    run, report, watch, check, diff, bisect, snapshot, explain, mcp,
 )  # fmt: skip
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
