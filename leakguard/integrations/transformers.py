@@ -1,7 +1,8 @@
 """Hugging Face: generations and phases of ``trainer.train()``.
 
 A generation is an epoch, or ``every`` optimizer steps; give ``every`` where a training has less
-than ten epochs. Phases: ``train`` and ``evaluate``, which begins with the logging before it.
+than ten epochs. Phases: ``train`` and ``evaluate``, which begins with what is logged before it and
+with what other callbacks do at the end of the epoch.
 
 Example::
 

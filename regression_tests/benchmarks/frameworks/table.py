@@ -38,7 +38,11 @@ IMPORTS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One program with one mistake, or healthy; ``holder`` is a pattern of what keeps it."""
+    """One program with one mistake, or healthy; ``holder`` is a pattern of what keeps it.
+
+    ``phases`` are those that are right, None for what callbacks do between phases; a script without
+    any has none.
+    """
 
     subject: str
     program: str
@@ -89,19 +93,19 @@ CASES = [
     Case("Transformers", "hf_trainer"),
     Case("Transformers", "hf_trainer", "kept-loss", r"\.losses", ("train",)),
     Case("Transformers", "hf_trainer", "predictions-kept", r"all_predictions", ("evaluate",)),
-    Case("Transformers", "hf_trainer", "weights-kept", r"\.checkpoints", (None, "train")),
+    Case("Transformers", "hf_trainer", "weights-kept", r"\.checkpoints", ("evaluate",)),
     Case("Keras", "keras_model"),
     Case("Keras", "keras_model", "gathered", r"\.predictions", (None, "evaluate")),
     Case("Keras", "keras_model", "metric-never-reset", r"\.values", ("train", "evaluate")),
-    Case("Keras", "keras_model", "weights-kept", r"\.weights", (None, "train")),
+    Case("Keras", "keras_model", "weights-kept", r"\.weights", (None,)),
     Case("Ray pool", "ray_pool"),
     Case("Ray pool", "ray_pool", "trajectories-kept", r"\.trajectories", ("rollout",)),
     Case("Ray pool", "ray_pool", "env-per-episode", r"\.environments", ("rollout",)),
     Case("Ray pool", "ray_pool", "weights-cached", r"\.weights", ("rollout",)),
     Case("CleanRL style", "cleanrl_style"),
-    Case("CleanRL style", "cleanrl_style", "kept-loss", r"losses", (None,)),
-    Case("CleanRL style", "cleanrl_style", "infos-kept", r"episodes", (None,)),
-    Case("CleanRL style", "cleanrl_style", "env-per-episode", r"evaluations", (None,)),
+    Case("CleanRL style", "cleanrl_style", "kept-loss", r"losses"),
+    Case("CleanRL style", "cleanrl_style", "infos-kept", r"episodes"),
+    Case("CleanRL style", "cleanrl_style", "env-per-episode", r"evaluations"),
     *_sb3("TD3"),
     *_sb3("DQN"),
 ]
@@ -176,10 +180,23 @@ def traced(case: Case, tool: str, folder: Path) -> tuple[str, bool]:
     """Return a tracer's first line, and whether it is the one that makes what is kept."""
     path = folder / f"{case.name}.{tool}.json"
     if not path.exists():
-        return "no answer", False
+        return "not run", False
     top = json.loads(path.read_text(encoding="utf-8"))["top"]
     first = top[0] if top else "nothing"
     return first, any(wanted + " " in f"{first} " for wanted in case.lines())
+
+
+_PREFACE = """\
+Each training runs in a process of its own, healthy and with each mistake: 24 generations under the
+guard as it comes, through the framework's integration; 12 under tracemalloc and under memray. The
+mistakes were planted, and the verdicts took no part in tuning; one callback was changed after a
+first run, where an empty phase after a validation had got its growth. **right** says what of a
+mistake was named as it is: the holder (the list, dict or attribute that keeps), the line that makes
+what is kept, the phase. tracemalloc's top line is the first of `compare_to(..., "lineno")` between
+the fourth generation's begin and the end; memray's is the innermost line of the largest allocation
+that was not freed. `(right)`: it is the line that makes what is kept. Neither names a holder or a
+phase.
+"""
 
 
 def table(folder: Path) -> str:
@@ -188,7 +205,8 @@ def table(folder: Path) -> str:
     rows = [_row(case, folder) for case in done]
     head = ("| training | mistake | verdict | held by | made at | phase | right "
             "| tracemalloc's top line | memray's top line |")  # fmt: skip
-    return "\n".join([head, "|---" * 9 + "|", *rows, "", *_sums(done, folder)]) + "\n"
+    parts = [" ".join(_sums(done, folder)), "", _PREFACE, head, "|---" * 9 + "|", *rows]
+    return "\n".join(parts)
 
 
 def _row(case: Case, folder: Path) -> str:
@@ -204,20 +222,26 @@ def _sums(done: list[Case], folder: Path) -> list[str]:
     calm = [case for case in done if not case.holder]
     bad = [case for case in done if case.holder]
     told = {case: said(case, folder) for case in done}
-    count = {mark: sum(mark in told[case]["right"] for case in bad)
-             for mark in ("holder", "line", "phase")}  # fmt: skip
-    lines = [
-        f"Healthy and stable: {sum(told[case]['right'] == 'yes' for case in calm)} of {len(calm)}.",
-        f"Mistakes told as leak or suspect: "
-        f"{sum(told[case]['verdict'] in ('leak', 'suspect') for case in bad)} of {len(bad)}; "
-        f"holder right {count['holder']}, line right {count['line']}, phase right "
-        f"{count['phase']}.",
+    right = {
+        mark: sum(mark in told[case]["right"] for case in bad)
+        for mark in ("holder", "line", "phase")
+    }
+    phased = sum(bool(case.phases) for case in bad)
+    stable = sum(told[case]["right"] == "yes" for case in calm)
+    found = sum(told[case]["verdict"] in ("leak", "suspect") for case in bad)
+    return [
+        f"{stable} of {len(calm)} healthy trainings are stable.",
+        f"Of {len(bad)} mistakes {found} are told as leak or suspect, {right['holder']} with the "
+        f"right holder, {right['line']} with the right line, and of {phased} in programs with "
+        f"phases {right['phase']} with the right phase.",
+        *(_sum_of(tool, bad, folder) for tool in TOOLS[1:]),
     ]
-    for tool in TOOLS[1:]:
-        asked = [case for case in bad if traced(case, tool, folder)[0] != "no answer"]
-        right = sum(traced(case, tool, folder)[1] for case in asked)
-        lines.append(f"The first line of {tool} is the one that makes it: {right} of {len(asked)}.")
-    return [line + "\n" for line in lines]
+
+
+def _sum_of(tool: str, bad: list[Case], folder: Path) -> str:
+    answers = [traced(case, tool, folder) for case in bad]
+    asked = [right for line, right in answers if line != "not run"]
+    return f"The first line of {tool} is the right one in {sum(asked)} of {len(asked)}."
 
 
 def main() -> None:
