@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from leakguard.analysis.series import shapes
-from leakguard.analysis.series.explanations import Fit, Kind
+from leakguard.analysis.series import cuts, sawtooth, shapes, staircase
 from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
-from leakguard.analysis.series.weighing import OVER, Weighing
+from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.weighed import doubtful, healthy, leak
+from leakguard.analysis.series.weighing import Weighing
 from leakguard.model.units import format_number
 
-_FEWEST = 3
+_FEWEST = 3  # looks: two show one change, which is no trend
 # Powers of ten between which squares neither overflow nor vanish.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 # A change during set-up is larger than all later ones by this factor.
@@ -31,16 +31,6 @@ _EVER_LARGER = 6
 _HIDDEN = (0.75, 4.0)
 # A tooth that lasts twice as long as any before it is none: nothing takes it back.
 _OUTLIVES = 2.0
-_HORIZON = 400
-
-_PLAIN: dict[Kind, str] = {
-    "wandering": "a level that wanders",
-    "step": "a single step",
-    "two steps": "two steps",
-    "fill": "a buffer that is full",
-    "saturation": "a warm-up or a cache that saturates",
-    "step and saturation": "a step beside a warm-up",
-}
 
 
 def judge_series(
@@ -139,7 +129,7 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
         or _after_set_up(looks, warmup)
         or _accelerates(looks)
         or _even_counts(looks)
-        or _falls_back(looks.in_blocks(shapes.MOST))
+        or _falls_back(looks.in_blocks(sawtooth.MOST))
         or _weighed(looks.in_blocks())
     )
 
@@ -291,7 +281,7 @@ def _rests(looks: Looks) -> SeriesVerdict | None:
 
 def _falls_back(looks: Looks) -> SeriesVerdict | None:
     """A series that falls back: its floors are a series of their own, as is a long last rise."""
-    falls = shapes.all_teeth(looks.without_spikes())
+    falls = sawtooth.all_teeth(looks.without_spikes())
     if not falls:
         return None
     begun = [looks.times[i] for i in (0, *falls)]
@@ -308,14 +298,14 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
             return replace(
                 verdict, reason=f"{fell}; since generation {begun[-1]:g} {verdict.reason}"
             )
-    floors = shapes.floors(looks, falls)
+    floors = sawtooth.floors(looks, falls)
     rising = len(floors) > 2 and all(b > a + looks.noise_floor for a, b in pairwise(floors.values))
     below = _beneath(looks, falls, floors)
     if below is not None and below.growing == "yes":
         return replace(below, reason=f"{fell}, and of its floors {below.reason}")
     shape: Shape = "sawtooth" if len(falls) > 1 else "transient"
     unsure = below is not None and below.growing == "cannot tell"
-    open_ = overtakes or rising or (unsure and shapes.net_rise(floors) > looks.noise_floor)
+    open_ = overtakes or rising or (unsure and sawtooth.net_rise(floors) > looks.noise_floor)
     return looks.verdict(
         shape,
         "cannot tell" if open_ else "no",
@@ -331,9 +321,9 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
 
 def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict | None:
     """Return the verdict on what is left without the teeth; None where there are few."""
-    if len(floors) < shapes.ENOUGH:
+    if len(floors) < cuts.ENOUGH:
         return None
-    level = shapes.levelled(looks, falls, floors)
+    level = sawtooth.levelled(looks, falls, floors)
     if level is None:
         return _judge(floors, 0)
     if level.span <= max(looks.noise_floor, 1e-6 * looks.span):
@@ -347,102 +337,15 @@ def _weighed(looks: Looks) -> SeriesVerdict:
     if growth is not None and weighing.grows:
         if weighing.slows(growth) or weighing.fades(growth):
             less = "it grows, and ever less"
-            return _beside_jumps(looks) or _doubtful(weighing, growth, "filling", less)
+            return _beside_jumps(looks) or doubtful(weighing, growth, "filling", less)
         if not weighing.new_high():
-            return _doubtful(weighing, growth, "transient", "it rises, and has fallen back before")
+            return doubtful(weighing, growth, "transient", "it rises, and has fallen back before")
         if weighing.is_few_steps(growth):
-            return _staircase(looks) or _doubtful(weighing, growth, "step", "it rises in few steps")
+            return _staircase(looks) or doubtful(weighing, growth, "step", "it rises in few steps")
         if weighing.grown(growth).rate()[1][0] <= 0.0:
-            return _doubtful(weighing, growth, "growing", "it rises, and too unevenly to be sure")
-        return _leak(weighing, growth)
-    return _beside_jumps(looks) or _staircase(looks) or _healthy(weighing)
-
-
-def _leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    looks = weighing.looks
-    settled = weighing.settled(growth)
-    grown = looks.since(settled)
-    rate, interval = weighing.rate(growth)
-    begun = _start(weighing, growth)
-    exact = len(set(grown.changes)) == 1
-    nearest = weighing.healthiest
-    lead = weighing.lead[nearest]
-    size = f"{'exactly' if exact else 'about'} {looks.describe(rate)}"
-    return looks.verdict(
-        "growing",
-        "yes",
-        # Two changes are worth 0.6, three 0.73, seven 0.89; less where the case is close.
-        (1.0 - 0.8 / (len(grown) - 1)) * (1.0 - 0.15 * math.exp(-lead / 8.0)),
-        f"it grew by {size} a generation in {len(grown) - 1} rounds, from generation "
-        f"{math.floor(looks.times[begun]) + 1} on ({looks.describe(interval[0])} to "
-        f"{looks.describe(interval[1])}), with no sign of slowing down; {_PLAIN[nearest]} is the "
-        "closest healthy explanation and fits worse",
-        started=looks.times[begun + 1],
-        detectable=weighing.detectable(growth),
-        ruled_out=tuple(
-            f"{_PLAIN[kind]}: its information criterion is worse by {worse:.1f}"
-            for kind, worse in sorted(weighing.lead.items(), key=lambda item: item[1])
-        ),
-        measured=(rate, interval),
-    )
-
-
-def _start(weighing: Weighing, growth: Fit) -> int:
-    """Return the last look before the growth: where a broken line fits best, near the fit's."""
-    looks, start = weighing.looks, growth.start or 0
-    if looks.integer:
-        while start < len(looks) - 2 and looks.values[start + 1] <= looks.values[start]:
-            start += 1
-    if not start or growth.tau is not None or growth.end is not None:
-        return start
-    reach, n = len(weighing.looks) // 16 + 1, len(weighing.looks)
-    places = range(max(0, start - reach), max(1, min(n - _FEWEST, start + reach + 1)))
-    return max(places, key=lambda place: _broken(weighing.looks, place))
-
-
-def _broken(looks: Looks, start: int) -> float:
-    """Return how much a line after ``start``, level before, explains."""
-    ramp = [max(0.0, t - looks.times[start]) for t in looks.times]
-    mean, level = math.fsum(ramp) / len(ramp), math.fsum(looks.values) / len(ramp)
-    along = math.fsum((r - mean) * (v - level) for r, v in zip(ramp, looks.values, strict=True))
-    return along * abs(along) / math.fsum((r - mean) ** 2 for r in ramp)
-
-
-def _doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> SeriesVerdict:
-    """Growth beats every healthy explanation, and something else speaks against it."""
-    nearly = _nearly_over(weighing, growth) if shape == "filling" else None
-    if nearly is not None:
-        return nearly
-    looks = weighing.looks
-    rate, interval = weighing.rate(growth)
-    return looks.verdict(
-        shape,
-        "cannot tell",
-        0.5,
-        f"{reason}: {looks.describe(rate)} a generation of late",
-        detectable=weighing.detectable(growth),
-        more_rounds=weighing.generations(max(2, len(looks) // 4)),
-        measured=(rate, interval),
-    )
-
-
-def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
-    """A curve that has little left to its plateau is no leak, however few rounds it has."""
-    plateau = weighing.plateau()
-    if plateau is None or not weighing.saturates(growth):
-        return None
-    looks = weighing.looks
-    if plateau.left > OVER and looks.changes[-1] > OVER * max(looks.changes):
-        return None
-    return looks.verdict(
-        "filling",
-        "no",
-        0.7,
-        f"it grows less each round: {looks.describe(looks.changes[0])} at first, "
-        f"{looks.describe(looks.changes[-1])} in the last of {len(looks)} rounds",
-        plateau=Plateau(plateau.value, plateau.round),
-        detectable=weighing.detectable(weighing.best["wandering"]),
-    )
+            return doubtful(weighing, growth, "growing", "it rises, and too unevenly to be sure")
+        return leak(weighing, growth)
+    return _beside_jumps(looks) or _staircase(looks) or healthy(weighing)
 
 
 def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
@@ -460,7 +363,7 @@ def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
 
 
 def _staircase(looks: Looks) -> SeriesVerdict | None:
-    treads = shapes.treads(looks, shapes.steps(looks))
+    treads = staircase.treads(looks, staircase.steps(looks))
     if treads is None:
         return None
     verdict = _judge(treads, 0)
@@ -471,100 +374,3 @@ def _staircase(looks: Looks) -> SeriesVerdict | None:
         reason=f"it rises in {len(treads)} steps, and of these {verdict.reason}",
         started=math.ceil(treads.times[0]),
     )
-
-
-def _healthy(weighing: Weighing) -> SeriesVerdict:
-    """The verdict when a healthy explanation stands."""
-    looks, kind = weighing.looks, weighing.healthiest
-    fit, lead = weighing.best[kind], weighing.lead[kind]
-    if kind == "wandering" and weighing.rises and weighing.growth is not None:
-        return _undecided(weighing, weighing.growth)
-    over = _over(weighing, kind, fit)
-    growing: Growing = "no" if over else "cannot tell"
-    plateau = _plateau(weighing, kind, fit)
-    end = _end(weighing, kind, fit)
-    likely = 1.0 / (1.0 + math.exp(min(50.0, max(-50.0, -0.5 * lead))))
-    return looks.verdict(
-        _shape(weighing, kind, fit),
-        growing,
-        1.0 - likely if over else min(0.5, max(0.2, likely)),
-        f"{_PLAIN[kind]} explains these {len(looks)} rounds better than growth does"
-        + ("" if over else "; it is not over yet"),
-        stopped=end if over else None,
-        plateau=plateau,
-        detectable=weighing.detectable(fit),
-        more_rounds=None if over else weighing.generations(max(2, len(looks) // 8)),
-    )
-
-
-def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
-    """Return True when what the explanation says has happened is not still under way."""
-    looks = weighing.looks
-    if "saturation" in kind:
-        plateau = weighing.plateau()
-        return plateau is not None and plateau.left <= OVER
-    if kind == "wandering":
-        return True
-    age = looks.times[-1] - looks.times[fit.end or 0]
-    return len(looks) - (fit.end or 0) > _FEWEST and age >= shapes.REST * looks.length
-
-
-def _plateau(weighing: Weighing, kind: Kind, fit: Fit) -> Plateau | None:
-    if kind == "fill":
-        full = weighing.looks.since(fit.end or 0)
-        return Plateau(math.fsum(full.values) / len(full), math.ceil(full.times[0]))
-    curve = weighing.plateau() if kind == "saturation" else None
-    return None if curve is None else Plateau(curve.value, curve.round)
-
-
-def _end(weighing: Weighing, kind: Kind, fit: Fit) -> float | None:
-    if kind in ("step", "two steps", "fill"):
-        return weighing.at(fit.end or 0)
-    return None
-
-
-def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
-    looks = weighing.looks
-    quarter = max(1, len(looks) // 4)
-    risen = (math.fsum(looks.values[-quarter:]) - math.fsum(looks.values[:quarter])) / quarter
-    if kind == "wandering" or risen < shapes.FLAT * looks.span:
-        return shapes.quiet_shape(looks)
-    if "saturation" not in kind:
-        return "filling" if kind == "fill" else "step"
-    return "warm-up" if (fit.tau or 0.0) <= 0.2 * len(looks) else "filling"
-
-
-def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    """Neither growth nor its absence is proven."""
-    looks = weighing.looks
-    risen = looks.describe(looks.values[-1] - looks.values[0])
-    if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
-        return looks.verdict(
-            "step", "cannot tell", 0.2,
-            f"it rose by {looks.describe(looks.changes[-1])} at the end of {len(looks)} rounds: "
-            "the next rounds decide between a step and growth",
-            detectable=weighing.detectable(growth), more_rounds=3 * looks.gap,
-        )  # fmt: skip
-    slows = weighing.slows(growth)
-    if slows and (nearly := _nearly_over(weighing, growth)):
-        return nearly
-    return looks.verdict(
-        "filling" if slows else "growing",
-        "cannot tell",
-        0.4,
-        f"it rose by {risen} in {len(looks)} rounds, which is too little or too uneven to tell "
-        "growth from settling down",
-        detectable=weighing.detectable(growth),
-        more_rounds=_more_rounds(weighing, growth),
-        measured=weighing.rate(growth),
-    )
-
-
-def _more_rounds(weighing: Weighing, growth: Fit) -> float | None:
-    """Return how many more generations would decide at the observed rate."""
-    n = len(weighing.looks)
-    rate, _ = weighing.rate(growth)
-    for length in range(n + 1, n + _HORIZON):
-        if rate > weighing.detectable(growth, length):
-            return weighing.generations(length - n)
-    return None

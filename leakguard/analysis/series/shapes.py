@@ -1,5 +1,5 @@
 """Healthy shapes that a series shows by itself, before any model is fitted: it never rose, it
-stopped rising, it falls back in teeth, it rises in steps.
+stopped rising, it rises by the same at even distances, or beside a jump.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.series.sawtooth import teeth
 from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
 
 # A rest is flat when its slope is surely below this share of the pace before it, and may be 0.
@@ -24,33 +25,8 @@ REST, _PAUSES = 0.125, 2.0
 _ALOFT = 0.1
 # One change is a step when it is this share of all that was gained.
 _DOMINATES = 0.8
-# A staircase leaks when no wait was longer than a fifth of it: at least five steps, evenly spread.
-_WAIT = 0.2
-# So many steps are events; more are a staircase, and a staircase leaks.
-_EVENTS = 6
-# Beside the four largest of five equal steps there is a fifth of all; less are lone steps.
-_OTHERS = 0.15
-# Cuts at up to so many neighbouring looks are one step; more are a staircase of such short treads.
-_AMID = 3
-# A line rises as much between any cuts as in all; a tread by less than a third of it, by more
-# than three standard errors.
-_LEVEL, _SURE = 1.0 / 3.0, 3.0
-# Levels must fit clearly closer than a line: cuts that are chosen to fit noise gain up to a half
-# on a dozen looks. Three even steps of five standard deviations gain a factor of three.
-_CLOSER = 1.6
-# Cuts settle in two or three passes.
-_PASSES = 3
 # Exact counts need three rises, as they need three looks.
 _EVEN = 3
-# A fall that noise hides is no smaller than this share of those that it does not hide: teeth of 5
-# to 20 generations differ by a factor of four. Less is how a piece bends.
-_HIDDEN = 0.2
-# The rise of teeth of which half are hidden is found to be up to 1.5 times as steep with all falls.
-_SAME = 2.0
-# Means of neighbours hide teeth: these are looked for in up to so many looks (up to 30 ms).
-MOST = 512
-# Floors and treads that are a series of their own.
-ENOUGH = 5
 
 
 def never_rose(looks: Looks) -> bool:
@@ -172,240 +148,6 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
         more_rounds=None if enough else more,
         measured=None if fitted is None else since.rate(),
     )
-
-
-def teeth(looks: Looks) -> list[int]:
-    """Return the looks at which a series has just fallen back; a fall may take a few looks."""
-    changes = looks.changes
-    falls = [i for i, height in looks.jumps() if height < 0.0 and changes[i - 1] < 0.0]
-    return _ends(falls)
-
-
-def _ends(places: Sequence[int]) -> list[int]:
-    """Return the last of each run of neighbouring places."""
-    several = set(places)
-    return [place for place in places if place + 1 not in several]
-
-
-def all_teeth(looks: Looks) -> list[int]:
-    """Return the looks at which a series has just fallen back, those that noise hides as well.
-
-    Without the rise that all teeth share a series is level from fall to fall. More falls tell that
-    rise better; where they tell another one, what lies between them are no teeth that share one.
-    """
-    falls = _evident_teeth(looks)
-    if len(falls) < 2:
-        return falls
-    for _ in range(_PASSES):
-        found = _hidden_teeth(looks, falls)
-        if len(found) < len(falls):
-            break
-        before, falls = falls, found
-        if _shared_rise(looks, found)[0] > _SAME * _shared_rise(looks, before)[0]:
-            break
-    return falls
-
-
-def _evident_teeth(looks: Looks) -> list[int]:
-    """Return the falls that stand out; where these are few, from the trend, when five do so."""
-    falls = teeth(looks)
-    if len(falls) >= ENOUGH:
-        return falls
-    slope, changes = estimators.line(looks.times, looks.values).slope, looks.changes
-    level = [v - slope * t for v, t in zip(looks.values, looks.times, strict=True)]
-    beside = [i for i in teeth(looks.with_values(level)) if changes[i - 1] < -looks.noise_floor]
-    return beside if len(beside) >= ENOUGH else falls
-
-
-def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
-    """Return the falls that are seen without the rise that the teeth between falls share."""
-    rise, _ = _shared_rise(looks, falls)
-    flat = [v - rise * t for v, t in zip(looks.values, looks.times, strict=True)]
-    changes = [b - a for a, b in pairwise(flat)]
-    cuts = level_cuts(flat, 0.5 * estimators.spread(changes) ** 2)
-    bounds = list(pairwise((0, *cuts, len(flat))))
-    means = [math.fsum(flat[a:b]) / (b - a) for a, b in bounds]
-    heights = [before - after for before, after in pairwise(means)]
-    evident = estimators.median(sorted(-changes[fall - 1] for fall in falls))
-    return _ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN * evident])
-
-
-def floors(looks: Looks, falls: Sequence[int]) -> Looks:
-    """Return where each tooth starts: its mean less the rise that all teeth share.
-
-    The first tooth began at an unknown time; it counts only where there are few.
-    """
-    bounds = list(pairwise((0, *falls, len(looks))))
-    rise, _ = _shared_rise(looks, falls)
-    chosen = bounds[1:] if len(bounds) > ENOUGH else bounds
-    levels = []
-    for a, b in chosen:
-        age = math.fsum(looks.times[a:b]) / (b - a) - looks.times[a]
-        levels.append(math.fsum(looks.values[a:b]) / (b - a) - rise * age)
-    return looks.with_values(levels, [looks.times[a] for a, _ in chosen])
-
-
-def net_rise(floors: Looks) -> float:
-    """Return by how much the last third of floors is above the first third.
-
-    The last fall may still be under way: its floor counts only where there are few.
-    """
-    values = floors.values[:-1] if len(floors) > ENOUGH else floors.values
-    third = max(1, len(values) // 3)
-    last, first = sorted(values[-third:]), sorted(values[:third])
-    return estimators.median(last) - estimators.median(first)
-
-
-def levelled(looks: Looks, falls: Sequence[int], below: Looks) -> Looks | None:
-    """Return a series since its first fall without its teeth; None where they take no rise back.
-
-    A tooth rises by growth and garbage, and a fall takes the garbage back: what teeth rise more
-    than their floors do is garbage.
-    """
-    rise, _ = _shared_rise(looks, falls)
-    garbage = rise - estimators.line(below.times, below.values).slope
-    if garbage <= 0.5 * rise:
-        return None
-    since = looks.since(falls[0])
-    begun = [looks.times[max(f for f in falls if f <= i)] for i in range(falls[0], len(looks))]
-    ages = [t - b for t, b in zip(since.times, begun, strict=True)]
-    return since.with_values([v - garbage * a for v, a in zip(since.values, ages, strict=True)])
-
-
-def _shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
-    """Return the least-squares slope within all pieces together, and its standard error."""
-    along = energy = squares = 0.0
-    for a, b in pairwise((0, *cuts, len(looks))):
-        times, values = looks.times[a:b], looks.values[a:b]
-        middle, mean = math.fsum(times) / (b - a), math.fsum(values) / (b - a)
-        along += math.fsum((t - middle) * (v - mean) for t, v in zip(times, values, strict=True))
-        energy += math.fsum((t - middle) ** 2 for t in times)
-        squares += math.fsum((v - mean) ** 2 for v in values)
-    if energy <= 0.0:
-        return 0.0, math.inf
-    left = max(0.0, squares - along * along / energy) / max(1, len(looks) - len(cuts) - 2)
-    return along / energy, math.sqrt(left / energy)
-
-
-def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
-    """Return True when a series is level between a few cuts, though it rises in all."""
-    if not 0 < len(cuts) <= _EVENTS:
-        return False
-    slope = estimators.line(looks.times, looks.values).slope
-    within, error = _shared_rise(looks, cuts)
-    level = within < _LEVEL * slope and within + _SURE * error < slope
-    return level and _CLOSER * _around_levels(looks, cuts) < _around_a_line(looks)
-
-
-def _around_levels(looks: Looks, cuts: Sequence[int]) -> float:
-    """Return the squares that are left when a series is level between its cuts."""
-    pieces = [looks.values[a:b] for a, b in pairwise((0, *cuts, len(looks)))]
-    means = [math.fsum(piece) / len(piece) for piece in pieces]
-    return math.fsum((v - m) ** 2 for p, m in zip(pieces, means, strict=True) for v in p)
-
-
-def _around_a_line(looks: Looks) -> float:
-    """Return the squares that a straight line leaves over."""
-    slope, _, mean = estimators.line(looks.times, looks.values)
-    middle = math.fsum(looks.times) / len(looks)
-    rows = zip(looks.times, looks.values, strict=True)
-    return math.fsum((v - mean - slope * (t - middle)) ** 2 for t, v in rows)
-
-
-def steps(looks: Looks) -> list[int]:
-    """Return the looks at which a series that is level in pieces steps up or down.
-
-    In a short series steps pass for noise, and hide others: what the first ones leave over is less.
-    """
-    cuts: list[int] = []
-    variance = 0.5 * estimators.spread(looks.changes) ** 2
-    for _ in range(_PASSES):
-        found = level_cuts(looks.values, variance)
-        if found == cuts:
-            break
-        cuts = found
-        left = _around_levels(looks, cuts) / max(1, len(looks) - len(cuts) - 1)
-        variance = min(variance, left)
-    return cuts
-
-
-def level_cuts(values: Sequence[float], variance: float) -> list[int]:
-    """Return where a series that is level in pieces changes its level.
-
-    Optimal partitioning (Jackson et al. 2005): least squares plus 3 log(n) noise variances a cut;
-    pruned (PELT, Killick et al. 2012): a place that is worse than a cut here never is best later.
-    """
-    n, centre = len(values), values[0]
-    sums, squares = [0.0], [0.0]
-    for value in values:
-        sums.append(sums[-1] + value - centre)
-        squares.append(squares[-1] + (value - centre) ** 2)
-    variance = max(variance, 1e-9 * squares[n] / n)
-    cost_of_cut = 3.0 * math.log(n) * variance
-    best, cut, places = [-cost_of_cut], [0], [0]
-    for b in range(1, n + 1):
-        total, energy = sums[b], squares[b]
-        costs = [
-            (best[a] + energy - squares[a] - (total - sums[a]) ** 2 / (b - a), a) for a in places
-        ]
-        least, a = min(costs)
-        best.append(least + cost_of_cut)
-        cut.append(a)
-        places = [place for cost, place in costs if cost <= best[b]]
-        places.append(b)
-    cuts: list[int] = []
-    while n:
-        n = cut[n]
-        cuts.append(n)
-    return cuts[-2::-1]
-
-
-def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
-    """Return the levels of an even staircase that goes on, None for any other series."""
-    whole = _evenly(looks, _whole(looks, cuts))
-    if len(whole) < ENOUGH:
-        return None
-    before, *levels = _levels(looks, whole)
-    rises = sorted(b - a for a, b in pairwise((before, *levels)))
-    # Fewer than five steps that are nearly all that was gained are lone ones.
-    lone = math.fsum(rises[: 1 - ENOUGH]) < _OTHERS * math.fsum(rises)
-    if lone or any(after <= before for before, after in pairwise(levels)):
-        return None
-    return looks.with_values(levels, [looks.times[i] for i in whole])
-
-
-def _levels(looks: Looks, cuts: Sequence[int]) -> list[float]:
-    """Return the mean before the first cut and those after each."""
-    pieces = pairwise((0, *cuts, len(looks)))
-    return [math.fsum(looks.values[a:b]) / (b - a) for a, b in pieces]
-
-
-def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
-    """Return the cuts, one for each step that means something.
-
-    A mean of neighbours may lie amid a step, and cuts at neighbouring looks then are one step.
-    """
-    whole: list[int] = []
-    begun = 0
-    for i, cut in enumerate(cuts, 1):
-        if i == len(cuts) or cuts[i] > cut + 1:
-            whole += cuts[begun:i] if i - begun > _AMID else [cut]
-            begun = i
-    rises = [b - a for a, b in pairwise(_levels(looks, whole))]
-    return [c for c, rise in zip(whole, rises, strict=True) if abs(rise) > looks.noise_floor]
-
-
-def _evenly(looks: Looks, cuts: Sequence[int]) -> list[int]:
-    """Return the cuts since which no wait was long; none where these are few.
-
-    What went before may be lone steps; a staircase that begins after these has ten steps.
-    """
-    for first in range(len(cuts)):
-        begun = [looks.times[i] for i in cuts[first:]]
-        waits = [b - a for a, b in pairwise((*begun, looks.times[-1]))]
-        if max(waits) <= _WAIT * (looks.times[-1] - begun[0] + waits[0]):
-            return list(cuts[first:]) if not first or len(begun) >= 2 * ENOUGH else []
-    return []
 
 
 def even_counts(looks: Looks) -> list[int]:

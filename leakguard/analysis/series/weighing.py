@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from leakguard.analysis.series import estimators, shapes
+from leakguard.analysis.series import estimators, staircase
 from leakguard.analysis.series.explanations import RISK, Explanations, Fit, Kind, price
 from leakguard.analysis.series.looks import Looks
 
@@ -125,7 +125,7 @@ class Weighing:
     def is_few_steps(self, growth: Fit) -> bool:
         """Return True when the rise happens at a few looks, and nothing between them."""
         grown = self.grown(growth)
-        return len(grown) > 3 and shapes.is_few_steps(grown, shapes.steps(grown))
+        return len(grown) > 3 and staircase.is_few_steps(grown, staircase.steps(grown))
 
     def slows(self, growth: Fit) -> bool:
         """Return True when the growth bends down, or might, though no shape describes it."""
