@@ -28,7 +28,7 @@ _A_BYTE = 25e-12
 # What a copy costs beside its pages: 1 to 3 ms to begin it and to take its answer.
 _LEAST = 3e-3
 # Seconds that the first write to a page takes which a copy shares (reports/heap).
-_A_FAULT = 4e-6
+_A_FAULT = 3e-6
 # A copy is chosen where it costs at most this share of the look here.
 _WORTH = 0.5
 # Looks that take less are not worth a second process, seconds.

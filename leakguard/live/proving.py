@@ -18,12 +18,13 @@ def proofs_of(run: Run) -> tuple[Proof, ...]:
         return tuple(
             Proof(held_by, refused="another tool traces this process") for held_by in holders
         )
-    return tuple(map(heap.prove, holders))
+    return tuple(heap.prove(held_by, retained) for held_by, retained in holders.items())
 
 
-def leading_holders(run: Run) -> tuple[str, ...]:
-    """Return the holders of the leading findings of a run that is over, each once."""
+def leading_holders(run: Run) -> dict[str, int | None]:
+    """Return the holders of the leading findings of a run that is over, with what they retain."""
     from leakguard.analysis import diagnose
 
     telling = (f for f in diagnose(run).findings if SEVERITY[f.verdict] >= SEVERITY["suspect"])
-    return tuple(dict.fromkeys(f.held_by for f in telling if f.held_by))[:_MOST]
+    held = {f.held_by: f.retained_bytes for f in telling if f.held_by}
+    return dict(list(held.items())[:_MOST])

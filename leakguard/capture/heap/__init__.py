@@ -96,11 +96,12 @@ def inspect(
     )
 
 
-def prove(held_by: str) -> Proof:
+def prove(held_by: str, retained: int | None = None) -> Proof:
     """Empty a holder in a copy of this process and say what the allocators released there.
 
-    Nothing is cut where that could reach beyond the copy: finalizers, files, sockets, devices.
+    ``retained`` is what it was said to keep alive, by which it is found sooner. Nothing is cut
+    where that could reach beyond the copy: finalizers, files, sockets, devices.
     """
     from leakguard.capture.heap import proof
 
-    return proof.prove(held_by, engine.Graph)
+    return proof.prove(held_by, retained, engine.Graph)

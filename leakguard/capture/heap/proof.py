@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -20,6 +21,7 @@ from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.inert import what_hinders
+from leakguard.capture.heap.path_tree import NAMESPACE
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import stable_name
@@ -36,8 +38,9 @@ _EMPTIES: Mapping[type, tuple[Callable[[Any], object], Callable[[Any], Iterator[
     deque: (deque.clear, deque.__iter__),
     set: (set.clear, set.__iter__),
 }
-# So many containers are named, the largest first, to find the one that is meant; about a second.
-_MOST_NAMED = 20_000
+# Containers are named for so long to find the one that is meant: 20 µs each, where code that names
+# an attribute has to be looked for a hundred times as much.
+_NAMING_SECONDS = 20.0
 # A copy that cuts walks the heap twice and collects: 8 s with a million objects on a busy machine.
 _SECONDS = 60.0
 
@@ -50,11 +53,16 @@ class _Found(NamedTuple):
     adrift: list[Any]
 
 
-def prove(held_by: str, make_graph: MakeGraph) -> Proof:
-    """Cut a holder in a copy of this process and measure what comes free; it takes seconds."""
+def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
+    """Cut a holder in a copy of this process and measure what comes free; it takes seconds.
+
+    ``retained`` is what it was said to keep alive: containers of about that size are named first.
+    """
     try:
         copy = ProcessCopy.begin(
-            lambda: msgspec.msgpack.encode(_cut(held_by, make_graph)), seconds=_SECONDS, memory=0
+            lambda: msgspec.msgpack.encode(_cut(held_by, retained, make_graph)),
+            seconds=_SECONDS,
+            memory=0,
         )
         answer = copy.answer(_SECONDS)
     except CopyRefused as refusal:
@@ -67,11 +75,11 @@ def prove(held_by: str, make_graph: MakeGraph) -> Proof:
     return msgspec.msgpack.decode(answer, type=Proof)
 
 
-def _cut(held_by: str, make_graph: MakeGraph) -> Proof:
+def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     """Cut, in the copy: nothing is put back."""
     gc.disable()
     gc.callbacks.clear()  # the program's own
-    found = _containers(held_by, make_graph)
+    found = _containers(held_by, retained, make_graph)
     if not found.containers:
         return Proof(held_by, refused="no container of this name was found, or none that clears")
     contents: list[Any] = []
@@ -92,22 +100,28 @@ def _cut(held_by: str, make_graph: MakeGraph) -> Proof:
     return Proof(held_by, found.told, max(before - _in_use(), 0))
 
 
-def _containers(held_by: str, make_graph: MakeGraph) -> _Found:
+def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _Found:
     with closing(walk_graph(make_graph, ())) as walked:
         graph = walked.graph
         with walked.frameworks.quiet():
-            nodes = _nodes(held_by, graph)
+            nodes = _nodes(held_by, retained, graph)
             told = graph.retained([(nodes, False)])[0].bytes if nodes else 0
         found = [graph.object_at(node) for node in nodes]
         adrift = [graph.object_at(node) for node in range(walked.rooted, len(graph))]
         return _Found([item for item in found if _can_empty(type(item))], told, adrift)
 
 
-def _nodes(held_by: str, graph: Graph) -> Sequence[int]:
+def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
     """Return the containers at the path of this name."""
     paths = graph.path_columns()
     wanted = held_by.removesuffix(ELEMENT)
-    for path in sorted(graph.containers(), key=lambda path: -paths.below[path])[:_MOST_NAMED]:
+    told = max(paths.below, default=0) if retained is None else retained
+    named = (path for path in graph.containers() if paths.kind[path] != NAMESPACE)
+    nearest = sorted(named, key=lambda path: abs(paths.below[path] - told))
+    until = time.monotonic() + _NAMING_SECONDS
+    for path in nearest:
+        if time.monotonic() > until:
+            break
         if stable_name(graph, paths.sample[path]) == wanted:
             return graph.members([path])[0]
     return ()
