@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from leakguard import LeakGuard
+from leakguard import LeakGuard, diagnose, load
 from leakguard.capture import heap
 from leakguard.capture.heap import ENGINE
 from leakguard.live.copier import VARIABLE, Copier
@@ -27,6 +27,7 @@ class Kept:
 
 
 kept: list[Kept] = []
+large: list[bytes] = []
 
 
 @pytest.fixture(autouse=True)
@@ -154,3 +155,30 @@ def test_copy_needs_a_core_and_room(monkeypatch, name, value):
         monkeypatch.setattr(f"leakguard.live.copier.{fact}", lambda told=told: told)
 
     assert not Copier().wise(0.5, NUMBERS)
+
+
+def test_proof_at_the_end_of_a_run_is_told_with_its_finding(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "0")
+    guard = LeakGuard(out=tmp_path / "run.jsonl", report=None, trace="off", prove=True)
+    with guard:
+        for _ in guard.generations(range(1, 8)):
+            large.extend(bytes(100_000) for _ in range(10))
+    leaked = sum(map(len, large))
+    large.clear()
+
+    finding = load(tmp_path / "run.jsonl").snapshots[-1].proofs[0]
+    told = diagnose(load(tmp_path / "run.jsonl")).findings[0].proof
+
+    assert told == finding
+    assert told.held_by.endswith("large[*]")
+    assert told.released == pytest.approx(leaked, rel=0.05)
+
+
+def test_run_without_a_leak_has_nothing_to_prove(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "0")
+    guard = LeakGuard(out=tmp_path / "run.jsonl", report=None, trace="off", prove=True)
+    with guard:
+        for _ in guard.generations(range(1, 8)):
+            bytes(100_000)
+
+    assert all(not snapshot.proofs for snapshot in load(tmp_path / "run.jsonl").snapshots)
