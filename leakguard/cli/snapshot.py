@@ -6,6 +6,8 @@ import time
 
 import click
 
+from leakguard.capture.outside import largest_mappings, outside_view
+from leakguard.cli.output import columns, complain
 from leakguard.errors import UsageError
 from leakguard.live.beacon import Beacon, find_beacon
 from leakguard.model.snapshot import Snapshot
@@ -20,12 +22,34 @@ _EVERY = 0.1
 def snapshot(pid: int, wait: float) -> int:
     """Ask the guard in process PID for a look at who holds what, and print it.
 
-    The guard must have been told on_signal=; it answers between two steps of its main thread.
+    The guard must have been told on_signal=; it answers between two steps of its main thread. Of a
+    process without one its memory is printed as the kernel tells it.
     """
     from leakguard.render.holders import render_holders
 
+    try:
+        find_beacon(pid)
+    except UsageError as nobody:
+        click.echo(_outside(pid, nobody), nl=False)
+        complain(f"{nobody}, to learn who holds what; leakguard watch {pid} follows its memory")
+        return 0
     click.echo(render_holders(ask(pid, wait)), nl=False)
     return 0
+
+
+def _outside(pid: int, nobody: UsageError) -> str:
+    """Return what can be seen of a process without its help.
+
+    Raises:
+        UsageError: it cannot be seen at all.
+    """
+    from leakguard.render.outside import render_outside
+
+    try:
+        reading = outside_view(pid)
+    except OSError:
+        raise nobody from None
+    return render_outside(f"process {pid}", reading, largest_mappings(pid), columns())
 
 
 def ask(pid: int, wait: float) -> Snapshot:

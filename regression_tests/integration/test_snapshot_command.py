@@ -56,9 +56,38 @@ def test_running_process_says_who_holds_what_and_goes_on(tmp_path, capsys):
     assert not beacon_path(process.pid).exists()
 
 
-def test_process_without_a_listening_guard_is_refused_in_one_line(capsys):
-    assert main(["snapshot", str(os.getpid())]) == 2
+def test_process_without_a_listening_guard_is_seen_from_outside(capsys):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        try:
+            assert main(["snapshot", str(process.pid)]) == 0
+        finally:
+            process.kill()
+    shown = capsys.readouterr()
+    assert f"process {process.pid}, seen from outside" in shown.out
+    assert "RSS (actual RAM)" in shown.out
+    assert "LeakGuard(out=..., on_signal='SIGUSR1')" in shown.err
+    assert shown.err.count("\n") == 1
+
+
+def test_number_of_no_process_is_refused_in_one_line(capsys):
+    assert main(["snapshot", "999999999"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_largest_mappings_add_up_to_the_memory_of_the_process():
+    from leakguard.capture.outside import largest_mappings, outside_view
+
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            process.stdout.readline()
+            parts = largest_mappings(process.pid, most=1000)
+            whole = outside_view(process.pid)
+        finally:
+            process.kill()
+    assert sum(rss for _, rss, _ in parts) == pytest.approx(whole["rss"], rel=0.2)
 
 
 def test_handler_of_before_is_put_back(tmp_path):
