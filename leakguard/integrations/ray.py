@@ -50,7 +50,8 @@ def watched_actor(
     an actor is killed stays readable. Put it below ``@ray.remote``.
 
     Args:
-        folder: where each actor writes its file; on another machine it is a folder there.
+        folder: the run directory in which each actor has a file; on another machine it is a folder
+            there, and a URL (``s3://...``) is the same one for all machines.
         every: calls of public methods from outside that make a generation.
         settings: further arguments of ``LeakGuard``.
 
@@ -62,7 +63,9 @@ def watched_actor(
     def watched(kind: T) -> T:
         for name, method in list(vars(kind).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
-                follow = functools.partial(_follow, kind.__name__, Path(folder), every, settings)
+                follow = functools.partial(
+                    _follow, kind.__name__, os.fspath(folder), every, settings
+                )
                 setattr(kind, name, _followed(phase(name)(method), follow))
         return kind
 
@@ -106,11 +109,12 @@ def _followed(method: Callable[..., Any], follow: Callable[[], None]) -> Callabl
     return call
 
 
-def _follow(name: str, folder: Path, every: int, settings: dict[str, Any]) -> None:
+def _follow(name: str, folder: str, every: int, settings: dict[str, Any]) -> None:
     """Count a call in this process, whose guard begins with the first."""
     key = (os.getpid(), name)
     if key not in _loops:
-        guard = LeakGuard(**{"out": process_file(folder, name), "name": name, **settings})
+        place = folder if "://" in folder else f"{Path(folder).resolve()}/"  # a run directory
+        guard = LeakGuard(**{"out": place, "name": name, **settings})
         _loops[key] = (FollowedLoop(guard, every), [0])
         _loops[key][0].begin()
     loop, calls = _loops[key]

@@ -287,6 +287,48 @@ def test_url_that_nothing_can_open_is_refused_in_one_line():
 
 
 @pytest.mark.heavy
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+def test_actors_on_several_nodes_of_a_ray_cluster_are_told_apart(tmp_path):
+    run(
+        tmp_path,
+        """
+        import sys
+        import ray
+        from ray.cluster_utils import Cluster
+        from leakguard.integrations.ray import watched_actor
+
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        for _ in range(2):
+            cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+
+        @ray.remote(num_cpus=1)
+        @watched_actor(sys.argv[1], every=1)
+        class Rollouts:
+            def __init__(self, leaks):
+                self.leaks, self.kept = leaks, []
+            def rollout(self):
+                rollout = [float(step) for step in range(20_000)]
+                if self.leaks:
+                    self.kept.append(rollout)
+                return ray.get_runtime_context().get_node_id()
+
+        actors = [Rollouts.remote(number == 1) for number in range(3)]
+        for _ in range(10):
+            nodes = ray.get([actor.rollout.remote() for actor in actors])
+        assert len(set(nodes)) == 3, nodes
+        ray.shutdown()
+        cluster.shutdown()
+        """,
+        tmp_path / "runs",
+    )
+    report = report_of(tmp_path / "runs")
+    assert re.match(r"Rollouts \d+ grows, the other 2 do not: ", report.headline)
+    assert "kept[*]" in report.findings[0].held_by
+    assert sorted(row.verdict for row in report.processes) == ["leak", "stable", "stable"]
+
+
+@pytest.mark.heavy
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_torchrun_ranks_are_told_apart(tmp_path):
     run(
