@@ -64,6 +64,7 @@ class LeakGuard:
         on_leak: OnLeak | None = None,
         sinks: Iterable[Sink] = (),
         max_file_size: str | float | None = "100 MB",
+        generation_means: str | None = None,
         prove: bool = False,
         clock: Callable[[], float] = time.perf_counter,
         suspicion: Callable[[], Suspicion] = Suspicion,
@@ -109,6 +110,7 @@ class LeakGuard:
             prove: cut what the leading findings are held by, when the run is over, in a copy of the
                 process, and report what the allocators released there. It takes seconds, and is not
                 done where it could reach beyond the copy (finalizers, files, sockets, devices).
+            generation_means: what one generation is, in words for the report: ``"100 batches"``.
             clock: monotonic seconds.
             suspicion: makes what decides, look by look, that something grows.
 
@@ -133,6 +135,7 @@ class LeakGuard:
             prove=prove,
             clock=clock,
             max_file_size=max_file_size,
+            generation_means=generation_means,
         )
         self._suspicion = suspicion
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}

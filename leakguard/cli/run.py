@@ -23,8 +23,9 @@ from leakguard.launch.plan import Plan
               help="A function whose every call begins a generation.")  # fmt: skip
 @click.option("--every", metavar="N", type=click.IntRange(min=1),
               help="How many calls, steps or resets make a generation.")  # fmt: skip
-@click.option("-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path),
-              help="The run file; without it leakguard-SCRIPT.jsonl.")  # fmt: skip
+@click.option("-o", "--output", "out", metavar="FILE|DIR/",
+              help="The run file, leakguard-SCRIPT.jsonl without it; or a folder or URL where each "
+                   "process has a file.")  # fmt: skip
 @click.option("--log", metavar="FILE",
               help="Write each generation's text blocks there; - is standard error.")  # fmt: skip
 @click.option("-m", "is_module", is_flag=True, help="Run a module, as python -m does.")
@@ -32,7 +33,7 @@ from leakguard.launch.plan import Plan
 @click.argument("arguments", nargs=-1, metavar="[ARGS]...", type=click.UNPROCESSED)
 def run(
     phases: tuple[str, ...], watches: tuple[str, ...], generation: str | None, every: int | None,
-    out: Path | None, log: str | None, is_module: bool, program: str, arguments: tuple[str, ...],
+    out: str | None, log: str | None, is_module: bool, program: str, arguments: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run SCRIPT with its ARGS and say at its end what it leaks.
 
@@ -40,13 +41,19 @@ def run(
     to standard error. Without --generation, generations are found: epochs and rollouts of known
     frameworks, else optimizer steps, environment resets, or rounds of the script's own loop.
     """
-    path = Path(f"leakguard-{Path(program).stem}.jsonl") if out is None else out
-    plan = Plan(
-        program, is_module, phases, watches, generation, every, os.fspath(path.absolute()), log
-    )
+    place = _absolute(out or f"leakguard-{Path(program).stem}.jsonl")
+    plan = Plan(program, is_module, phases, watches, generation, every, place, log)
     plan.targets()
     _check(program, is_module)
     replace_process(plan, arguments)
+
+
+def _absolute(out: str) -> str:
+    """Return a path that stays right where the script changes its folder; a URL is one."""
+    if "://" in out:
+        return out
+    is_folder = out.endswith("/") or Path(out).is_dir()
+    return os.fspath(Path(out).absolute()) + ("/" if is_folder else "")
 
 
 def _check(program: str, is_module: bool) -> None:

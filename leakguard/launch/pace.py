@@ -22,10 +22,9 @@ PATIENCE_SECONDS = 10.0
 #: The same where none was seen, but the program can make them: a replay buffer fills for 10,000
 #: environment steps before the first optimizer step.
 FIRST_STEP_SECONDS = 20.0
-#: Generations shorter than ``SHORTEST_SECONDS``, so many in a row, were grouped by a slow beginning
-#: and are grouped anew: numbers alone take the guard 0.3 ms each.
+#: So many generations that take less than half of what they should were grouped by a slow
+#: beginning, and are grouped anew: numbers alone take the guard 0.3 to 2 ms each.
 TOO_SHORT = 8
-SHORTEST_SECONDS = 0.02
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
 PREPARATION = 10
 
@@ -42,7 +41,7 @@ class Rank(IntEnum):
 
 # A step that takes this long, in seconds, is a generation of its own; several optimizer steps
 # or episodes always differ from one another, so that only longer ones are.
-_LONG_ENOUGH = {Rank.FRAMEWORK: 0.05, Rank.LOOP: SHORTEST_SECONDS}
+_LONG_ENOUGH = {Rank.NAMED: 0.02, Rank.FRAMEWORK: 0.05, Rank.LOOP: 0.02}
 
 
 @dataclass(slots=True, eq=False)
@@ -171,17 +170,17 @@ class Pace:
 
     def _begin_generation(self, source: StepSource) -> None:
         self._end = None  # a generation that was called ends when the next one is
-        self._check_size()
+        self._check_size(_long_enough(source) / 2)
         self._left = self._size
         self._of_this_size += 1
         self.generations += 1
         self._end = self.begin(source.words(self._size))
 
-    def _check_size(self) -> None:
+    def _check_size(self, shortest: float) -> None:
         seconds = (self.clock() - self._since) / max(self._of_this_size, 1)
         if self._of_this_size >= SAME_SIZE:
             self._resize(2 * self._size)
-        elif self._of_this_size >= TOO_SHORT and seconds < SHORTEST_SECONDS:
+        elif self._of_this_size >= TOO_SHORT and seconds < shortest:
             self._resize(_rounded(self._size * AIM_SECONDS / max(seconds, 1e-6)))
 
     def _resize(self, size: int) -> None:
@@ -195,7 +194,11 @@ def _rank(source: StepSource) -> int:
 
 
 def _is_long(source: StepSource, period: float) -> bool:
-    return period >= _LONG_ENOUGH.get(source.rank, AIM_SECONDS)
+    return period >= _long_enough(source)
+
+
+def _long_enough(source: Source) -> float:
+    return _LONG_ENOUGH.get(source.rank, AIM_SECONDS)
 
 
 def _rounded(number: float) -> int:

@@ -42,6 +42,7 @@ class Watching:
         self._what = ""
         self._home = os.getpid()
         self._broken = False
+        self._is_directory = plan.out is not None and _is_directory(plan.out)
 
     def start(self) -> None:
         """Listen to what the program will import.
@@ -73,7 +74,7 @@ class Watching:
 
     def _begin(self, what: str) -> Callable[[], None]:
         """Begin a generation, and the run with the first one."""
-        if self._broken or os.getpid() != self._home:
+        if self._broken or not (self._is_directory or os.getpid() == self._home):
             return _nothing
         if self._guard is None:
             try:
@@ -87,12 +88,11 @@ class Watching:
 
     def _started(self, what: str) -> LeakGuard:
         self._what = what
-        command = Path(self.plan.program).name
         guard = LeakGuard(
             [cls for target in self.plan.watches for cls in _watched(Target.parse(target))],
             out=self.plan.out,
             log=self._log,
-            name=f"{command}; a generation is {what}",
+            generation_means=what,
         )
         return guard.start()
 
@@ -111,7 +111,7 @@ class Watching:
 
     def _open(self) -> None:
         """Open what is written to before the program begins, so that a wrong path costs nothing."""
-        if self.plan.out is not None:
+        if self.plan.out is not None and not self._is_directory:
             _check_writable(Path(self.plan.out))
         if self.plan.log == "-":
             self._log = sys.stderr
@@ -191,6 +191,11 @@ def _check_writable(path: Path) -> None:
             path.unlink()
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another -o") from None
+
+
+def _is_directory(out: str) -> bool:
+    """Return whether each process is to write a file of its own there."""
+    return out.endswith("/") or "://" in out
 
 
 def _nothing() -> None:

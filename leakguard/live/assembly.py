@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import ENGINE
@@ -63,9 +64,10 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
 def _journal(settings: Settings) -> Journal:
     ignored = tuple(dict.fromkeys((*settings.ignore, *project_ignores())))
     directory = settings.directory
-    info = run_facts(
+    facts = run_facts(
         settings.name, settings.large_object, settings.max_overhead, ignored, directory
     )
+    info = replace(facts, generation_means=settings.generation_means)
     journal = Journal(
         info,
         settings.out,

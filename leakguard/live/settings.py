@@ -53,6 +53,7 @@ class Settings:
     prove: bool
     clock: Callable[[], float]
     max_file_size: int | None = None
+    generation_means: str | None = None
     directory: RunDirectory | None = None
     copy_to: str | None = None
 
@@ -88,6 +89,7 @@ def checked_settings(
     prove: bool,
     clock: Callable[[], float],
     max_file_size: str | float | None,
+    generation_means: str | None,
 ) -> Settings:
     """Check every argument.
 
@@ -121,6 +123,7 @@ def checked_settings(
         clock=_clock(clock),
         directory=directory,
         max_file_size=None if max_file_size is None else _file_size(max_file_size),
+        generation_means=None if generation_means is None else plain_text(generation_means),
     )
 
 

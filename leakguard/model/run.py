@@ -20,7 +20,7 @@ class RunInfo:
     Of one process among many, ``job`` names the run directory; ``rank``, ``local_rank`` and
     ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not
     (``loader0``). ``observer`` is the pid of the process that watched this one from outside; None
-    where it watched itself.
+    where it watched itself. ``generation_means`` says what one generation is, where that is known.
     """
 
     source: str = "guard"
@@ -42,6 +42,7 @@ class RunInfo:
     local_rank: int | None = None
     world_size: int | None = None
     observer: int | None = None
+    generation_means: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -37,6 +37,7 @@ def run_facts(run: Run) -> tuple[tuple[str, str], ...]:
         ("Started", info.started),
         ("Read from", _SOURCES.get(info.source, info.source)),
         ("Snapshots", _extent(run)),
+        ("A generation", info.generation_means),
         ("Python", info.python),
         ("Platform", info.platform),
         ("Packages", packages),

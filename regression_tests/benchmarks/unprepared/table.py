@@ -49,11 +49,10 @@ def row(played: Played) -> str:
     run, report = played.run, played.report
     alone = sorted(one.cpu_seconds for one in played.alone)[len(played.alone) // 2]
     own = played.own_seconds
-    name = (run.info.name or "") if run else ""
     cells = (
         f"`{played.script.command}`",
         str(len(run.generations)) if run else "0",
-        name.partition("a generation is ")[2] or "-",
+        (run.info.generation_means if run else None) or "-",
         report.verdict if report else "-",
         f"{'yes' if played.same else '**no**'}, {played.watched[-1].status}",
         f"{alone:.1f} s",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from leakguard import load, render
+
 LOOP = """
     import time
     class Rollout:
@@ -32,7 +34,8 @@ def test_planted_leak_is_named_at_the_end(script):
     assert "Held by: __main__.best[*]" in ended.err
     assert "a generation is 1 round of the loop at script.py:10" in ended.err
     assert found(ended) == [("__main__.Rollout", "__main__.best[*]")]
-    assert "a generation is 1 round of the loop at script.py:10" in ended.run.info.name
+    assert ended.run.info.generation_means == "1 round of the loop at script.py:10"
+    assert "1 round of the loop" in render(ended.report, "markdown")
     assert ended.run.info.command.endswith(" script.py")
 
 
@@ -170,6 +173,15 @@ def test_run_that_was_killed_stays_readable(script):
     assert ended.status == -9
     assert not ended.run.finished
     assert len(ended.run.generations) == 9
+
+
+def test_each_rank_writes_its_own_file_into_a_folder(script, monkeypatch):
+    script.write(LOOP.format(keep="best[:] = [rollout]"))
+    for rank in "01":
+        monkeypatch.setenv("RANK", rank)
+        assert script.watched("-o", "job/", "script.py").status == 0
+    files = sorted((script.folder / "job").iterdir())
+    assert [load(file).info.rank for file in files] == [0, 1]
 
 
 def test_log_has_the_blocks_and_standard_output_none(script):
