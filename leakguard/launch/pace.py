@@ -197,7 +197,7 @@ def _is_long(source: StepSource, period: float) -> bool:
     return period >= _long_enough(source)
 
 
-def _long_enough(source: Source) -> float:
+def _long_enough(source: StepSource) -> float:
     return _LONG_ENOUGH.get(source.rank, AIM_SECONDS)
 
 
