@@ -52,7 +52,8 @@ def watched_actor(
     Args:
         folder: the run directory in which each actor has a file; on another machine it is a folder
             there, and a URL (``s3://...``) is the same one for all machines.
-        every: calls of public methods from outside that make a generation.
+        every: calls of public methods from outside that make a generation; those that are
+            generators are phases and not counted.
         settings: further arguments of ``LeakGuard``.
 
     Raises:
@@ -100,13 +101,25 @@ class ReportedVitals:
 
 
 def _followed(method: Callable[..., Any], follow: Callable[[], None]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    """Return a method that is counted, of its own kind: Ray asks whether it is a coroutine."""
+    if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
+        return method
+
+    def count() -> None:
         if not active.open_phases():  # else it is called by another method of the actor
             follow()
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        count()
         return method(*args, **kwargs)
 
-    return call
+    @functools.wraps(method)
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        count()
+        return await method(*args, **kwargs)
+
+    return call_async if inspect.iscoroutinefunction(method) else call
 
 
 def _follow(name: str, folder: str, every: int, settings: dict[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import sys
 
 import pytest
@@ -10,6 +12,7 @@ ray = pytest.importorskip("ray", reason="ray is not installed")
 
 import leakguard
 from leakguard import LeakGuard
+from leakguard.integrations import ray as watching
 from leakguard.integrations.ray import ReportedVitals, process_file, watched_actor
 
 
@@ -58,6 +61,31 @@ def test_each_actor_writes_its_own_run_and_the_leaking_one_is_told(tmp_path, clu
     assert [report.verdict for report in reports] == ["leak", "stable"]
     assert reports[0].findings[0].held_by.endswith(".history[*]")
     assert reports[0].findings[0].phase == "rollout"
+
+
+def test_methods_stay_what_they_are_for_ray(tmp_path):
+    class Streams:
+        async def step(self, action: int) -> int:
+            return action + 1
+
+        def frames(self, count: int):
+            yield from range(count)
+
+        @staticmethod
+        def version() -> int:
+            return 7
+
+    made = watched_actor(tmp_path, every=1, report=None)(Streams)
+    actor = made()
+    assert made is Streams
+    assert inspect.iscoroutinefunction(made.step)
+    assert inspect.isgeneratorfunction(made.frames)
+    assert list(inspect.signature(made.step).parameters) == ["self", "action"]
+    assert [asyncio.run(actor.step(action)) for action in (1, 2)] == [2, 3]
+    assert (list(actor.frames(2)), actor.version()) == ([0, 1], 7)
+    watching._loops.popitem()[1][0].end()  # as the end of an actor's process does
+    [path] = tmp_path.glob("Streams-*.jsonl")
+    assert leakguard.load(path).generations == (1, 2)
 
 
 def test_worker_reports_the_numbers_of_its_last_generation(tmp_path):
