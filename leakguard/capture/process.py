@@ -55,8 +55,11 @@ def memory_limit() -> int | None:
     """Return the bytes this process may use: the tightest cgroup limit, or the machine's RAM."""
     import psutil
 
-    machine = int(psutil.virtual_memory().total)
-    return min([machine, *_cgroup_limits()])
+    try:
+        machine = [int(psutil.virtual_memory().total)]
+    except (OSError, psutil.Error):  # a sandbox without /proc
+        machine = []
+    return min([*machine, *_cgroup_limits()], default=None)
 
 
 def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS) -> list[int]:

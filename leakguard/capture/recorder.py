@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -36,6 +37,10 @@ ROUND_PROBES: tuple[tuple[str, Probe], ...] = (
     ("children", child_processes),
     ("pools", pool_memory),
 )
+
+# Seconds: a gauge that takes longer slows the loop that asks it, at every phase.
+_PATIENCE = 1.0
+_SLOW_TIMES = 2
 
 # From one call of the guard to the next, that much is allocated for the calls themselves.
 _QUIET = (0, 8, 16_384)
@@ -86,6 +91,7 @@ class Recorder:
     _again: HeapCensus | None = None
     _kept: tuple[int, ...] | None = None
     _paths: PathMemory | None = None
+    _slow: dict[str, int] = field(default_factory=dict)
 
     def read(self) -> PackedMeasurement:
         """Read the scalars of a phase boundary."""
@@ -198,11 +204,19 @@ class Recorder:
     def _read_gauges(self, reading: Measurement) -> dict[str, Gauge]:
         gauges = {}
         for name, (value, capacity) in list(self.gauges.items()):  # a gauge may add gauges
+            began = time.perf_counter()
             try:
+                self._check_patience(name)
                 gauges[name] = Gauge(_finite(value()), capacity)
             except Exception as error:  # a gauge is the user's code; its fault stays a note
                 reading.unavailable[f"gauge {name}"] = reason_of(error)
+            if time.perf_counter() - began > _PATIENCE:
+                self._slow[name] = self._slow.get(name, 0) + 1
         return gauges
+
+    def _check_patience(self, name: str) -> None:
+        if self._slow.get(name, 0) >= _SLOW_TIMES:
+            raise Unavailable(f"it took more than {_PATIENCE:g} s twice, and is asked no more")
 
     def _walk(self) -> HeapCensus | str:
         """Return the census, or the reason why there is none."""

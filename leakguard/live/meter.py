@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,9 +17,9 @@ class CostMeter:
     def __init__(
         self, clock: Callable[[], float], own_clock: Callable[[], float] | None = None
     ) -> None:
-        self._clock = clock
-        self._own_clock = own_clock or clock
-        self._start = clock()
+        self._clock = _finite(clock)
+        self._own_clock = _finite(own_clock or clock)
+        self._start = self._clock()
         self._spent = 0.0
         self._since: float | None = None
 
@@ -48,3 +49,16 @@ class CostMeter:
             yield
         finally:
             self._spent, self._since = self.spent, None
+
+
+def _finite(clock: Callable[[], float]) -> Callable[[], float]:
+    """Return the clock standing still while it says no finite number: no file holds another."""
+    last = 0.0
+
+    def read() -> float:
+        nonlocal last
+        now = clock()
+        last = now if math.isfinite(now) else last
+        return last
+
+    return read

@@ -51,6 +51,8 @@ def _now(precision: str) -> str:
 
 
 def _loaded_versions() -> dict[str, str]:
+    """Return them as the modules' own dicts have them: a lazy module is not asked."""
     loaded = ((name, sys.modules.get(name)) for name in _NAMED_PACKAGES)
-    versions = ((name, getattr(module, "__version__", None)) for name, module in loaded)
-    return {name: str(version) for name, version in versions if version is not None}
+    dicts = ((name, getattr(module, "__dict__", None)) for name, module in loaded)
+    versions = ((name, own.get("__version__")) for name, own in dicts if type(own) is dict)
+    return {name: str(version) for name, version in versions if isinstance(version, str)}

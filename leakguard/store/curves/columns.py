@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.curves.curve import Point, curve_run
 from leakguard.store.curves.names import factor, memory_names
@@ -16,8 +17,9 @@ _ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_s
 
 def is_mine(path: Path, start: bytes) -> bool:
     """Return whether a file is a table that has a column of memory."""
-    heading = _heading(start.decode("utf-8", "replace"))
-    return path.suffix.lower() in (".csv", ".tsv") and bool(memory_names(heading))
+    if path.suffix.lower() not in (".csv", ".tsv"):
+        return False
+    return bool(memory_names(_heading(start.decode("utf-8", "replace"))))
 
 
 def read(path: Path) -> list[Run]:
@@ -26,17 +28,23 @@ def read(path: Path) -> list[Run]:
     Raises:
         UnreadableRun: no row has a value of memory.
     """
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        rows = csv.DictReader(file, dialect=_dialect(path))
-        names = memory_names(rows.fieldnames or ())
-        points = list(_points(rows, names, _round_of(rows.fieldnames or ())))
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            rows = csv.DictReader(file, dialect=_dialect(path))
+            names = memory_names(rows.fieldnames or ())
+            points = list(_points(rows, names, _round_of(rows.fieldnames or ())))
+    except csv.Error as error:
+        raise UnreadableRun(f"{path} is no table that can be read: {error}") from None
     told = " and ".join(repr(name) for name in names)
     return curve_run(path, points, f"the column {told} of a table")
 
 
 def _heading(text: str) -> list[str]:
     line = text.split("\n", 1)[0].strip()
-    return next(csv.reader([line], delimiter="\t" if "\t" in line else ","), [])
+    try:
+        return next(csv.reader([line], delimiter="\t" if "\t" in line else ","), [])
+    except csv.Error:  # a carriage return in the middle, a cell of 131 kB
+        return []
 
 
 def _dialect(path: Path) -> type[csv.Dialect]:

@@ -1,0 +1,1 @@
+"""Faults made real, and what became of a watched loop in each."""

@@ -1,0 +1,73 @@
+"""KeyboardInterrupt at random moments of a watched loop, by a timer of the system."""
+
+from __future__ import annotations
+
+import gc
+import random
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakguard import LeakGuard
+from leakguard.live.active import open_phases
+
+_LONGEST = 0.008  # seconds until the next interrupt; a round with a look takes about as long
+
+
+@dataclass(slots=True)
+class Told:
+    """How many interrupts were sent, reached the program, and left something open."""
+
+    sent: int = 0
+    received: int = 0
+    left_open: int = 0
+
+
+class Bell:
+    """Sends an interrupt after a random time, as Ctrl-C does, and counts them."""
+
+    def __init__(self, told: Told, chance: random.Random) -> None:
+        self._told = told
+        self._chance = chance
+        self._before = signal.signal(signal.SIGALRM, self._ring)
+
+    def wind(self) -> None:
+        """Ring once, some time from now."""
+        signal.setitimer(signal.ITIMER_REAL, self._chance.uniform(1e-5, _LONGEST))
+
+    def stop(self) -> None:
+        """Ring no more, and put the handler of before back."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+
+    def _ring(self, *_: object) -> None:
+        self._told.sent += 1
+        raise KeyboardInterrupt
+
+
+def interrupted(out: Path, times: int, seed: int = 0) -> Told:
+    """Play rounds until so many interrupts came; each must reach the loop and leave it whole."""
+    told = Told()
+    bell = Bell(told, random.Random(seed))
+    guard = LeakGuard(out=out, report=None, max_overhead=0.2)
+    try:
+        with guard:
+            while told.sent < times:
+                _round(guard, bell, told)
+    finally:
+        bell.stop()
+    return told
+
+
+def _round(guard: LeakGuard, bell: Bell, told: Told) -> None:
+    sent = told.sent
+    try:
+        bell.wind()
+        while told.sent == sent:
+            with guard.generation(), guard.phase("work"), guard.phase("inner"):
+                guard.expect_freed(Told(), "dropped")
+                time.sleep(0.0005)
+    except KeyboardInterrupt:
+        told.received += 1
+    told.left_open += bool(open_phases()) or not gc.isenabled()

@@ -1,0 +1,290 @@
+"""Faults made real: in processes of their own, each with a guard that must leave the loop alone.
+
+Every program here trains on to its end and says so, whatever happens to the guard.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import leakguard
+from leakguard import LeakGuard
+from leakguard.capture import recorder
+from leakguard.testing import FakeClock
+from regression_tests.benchmarks.faults.interrupts import interrupted
+
+LOOP = """
+import gc, os, signal, sys, threading
+from leakguard import LeakGuard, phase
+from leakguard.live.active import open_phases
+out = sys.argv[1]
+{before}
+guard = LeakGuard(out=out, report=None, {arguments})
+with guard:
+    for number in guard.generations(range(1, {rounds} + 1)):
+        with guard.phase("work"):
+{body}
+assert open_phases() == () and gc.isenabled()
+print("trained on to the end", flush=True)
+"""
+
+
+def program(before="", body="pass", arguments="", rounds=12) -> str:
+    body = textwrap.indent(textwrap.dedent(body), " " * 12)
+    return LOOP.format(
+        before=textwrap.dedent(before), body=body, arguments=arguments, rounds=rounds
+    )
+
+
+def trained(
+    out: Path, *, prefix=(), cwd: Path | None = None, **code
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*prefix, sys.executable, "-c", program(**code), str(out)], text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LC_ALL": "C"},
+        capture_output=True, cwd=cwd or out.parent,
+    )  # fmt: skip
+
+
+def went_on(done: subprocess.CompletedProcess[str]) -> bool:
+    return done.returncode == 0 and done.stdout.endswith("trained on to the end\n")
+
+
+FAULTS = {
+    "files may not grow (RLIMIT_FSIZE)": {
+        "before": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))",
+        "rounds": 60,
+    },
+    "there is no more memory (RLIMIT_AS)": {
+        "body": """
+            if number == 3:
+                import resource
+                size = int(open("/proc/self/statm").read().split()[0]) * 4096
+                resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        """
+    },
+    "there are no more descriptors (RLIMIT_NOFILE)": {
+        "body": """
+            if number == 3:
+                import resource
+                resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+        """
+    },
+    "no process or thread may be made (RLIMIT_NPROC)": {
+        "before": "import resource; resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))"
+    },
+    "standard error is closed": {"before": "os.close(2)", "arguments": "log=sys.stderr"},
+    "standard error is None": {"before": "sys.stderr = None"},
+    "standard input is closed": {"before": "os.close(0)"},
+    "the stream of the log is closed": {
+        "before": "stream = open(os.devnull, 'w')",
+        "arguments": "log=stream",
+        "body": "stream.close()",
+    },
+    "the reader of the log has gone": {
+        "before": """
+            read, write = os.pipe()
+            os.close(read)
+            def tell(block): os.write(write, block.encode())
+        """,
+        "arguments": "log=tell",
+        "rounds": 3,
+    },
+    "the working folder is deleted": {"body": "if number == 2: os.rmdir(os.getcwd())"},
+    "no file may be opened any more": {
+        "body": """
+            import builtins, io
+            def refused(*_, **__): raise PermissionError(13, "refused")
+            builtins.open = io.open = refused
+        """
+    },
+    "RANK is no number": {"before": "os.environ['RANK'] = 'first'"},
+    "the clock goes backwards": {
+        "before": "import itertools; ticks = itertools.count(10**6, -7)",
+        "arguments": "clock=lambda: float(next(ticks))",
+    },
+    "the clock stands still": {"arguments": "clock=lambda: 0.0"},
+    "the clock says NaN": {"arguments": "clock=lambda: float('nan')"},
+    "the clock raises": {
+        "before": "ticks = iter([1.0] * 40)",
+        "arguments": "clock=lambda: next(ticks)",
+    },
+    "a module is None": {"before": "sys.modules['torch'] = sys.modules['numpy'] = None"},
+    "a module raises when it is asked": {
+        "before": """
+            import types
+            class Lazy(types.ModuleType):
+                def __getattr__(self, name): raise RuntimeError(name)
+            for name in ("numpy", "torch", "jax"):
+                sys.modules[name] = Lazy(name)
+        """
+    },
+    "a profiler of the program is on": {
+        "before": "seen = []; sys.setprofile(lambda *a: seen.append(1) if len(seen) < 9 else None)"
+    },
+    "everything is frozen": {"body": "gc.freeze()"},
+    "a thread of the program never ends": {
+        "before": "threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    },
+    "a thread ends inside of its phase": {
+        "body": """
+            thread = threading.Thread(target=guard.phase("inner").__enter__)
+            thread.start()
+            thread.join()
+        """
+    },
+    "a child is forked in each phase and goes on": {
+        "body": """
+            child = os.fork()
+            if not child:
+                with guard.phase("of the child"): pass
+                guard.snapshot("child")
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        """
+    },
+    "a thread forks while another is in a phase": {
+        "body": """
+            def fork():
+                child = os.fork()
+                if not child: os._exit(0 if gc.isenabled() else 1)
+                assert os.waitpid(child, 0)[1] == 0
+            thread = threading.Thread(target=fork)
+            thread.start()
+            thread.join()
+        """
+    },
+    "the program is stopped and continues (SIGSTOP)": {
+        "body": """
+            if number == 5:
+                os.system(f"(sleep 0.2; kill -CONT {os.getpid()}) & kill -STOP {os.getpid()}")
+        """
+    },
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and /proc are Linux's")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_loop_goes_on_and_the_file_can_be_read_when(tmp_path, fault):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    out = tmp_path / "run.jsonl"
+    done = trained(out, cwd=folder, **FAULTS[fault])
+    assert went_on(done), done.stderr[-2000:]
+    assert leakguard.load(out).snapshots
+
+
+def in_namespace(*mounts: str) -> list[str]:
+    """Return a command that runs another one with file systems of its own, or skip."""
+    probe = ["unshare", "--mount", "sh", "-c", f"{' && '.join(mounts)}"]
+    if shutil.which("unshare") is None or subprocess.run(probe, capture_output=True).returncode:
+        pytest.skip("this user may not mount a file system")
+    return ["unshare", "--mount", "sh", "-c", f'{" && ".join(mounts)} && exec "$0" "$@"']
+
+
+def test_full_disk_ends_the_file_and_not_the_loop(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    small = in_namespace(f"mount -t tmpfs -o size=64k none {disk}")
+    body = f"number == 60 and __import__('shutil').copy(out, '{tmp_path}')"
+    done = trained(disk / "run.jsonl", body=body, rounds=60, prefix=small, cwd=tmp_path)
+    assert went_on(done), done.stderr[-2000:]
+    assert done.stderr.count("the run is no longer written") == 1
+    assert leakguard.load(tmp_path / "run.jsonl").snapshots
+
+
+def test_proc_that_cannot_be_read_is_a_note(tmp_path):
+    without = in_namespace("mount -t tmpfs none /proc")
+    done = trained(tmp_path / "run.jsonl", prefix=without)
+    assert went_on(done), done.stderr[-2000:]
+    last = leakguard.load(tmp_path / "run.jsonl").snapshots[-1]
+    assert "process" in last.unavailable
+    assert last.metrics.get("rss") is None  # missing is never 0
+    assert last.metrics["python_blocks"] > 0
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4])
+def test_killed_at_any_moment_the_file_can_be_read(tmp_path, delay):
+    child = subprocess.Popen(
+        [sys.executable, "-c", program(rounds=10**6), str(tmp_path / "run.jsonl")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    while child.poll() is None and not (tmp_path / "run.jsonl").exists():
+        time.sleep(0.01)
+    time.sleep(delay)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    try:
+        run = leakguard.load(tmp_path / "run.jsonl")
+    except leakguard.UnreadableRun as refused:
+        assert "holds no snapshot" in str(refused)
+    else:
+        assert not run.finished
+        assert len(run.notes) <= 1
+
+
+def test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open(tmp_path):
+    """Dozens of them; ``python -m regression_tests.benchmarks.faults`` makes a thousand."""
+    told = interrupted(tmp_path / "run.jsonl", times=40)
+    assert told.sent == told.received == 40
+    assert told.left_open == 0
+    assert leakguard.load(tmp_path / "run.jsonl").finished
+
+
+def test_sub_interpreter_is_refused_or_right(tmp_path):
+    module = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
+    inside = "from leakguard import LeakGuard; LeakGuard(report=None).start().stop()"
+    body = f"""
+        import {module} as sub
+        try: sub.run_string(sub.create(), {inside!r})
+        except Exception as error: print(type(error).__name__)
+    """
+    done = trained(tmp_path / "run.jsonl", body=body, rounds=2)
+    assert went_on(done), done.stderr[-2000:]
+
+
+def test_gauge_that_hangs_again_and_again_is_asked_no_more(monkeypatch):
+    monkeypatch.setattr(recorder, "_PATIENCE", 0.005)
+    asked = []
+
+    def slow():
+        asked.append(1)
+        time.sleep(0.01)
+        return 1
+
+    guard = LeakGuard(report=None)
+    guard.gauge("slow", slow)
+    guard.gauge("fast", lambda: 2)
+    with guard:
+        for _ in guard.generations(range(5)):
+            pass
+    assert len(asked) == 2
+    last = guard.run.snapshots[-1]
+    assert "asked no more" in last.unavailable["gauge slow"]
+    assert last.gauges["fast"].value == 2
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_what_ends_a_program_goes_through_a_gauge(error):
+    guard = LeakGuard(report=None, clock=FakeClock())
+
+    def ends():
+        raise error
+
+    with guard:
+        guard.gauge("ends", ends)
+        with pytest.raises(error), guard.phase("work"):
+            pass
+        del guard._gauges["ends"]
+        with guard.phase("after"):
+            pass
+    assert "after" in [snapshot.phase for snapshot in guard.run.snapshots]
