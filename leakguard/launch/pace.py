@@ -103,7 +103,7 @@ class Pace:
         """Take up to ``most`` steps that begin now; return after how many to tell again."""
         chosen = self.chosen
         if source is not chosen:
-            if chosen is not None:
+            if chosen is not None or not self._may_count(source):
                 return most
             passed = self._note(source, most)
             if self.chosen is not source:
@@ -135,6 +135,10 @@ class Pace:
         end, self._end = self._end, None
         if end is not None:
             end()
+
+    def _may_count(self, source: StepSource) -> bool:
+        """Return whether the user, who may have named a function, wants these steps counted."""
+        return source.rank is Rank.NAMED or all(s.rank is not Rank.NAMED for s in self.sources)
 
     def _note(self, source: StepSource, most: int) -> int:
         """Count steps while none is chosen; a fast loop tells of many at once."""

@@ -42,6 +42,7 @@ class Watching:
         self._what = ""
         self._home = os.getpid()
         self._broken = False
+        self._changes = tuple(self._wanted())
         self._is_directory = plan.out is not None and _is_directory(plan.out)
 
     def start(self) -> None:
@@ -51,7 +52,7 @@ class Watching:
             UsageError: the log or the run file cannot be written.
         """
         self._open()
-        for target, change in self._changes():
+        for target, change in self._changes:
             if target.module != MAIN:
                 self.imports.when_imported(target.module, partial(_replace, target, change))
         sources.listen(self.imports, self.pace)
@@ -60,7 +61,7 @@ class Watching:
     def changes_of_main(self) -> dict[Target, Change]:
         """Return what becomes of functions in the script itself."""
         changes: dict[Target, Change] = {}
-        for target, change in self._changes():
+        for target, change in self._changes:
             if target.module == MAIN:
                 changes[target] = _both(changes.get(target), change)
         return changes
@@ -98,7 +99,7 @@ class Watching:
 
     # -- phases and calls -----------------------------------------------------------------------
 
-    def _changes(self) -> Iterator[tuple[Target, Change]]:
+    def _wanted(self) -> Iterator[tuple[Target, Change]]:
         for text in self.plan.phases:
             target = Target.parse(text)
             yield target, partial(_in_phase, target.name)

@@ -103,6 +103,14 @@ def test_named_calls_count_from_the_first_on(pace, clock, begun):
     assert len(begun.words) == 8
 
 
+def test_nothing_else_counts_where_a_function_was_named(pace, clock, begun):
+    named = pace.add(StepSource(Rank.NAMED, "call", " of evolve"))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
+    steps(pace, clock, optimizer, 100, 0.1)
+    steps(pace, clock, named, 3, 0.1)
+    assert begun.words == ["1 call of evolve"] * 3
+
+
 def test_size_that_the_user_sets_stays(begun, clock):
     pace = Pace(begun, every=10, clock=clock)
     named = pace.add(StepSource(Rank.NAMED, "call"))
