@@ -59,7 +59,9 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     if not in_objects:
         return growth
     extended = _extended_type(case, growth)
-    container = None if extended is None else keeper(case, extended, 0.0)
+    if extended is None:  # what objects gained is not what memory did
+        return growth
+    container = keeper(case, extended, 0.0)
     return replace(
         growth,
         kind="memory",
@@ -67,7 +69,7 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
         holder=None if container is None else container.holder,
         in_pools=False,
         evidence=(growth.evidence[0], "so do the bytes of counted objects"),
-        fix=f"find the {extended or 'object'} that is extended every generation, and bound it",
+        fix=f"find the {extended} that is extended every generation, and bound it",
     )
 
 
