@@ -126,10 +126,17 @@ def _children_of(pid: int) -> Iterator[int]:
 
 
 def _is_helper(pid: int) -> bool:
+    """Return whether a process is no worker: a helper of a framework, or a copy that looks.
+
+    A guard's copies are made without a signal to their parent, the 36th number behind the name.
+    """
     try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            if file.read(4096).rpartition(b")")[2].split()[35] == b"0":
+                return True
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             line = file.read(4096)
-    except OSError:
+    except (OSError, IndexError):
         return True
     return any(helper in line for helper in _HELPERS)
 
@@ -141,12 +148,17 @@ _MAY_COPY = 100_000_000
 _forked: list[int] = []  # this process, where it was forked since this module was loaded
 
 
+def was_forked() -> bool:
+    """Return whether this process began as a copy of another one, with its pages."""
+    return _forked == [os.getpid()]
+
+
 def reason_to_spare_heap() -> str | None:
     """Say why a walk of the heap would hurt a forked process; None where it would not.
 
     A walk counts references as it goes, which writes to each page that the fork shares.
     """
-    if _forked != [os.getpid()]:
+    if not was_forked():
         return None
     try:
         with open("/proc/self/smaps_rollup", "rb") as file:

@@ -6,6 +6,7 @@ import datetime
 import platform
 import sys
 
+from leakguard.capture.outside import was_forked
 from leakguard.capture.process import memory_limit
 from leakguard.live.run_directory import RunDirectory, identity
 from leakguard.model import RunInfo
@@ -42,6 +43,7 @@ def run_facts(
         role=who.role,
         local_rank=who.local_rank,
         world_size=who.world_size,
+        forked=was_forked(),
     )
 
 

@@ -19,8 +19,9 @@ class RunInfo:
 
     Of one process among many, ``job`` names the run directory; ``rank``, ``local_rank`` and
     ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not
-    (``loader0``). ``observer`` is the pid of the process that watched this one from outside; None
-    where it watched itself. ``generation_means`` says what one generation is, where that is known.
+    (``loader0``). ``forked`` is true where it began with the pages of its parent. ``observer`` is
+    the pid of the process that watched this one from outside; None where it watched itself.
+    ``generation_means`` says what one generation is, where that is known.
     """
 
     source: str = "guard"
@@ -41,6 +42,7 @@ class RunInfo:
     role: str | None = None
     local_rank: int | None = None
     world_size: int | None = None
+    forked: bool = False
     observer: int | None = None
     generation_means: str | None = None
 

@@ -186,7 +186,13 @@ def _is_mapped_evenly(case: Case, space: Judged) -> bool:
 
 
 def _is_copy_on_write(case: Case, private: Judged) -> bool:
-    """True where pages become private that were there before: neither RSS nor live memory grows."""
+    """True where pages become private that were there before: neither RSS nor live memory grows.
+
+    In a process that others were forked from that happens when those others end.
+    """
+    info = case.run.info
+    if not info.forked and info.observer is None:
+        return False
     known = [case.metric("rss"), case.memory()]
     most = _FLAT_BESIDE * private.verdict.rate
     return all(one is not None and _slope(one) <= most for one in known)

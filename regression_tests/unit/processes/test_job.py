@@ -92,11 +92,18 @@ def test_a_process_that_holds_more_is_noted_although_it_does_not_grow():
 
 
 def test_pages_that_a_fork_unshares_are_copy_on_write_and_no_native_leak():
-    worker = Member(Run(info(role="loader0"), tuple(snapshots(0, private_rate=2 * MB))), "lost")
+    told = info(role="loader0", forked=True)
+    worker = Member(Run(told, tuple(snapshots(0, private_rate=2 * MB))), "lost")
     report, _ = diagnose_job(Job("erl", (worker,)))
     (finding,) = report.findings
     assert (finding.kind, finding.verdict) == ("copy-on-write", "leak")
     assert "arrays" in finding.fix
+
+
+def test_pages_that_become_private_because_forked_workers_ended_are_no_leak():
+    parent = Member(Run(info(), tuple(snapshots(0, private_rate=2 * MB))), "finished")
+    report, _ = diagnose_job(Job("erl", (parent,)))
+    assert (report.verdict, report.findings) == ("stable", ())
 
 
 def test_private_memory_that_grows_with_live_memory_is_not_copy_on_write():
