@@ -16,6 +16,7 @@ import pytest
 
 from leakguard import LeakGuard, UsageError
 from leakguard.analysis.job import diagnose_job
+from leakguard.capture.heap import ENGINE
 from leakguard.store import load_job
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -383,3 +384,21 @@ def test_loader_workers_are_named_by_their_number(tmp_path):
     )
     labels = [member.label for member in load_job(tmp_path / "runs").members]
     assert labels == ["loader0", "loader1"]
+
+
+@pytest.mark.skipif(ENGINE != "compiled", reason="a copy is made by the compiled scan")
+def test_copy_in_which_a_guard_looks_is_no_worker():
+    from leakguard.capture.heap.process_copy import ProcessCopy
+    from leakguard.capture.outside import descendants
+
+    def wait():
+        time.sleep(60)
+        return b""
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as worker:
+        copy = ProcessCopy.begin(wait, seconds=60, memory=0)
+        try:
+            assert list(descendants(os.getpid())) == [worker.pid]
+        finally:
+            copy.end()
+            worker.kill()
