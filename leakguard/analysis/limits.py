@@ -12,6 +12,10 @@ from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change, format_number
 
 MINIMUM_GENERATIONS = 3
+_NAME_THEM = (
+    ": name them by `for epoch in guard.generations(range(10)):` around the loop, or by "
+    "`guard.generation()` where one begins"
+)
 _HANDLES = ("threads", "open_files", "children")
 #: Sources that know the memory of a process as a whole and nothing else.
 OUTSIDE = ("outside", "curve")
@@ -24,7 +28,8 @@ def undecided(case: Case) -> str | None:
     rounds = 0 if memory is None else len(memory.series)
     if memory is None or rounds < MINIMUM_GENERATIONS:
         seen = f"{rounds} generation{'' if rounds == 1 else 's'}"
-        return f"{seen} recorded, at least {MINIMUM_GENERATIONS} are needed"
+        how = "" if rounds or case.run.info.source != "guard" else _NAME_THEM
+        return f"{seen} recorded, at least {MINIMUM_GENERATIONS} are needed{how}"
     verdict, name = memory.verdict, METRICS[memory.series.name].words
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     if verdict.growing == "cannot tell" and verdict.rate >= material:
@@ -105,4 +110,4 @@ def _unavailable(case: Case) -> list[str]:
         for probe, reason in snapshot.unavailable.items()
         if probe != "gpu"
     }
-    return [f"{probe} is unknown: {reason}" for probe, reason in reasons.items()]
+    return [f"{probe}: {reason}" for probe, reason in reasons.items()]

@@ -14,6 +14,7 @@ from leakguard.live.alarm import Alarm
 from leakguard.live.look import Look, Looker, LookInCopy
 from leakguard.live.phase_names import DEEPEST, PhaseNames
 from leakguard.live.proving import proofs_of
+from leakguard.live.recurrence import Recurrence
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
@@ -53,6 +54,7 @@ class Watcher:
     prove: bool = False
     round: Round = field(default_factory=Round)
     _names: PhaseNames = field(default_factory=PhaseNames)
+    _recurrence: Recurrence = field(default_factory=Recurrence)
     _opened: _Opened | None = None
     _rounds: int = 0
     _diagnosis: float = 0.0
@@ -161,6 +163,8 @@ class Watcher:
         Returns:
             Whether it has begun: generations inside a generation are a part of it.
         """
+        if self._recurrence.stop() and self._opened is not None:
+            self.end_round()
         if self._opened is not None:
             self.safety.note("generations", "a loop inside a generation counts as a part of it")
             return False
@@ -174,6 +178,19 @@ class Watcher:
         begun = self.begin_round(self._rounds + 1 if number is None else number)
         self._called = begun or self._called
         return begun
+
+    def _begin_unnamed(self) -> None:
+        """Begin a generation with the phase that each one began with so far."""
+        if self._opened is None:
+            self.safety.note(
+                "generations",
+                f"none is named: one begins with each {self._recurrence.leader!r}; name them by "
+                "guard.generations(...) around the loop or guard.generation() where one begins",
+            )
+        else:
+            self.end_round()
+            self.ring()
+        self._called = self.safety.run(self._begin_round, self._rounds + 1, False)
 
     def _begin_round(self, number: int, last: bool) -> None:
         if not self._rounds:
@@ -295,6 +312,8 @@ class Watcher:
         if len(outer) >= DEEPEST:
             self.safety.note("phases", f"phases deeper than {DEEPEST} count as that one")
             return None
+        if not outer and self._recurrence.begins(name):
+            self._begin_unnamed()
         path = self._names.recorded("/".join((*outer, name)))
         visit = PhaseVisit(name, path, self.round, self.looker, self.scribe, self.safety)
         if not visit.begun():
