@@ -183,7 +183,7 @@ def traced(case: Case, tool: str, folder: Path) -> tuple[str, bool]:
         return "not run", False
     top = json.loads(path.read_text(encoding="utf-8"))["top"]
     first = top[0] if top else "nothing"
-    return first, any(wanted + " " in f"{first} " for wanted in case.lines())
+    return first, any(re.search(rf"\b{re.escape(wanted)}\b", first) for wanted in case.lines())
 
 
 _PREFACE = """\
@@ -194,8 +194,8 @@ first run, where an empty phase after a validation had got its growth. **right**
 mistake was named as it is: the holder (the list, dict or attribute that keeps), the line that makes
 what is kept, the phase. tracemalloc's top line is the first of `compare_to(..., "lineno")` between
 the fourth generation's begin and the end; memray's is the innermost line of the largest allocation
-that was not freed. `(right)`: it is the line that makes what is kept. Neither names a holder or a
-phase.
+that was not freed, with the program's line of its stack. `(right)`: one of them is the line that
+makes what is kept. Neither names a holder or a phase.
 """
 
 

@@ -63,7 +63,7 @@ class _Tracemalloc(_Tracer):
 class _Memray(_Tracer):
     """The largest allocations that were not freed, as ``memray flamegraph --leaks`` draws them.
 
-    The line is the innermost of the program or a library, as the report shows it.
+    The line is the innermost of the program or a library; the stack has the program's below it.
     """
 
     def begin(self) -> None:
@@ -80,7 +80,7 @@ class _Memray(_Tracer):
         self._tracker.__exit__(None, None, None)
         reader = memray.FileReader(self._file)
         records = sorted(reader.get_leaked_allocation_records(), key=lambda r: -r.size)[:_TOP]
-        lines = [_line(*_innermost(record), record.size) for record in records]
+        lines = [_line(*_innermost(record), record.size) + _caller(record) for record in records]
         self._file.unlink()
         return lines
 
@@ -88,6 +88,12 @@ class _Memray(_Tracer):
 def _innermost(record: Any) -> tuple[str, int]:
     stack = record.stack_trace(max_stacks=1)
     return (stack[0][1], stack[0][2]) if stack else ("(no Python line)", 0)
+
+
+def _caller(record: Any) -> str:
+    """Return the program's line of a stack, which the report shows further down."""
+    lines = [(file, line) for _, file, line in record.stack_trace() if "/programs/" in file]
+    return f", called from {Path(lines[0][0]).name}:{lines[0][1]}" if lines else ""
 
 
 def _line(file: str, line: int, size: int) -> str:
