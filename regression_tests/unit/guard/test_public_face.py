@@ -100,7 +100,7 @@ def test_any_name_of_a_phase_is_recorded_or_passed_over(guard, name):
     assert open_phases() == ()
 
 
-@PATIENT
+@settings(PATIENT, max_examples=20)  # each is a look at who holds what
 @given(label=ANYTHING, baseline=ANYTHING)
 def test_any_label_is_taken(guard, label, baseline):
     before = guard.run.snapshots[-1].serial
