@@ -64,7 +64,7 @@ class Page:
     def table(self, section: Section) -> None:
         """Write a table: names and texts that may wrap, numbers, and a bar for a share."""
         columns = [
-            Column(name, overflow="fold")
+            Column(name, overflow="fold", no_wrap=section.aligned and not place)
             if place == 0 or place in section.texts
             else Column(name, justify="right", no_wrap=True)
             for place, name in enumerate(section.columns)
