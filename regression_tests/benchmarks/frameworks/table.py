@@ -194,8 +194,9 @@ first run, where an empty phase after a validation had got its growth. **right**
 mistake was named as it is: the holder (the list, dict or attribute that keeps), the line that makes
 what is kept, the phase. tracemalloc's top line is the first of `compare_to(..., "lineno")` between
 the fourth generation's begin and the end; memray's is the innermost line of the largest allocation
-that was not freed, with the program's line of its stack. `(right)`: one of them is the line that
-makes what is kept. Neither names a holder or a phase.
+that was not freed, with the program's line where its stack has one: it began inside of a callback,
+as the guard did, and many of its stacks lack the frames around it, which `memray run` would have.
+`(right)`: one of them is the line that makes what is kept. Neither names a holder or a phase.
 """
 
 
