@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from regression_tests.benchmarks.unprepared.play import Played
@@ -10,9 +11,11 @@ LEGEND = """
 Each script runs alone and under `leakguard run`, in turns, with the same arguments. **Same**
 compares standard output byte for byte (words that differ between two plain runs too, such as steps
 per second, left out) and the exit status. **CPU alone** and **extra** are seconds of the whole
-process, start and end report included: leakguard has a fixed cost of one to three seconds (its
-start, looks at the first generations, the report), whose share is large in scripts as short as
-these. **While it ran** is what the guard charged itself with, as a share of the script's CPU time.
+process, start and end report included: leakguard has a fixed cost (its start, looks at the first
+twelve generations, the report), whose share is large in scripts as short as these. **While it ran**
+is what the guard charged itself with, as a share of the script's CPU time. What looks may cost is
+a share of the time that passes: where other programs have most of the machine, that is several
+times as much of the script's own CPU time.
 """
 _COLUMNS = ("script", "generations", "found as", "verdict", "same", "CPU alone", "extra",
             "while it ran")  # fmt: skip
@@ -33,6 +36,7 @@ def page(all_played: Sequence[Played]) -> str:
             f"{len(all_played)} scripts: {same} with the same output and status, "
             f"{len(verdicts) - verdicts.count('none')} with generations, "
             f"{verdicts.count('stable')} stable, {accused} accused of what nobody planted.",
+            f"Made on {os.cpu_count()} cores under a load of {os.getloadavg()[2]:.0f}.",
             LEGEND,
             HEAD,
             *map(row, all_played),
