@@ -40,17 +40,26 @@ _CALLBACK = vars(weakref.ref)["__callback__"].__get__
 _MODULE_OF_GLOBALS = "__name__"
 
 
-def what_hinders(items: Iterable[Any], frameworks: Frameworks) -> str | None:
-    """Return why these objects may not be freed in a copy; None where they may."""
-    known: dict[int, str | None] = {}
-    for item in items:
+class Inertness:
+    """Tells of objects why they may not be freed in a copy of the process."""
+
+    def __init__(self, frameworks: Frameworks) -> None:
+        self._frameworks = frameworks
+        self._classes: dict[int, str | None] = {}
+
+    def hindrance(self, items: Iterable[Any]) -> str | None:
+        """Return why one of these objects may not be freed; None where all may."""
+        return next(filter(None, map(self._reason, items)), None)
+
+    def hindering(self, items: Iterable[Any]) -> list[Any]:
+        """Return those that may not be freed."""
+        return [item for item in items if self._reason(item) is not None]
+
+    def _reason(self, item: Any) -> str | None:
         cls = type(item)
-        if id(cls) not in known:
-            known[id(cls)] = _of_class(cls, frameworks)
-        reason = known[id(cls)] or _of_callbacks(item) or _of_device(item, frameworks)
-        if reason is not None:
-            return reason
-    return None
+        if id(cls) not in self._classes:
+            self._classes[id(cls)] = _of_class(cls, self._frameworks)
+        return self._classes[id(cls)] or _of_callbacks(item) or _of_device(item, self._frameworks)
 
 
 def _of_class(cls: type, frameworks: Frameworks) -> str | None:

@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,7 +21,7 @@ from leakguard.capture.allocator import allocator_memory
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.hops import ELEMENT
-from leakguard.capture.heap.inert import what_hinders
+from leakguard.capture.heap.inert import Inertness
 from leakguard.capture.heap.path_tree import NAMESPACE
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy
 from leakguard.capture.heap.roots import is_ours
@@ -46,11 +47,16 @@ _SECONDS = 60.0
 
 
 class _Found(NamedTuple):
-    """The containers of a name, what they keep alive, and what has no root without any cut."""
+    """The containers of a name, what they keep alive, and what has no root without any cut.
+
+    Of the latter ``kept`` is what may not be freed: garbage may refer to what is cut, so that the
+    rest has to go before it is measured.
+    """
 
     containers: list[Any]
     told: int
-    adrift: list[Any]
+    adrift: frozenset[int]
+    kept: list[Any]
 
 
 def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
@@ -80,6 +86,7 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     gc.disable()
     gc.callbacks.clear()  # the program's own
     found = _containers(held_by, retained, make_graph)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(found.kept))
     if not found.containers:
         return Proof(held_by, refused="no container of this name was found, or none that clears")
     contents: list[Any] = []
@@ -93,7 +100,7 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     hindrance = _hindrance(contents, found.adrift, make_graph)
     if hindrance is not None:
         return Proof(held_by, found.told, refused=hindrance)
-    gc.collect()  # what the walks left; the program's own garbage is held in ``found``
+    gc.collect()  # what the walks left, and what of the program's garbage may be freed
     before = _in_use()
     contents.clear()
     gc.collect()
@@ -106,9 +113,11 @@ def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _F
         with walked.frameworks.quiet():
             nodes = _nodes(held_by, retained, graph)
             told = graph.retained([(nodes, False)])[0].bytes if nodes else 0
+            adrift = [graph.object_at(node) for node in range(walked.rooted, len(graph))]
+            kept = Inertness(walked.frameworks).hindering(adrift)
         found = [graph.object_at(node) for node in nodes]
-        adrift = [graph.object_at(node) for node in range(walked.rooted, len(graph))]
-        return _Found([item for item in found if _can_empty(type(item))], told, adrift)
+        empties = [item for item in found if _can_empty(type(item))]
+        return _Found(empties, told, frozenset(map(id, adrift)), kept)
 
 
 def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
@@ -127,12 +136,11 @@ def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
     return ()
 
 
-def _hindrance(contents: list[Any], adrift: list[Any], make_graph: MakeGraph) -> str | None:
+def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGraph) -> str | None:
     """Return why the contents may not be let go of: what would be freed is what they alone hold.
 
-    What had no root before the cut is kept: it is not what the cut frees.
+    What had no root ``before`` the cut either was judged then.
     """
-    before = set(map(id, adrift))
     with closing(walk_graph(make_graph, contents)) as walked:
         graph = walked.graph
         freed = (
@@ -140,10 +148,9 @@ def _hindrance(contents: list[Any], adrift: list[Any], make_graph: MakeGraph) ->
             for item in map(graph.object_at, range(walked.rooted, len(graph)))
             if id(item) not in before and not is_ours(type(item))
         )
+        untracked = (item for item in contents if not gc.is_tracked(item))
         with walked.frameworks.quiet():
-            return what_hinders(freed, walked.frameworks) or what_hinders(
-                (item for item in contents if not gc.is_tracked(item)), walked.frameworks
-            )
+            return Inertness(walked.frameworks).hindrance(chain(freed, untracked))
 
 
 def _way_to_empty(
