@@ -4,8 +4,9 @@ The copy is made by a bare ``clone`` without an exit signal (``scan/copy.c``), n
 no atfork handler runs, so BLAS and OpenMP pools go on, and neither ``wait()`` nor SIGCHLD of the
 program ever hear of it. What that costs is that locks of other threads stay locked in the copy; the
 two that a look always meets are dealt with in ``scan/copy.c``, and a copy that meets another hangs
-until its time is up. Nothing that happens in the copy, a crash included, reaches this process: it
-becomes a ``CopyFailed``.
+until its time is up. Python code may run in it, since the thread that makes the copy has Python's
+lock and is the only one there: a look is taken whole, walk, names and all. Nothing that happens in
+the copy, a crash included, reaches this process: it becomes a ``CopyFailed``.
 
 The answer comes back through shared memory with its length and a checksum in front, written last,
 so that one that was torn is none. Shared memory has no descriptor, which the program might count.
@@ -37,7 +38,7 @@ except ImportError:  # not built here
 #: The numbers of the copies that are at work, which are no children of the program's.
 at_work: set[int] = set()
 
-# A look at a process with 3,000,000 objects answers with 60 kB: numbers and names by type
+# A look at a process with 3,000,000 objects answers with 60 kB: names and numbers.
 _ANSWER_BYTES = 8 * 1024 * 1024
 # Waits for children that were made without SIGCHLD; <linux/wait.h>, and the os module lacks it.
 _WCLONE = -0x80000000
