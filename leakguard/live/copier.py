@@ -36,7 +36,7 @@ _CHEAP = 0.02
 # The second core is the program's too: so much of the copy's own work is charged to the guard.
 _SECOND_CORE = 0.1
 # A copy may take so many times what the look would take here, and so many seconds more.
-_PATIENCE, _GRACE = 10.0, 5.0
+_PATIENCE, _GRACE = 10.0, 15.0
 # After so many copies in a row that came to nothing there are no more.
 _MOST_FAILURES = 2
 # What a walk needs of its own: bytes a block of Python's allocator, and at least.

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(
     reason="processes are copied by the compiled scan, on Linux",
 )
 ROUNDS = 14  # a loop of twelve is short: all its looks are taken in the process
+PATIENCE = 120.0  # seconds
 NUMBERS = {"rss_anonymous": 1_000_000_000, "python_blocks": 3_000_000}
 
 
@@ -33,6 +34,8 @@ large: list[bytes] = []
 @pytest.fixture(autouse=True)
 def _copies(monkeypatch):
     monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.setattr("leakguard.live.copier._GRACE", PATIENCE)  # the machine may be busy
+    monkeypatch.setattr("leakguard.live.watcher._PATIENCE", PATIENCE)
     kept.clear()
     yield
     kept.clear()
@@ -48,7 +51,7 @@ def _played(out, *, leaks=True, waits=True):
                 kept.extend(Kept() for _ in range(50))
             results.append((chance.random(), len(kept)))
             while guard._watcher._under_way is not None and waits:
-                guard._watcher._settle(5.0)
+                guard._watcher._settle(PATIENCE)
     return guard, results
 
 
