@@ -253,14 +253,13 @@ class _Settlement:
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
             return
-        cache = None if in_objects else filling_cache(self.case, growth)
+        made = told(self.case, growth, in_objects)
+        cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if cache is not None:
             self.cleared.append(cache)
             return
         rest = max(rate - self._named_bytes(), 0.0)
-        self.defects.append(
-            Defect(told(self.case, growth, in_objects), phase=growth.main_phase, bytes_rate=rest)
-        )
+        self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
         """True where what was found adds up to it or owns native memory, or a log has no bytes."""

@@ -303,6 +303,9 @@ def _is_telling(case: Case, group: list[Growth]) -> bool:
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False
+    memory = case.memory()
+    if size < NOTABLE_OBJECTS and memory is not None and not memory.grows:
+        return False  # what is little a generation counts where every number agrees
     phase = lead.main_phase or phase_of_memory(case, lead, size)
     return memory_witness(case, phase, lead.since) is not None
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 # Looks that show whether two things rise together.
 _FEWEST = 3
-# Of the rise, the share that must lie between two looks beside those where most of it does: all of
-# it in one interval would fit anything.
-_SECOND = 0.1
+# Of the rise, the share that must lie outside of the interval with most of it: all of it in one
+# would fit anything.
+_OUTSIDE = 0.1
 # Sum of what the shares may differ by. Something that rose in the largest interval alone differs by
-# twice the share of the others, which is more than this.
+# twice the share outside of it, which is more than this.
 _APART = 0.15
 
 
@@ -19,7 +19,7 @@ def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return True where two series gain the same shares of their growth between the same looks."""
     if len(one) < _FEWEST or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
-    return sorted(_shares(other))[-2] >= _SECOND and apart(one, other) <= _APART
+    return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _APART
 
 
 def apart(one: Sequence[float], other: Sequence[float]) -> float:

@@ -46,8 +46,8 @@ def _growing(case: Case, name: str) -> Growth | None:
     # What the user vouches for is no warm-up: there the baseline counts as a round.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
-    if judged.verdict.growing == "cannot tell":
-        judged = _as_memory_does(case, series) or judged
+    if judged.verdict.growing != "no":
+        judged = _completed(judged, _as_memory_does(case, series))
     if not judged.grows:
         return None
     verdict = judged.verdict
@@ -67,6 +67,17 @@ def _growing(case: Case, name: str) -> Growth | None:
         confidence=verdict.confidence,
         ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )
+
+
+def _completed(judged: Judged, alike: Judged | None) -> Judged:
+    """Return what is known of a count with what memory says of the generations between looks."""
+    if alike is None or not judged.grows:
+        return alike or judged
+    started, start = judged.started_at, alike.started_at
+    before = [at for at in judged.series.generations if started is not None and at < started]
+    if started is None or start is None or not before or not before[-1] < start < started:
+        return judged
+    return Judged(alike.series, replace(judged.verdict, started=start))
 
 
 def _as_memory_does(case: Case, series: Series) -> Judged | None:
