@@ -70,7 +70,11 @@ class RemoteCopy:
         Raises:
             UsageError: the URL cannot be used here.
         """
-        system, _ = file_system(url)
+        try:
+            system, _ = file_system(url)
+        except UsageError:
+            shutil.rmtree(folder, ignore_errors=True)  # made for a run that will not be
+            raise
         self._folder, self._url = folder, url
         self._copied: dict[Path, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
