@@ -123,6 +123,7 @@ def finding_value(finding: Finding) -> Json:
         "forecast": _forecast(finding.forecast),
         "serial": finding.serial,
         "proof": _proof(finding.proof),
+        "in_pools": finding.in_pools,
     }
 
 
