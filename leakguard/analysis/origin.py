@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -14,13 +15,20 @@ _MADE = frozenset({"instances", "container", "tensors", "arrays", "autograd", "n
 _FEWEST, _MOST = 0.5, 1.5
 # In the very container that grows a line needs to add this share only: others may add the rest.
 _SHARE = 0.2
+# A line that made a third of what the new entries keep is the one that fills them: constructors and
+# operators of libraries, which lie below it, share the rest.
+_PLURALITY = 1 / 3
+_GRAPH = ".grad_fn"
 _LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
 
 
 def with_origin(run: Run, finding: Finding) -> Finding:
     """Return the finding with the line that makes what it names, or with why none is named."""
     traces = [_merged(s.sites) for s in reversed(run.snapshots) if s.sites]
-    found = (_of_objects(sites, finding) or _of_bytes(sites, finding) for sites in traces)
+    found = (
+        _of_objects(sites, finding) or _of_bytes(sites, finding) or _of_entries(sites, finding)
+        for sites in traces
+    )
     site = next(filter(None, found), None)
     if site is None:
         return replace(finding, created_at_unknown=_why_not(run, finding))
@@ -76,6 +84,29 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
     clear = len(fits) == 1 or fits[:1] == traced[:1]
     return fits[0] if fits and clear else None
+
+
+def _of_entries(sites: list[Site], finding: Finding) -> Site | None:
+    """Return the line that made most of what lies inside the entries that are new.
+
+    An environment is told by its arrays, a dict by its values: what a trace sees is never all that
+    an entry keeps. A graph is not: its tensors were made for it, by the network.
+    """
+    made = Counter[str]()
+    inside = [site for site in sites if _is_inside(site.held_by, finding.held_by)]
+    for site in inside:
+        made[site.place] += site.count
+    place, most = next(iter(made.most_common(1)), (None, 0))
+    if place is None or most < _PLURALITY * made.total():
+        return None
+    return next(site for site in inside if site.place == place)
+
+
+def _is_inside(held_by: str | None, container: str | None) -> bool:
+    if held_by is None or container is None or not held_by.startswith(container):
+        return False
+    rest = held_by.removeprefix(container).strip("[*]")
+    return bool(rest) and not rest.startswith(_GRAPH)
 
 
 def _within(held_by: str | None, container: str | None) -> bool:

@@ -72,6 +72,17 @@ def test_what_the_entries_need_was_made_elsewhere_and_is_not_taken():
     assert origin(LEAK, site(count=4, held_by="app.T.envs[*].grad_fn")).created_at is None
 
 
+def test_the_line_that_fills_the_entries_is_taken_where_the_trace_sees_their_contents_only():
+    arrays = [
+        replace(site("env.py:7", 3, "app.T.envs[*].state"), type="numpy.ndarray"),
+        replace(site("box.py:9", 1, "app.T.envs[*].space.low"), type="numpy.ndarray"),
+        replace(site("far.py:1", 900, "app.T.buffer[*]"), type="numpy.ndarray"),
+    ]
+    assert origin(LEAK, *arrays).created_at == "env.py:7 in environment"
+    scattered = [replace(arrays[0], place=f"{n}.py:1") for n in range(4)]
+    assert origin(LEAK, *scattered).created_at is None
+
+
 def test_same_line_reached_on_two_ways_counts_once():
     leak = replace(LEAK, held_by=None)
     assert origin(leak, site(count=8), site(count=8)).created_at is not None
