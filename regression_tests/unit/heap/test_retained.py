@@ -71,7 +71,7 @@ def _told(engine: Engine, make: Callable[[], object]) -> int:
     """
     owner = Owner()
     owner.kept = make()
-    retained = {holder.path: holder.retained_bytes for holder in engine.inspect(limit=40).holders}
+    retained = {holder.path: holder.retained_bytes for holder in engine.inspect(limit=1000).holders}
     return retained[f"{__name__}.Owner.kept[*]"]
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from heap_engines import Engine, each_engine
 
 np = pytest.importorskip("numpy")
+
+
+@pytest.fixture(autouse=True)
+def _no_garbage() -> None:
+    """Collect what earlier tests left in cycles: arrays among it would go at any moment."""
+    gc.collect()
 
 
 def _array_bytes(engine: Engine) -> int:
