@@ -97,7 +97,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     if not rise_together([counts[g] for g in looks], [sizes[g] for g in looks]):
         return None
     first, last = looks[0], looks[-1]
-    if "." not in series.name and _gained_bytes(case, series.name, first, last) < MOST * (
+    if "." not in series.name and _gained_bytes(case, series, first, last) < MOST * (
         sizes[last] - sizes[first]
     ):
         return None
@@ -113,9 +113,11 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     return Judged(replace(series, baseline=None), told)
 
 
-def _gained_bytes(case: Case, name: str, first: int, last: int) -> float:
-    before, after = (bytes_reader(name)(case.timeline.ends[g]) for g in (first, last))
-    return (after or 0.0) - (before or 0.0)
+def _gained_bytes(case: Case, counts: Series, first: int, last: int) -> float:
+    """Return what a type gained between two looks, read where its count was: a log has no ends."""
+    series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
+    sizes = dict(zip(series.generations, series.values, strict=True))
+    return sizes.get(last, 0.0) - sizes.get(first, 0.0)
 
 
 def _last_watched(case: Case, name: str) -> Watched | None:
