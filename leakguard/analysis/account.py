@@ -32,8 +32,8 @@ from leakguard.analysis.live_memory import filling_cache, levelled_off, objects_
 from leakguard.analysis.timeline import count_reader, gauge_reader
 from leakguard.analysis.tolerance import (
     LOOKS_LEAVE,
+    MAJORITY,
     MATERIAL_BYTES,
-    MOST,
     NOTABLE_BYTES,
     NOTABLE_TOTAL,
     RECORD_BYTES,
@@ -49,13 +49,15 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Of the growth of counted objects, the share that the defects must name to stand for all of it:
-# what an allocator adds beside each object, and objects too small to be told, are the rest.
-_NAMED = 0.3
-# Generations after the last look that are enough to see whether a growth went on.
+# Share of the growth of counted objects that the defects must name to stand for all of it: what an
+# allocator adds beside each object, and objects too small to be told, are the rest. Chosen.
+_NAMED_SHARE = 0.3
+# Generations that are enough to see whether a growth went on. Chosen: halves of four each, whose
+# means are steadier than single values.
 _AFTERWARDS = 8
-# Of what a growth would have added since, the share below which it did not go on.
-_WENT_ON = 0.25
+# Share of what a growth would have added since, below which it did not go on. Chosen between none
+# and all of it, on the side of the leak: one that goes on at half its pace is still told.
+_WENT_ON_SHARE = 0.25
 # Memory that objects may lie in: any of these that rises with them confirms them.
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
@@ -97,7 +99,7 @@ class _Settlement:
         self._metrics()
         self._live_memory()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
-        self._dropnegligible()
+        self._drop_negligible()
         return Account(tuple(self.defects), tuple(self.cleared))
 
     def _of(self, *sources: str) -> list[Growth]:
@@ -169,7 +171,7 @@ class _Settlement:
         expected = (container.rate or 0.0) * (latest - before)
         if latest - before < _AFTERWARDS or expected <= 0:
             return None
-        return counts[latest] - counts[before] >= _WENT_ON * expected
+        return counts[latest] - counts[before] >= _WENT_ON_SHARE * expected
 
     def _remembered_on(self, metric: str, defect: Defect) -> bool | None:
         """Compare the halves of the last third of the run; None where growth would not show."""
@@ -184,7 +186,7 @@ class _Settlement:
             return None
         if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
             return None
-        return fmean(late[-half:]) - fmean(late[:half]) >= _WENT_ON * expected
+        return fmean(late[-half:]) - fmean(late[:half]) >= _WENT_ON_SHARE * expected
 
     def _promises(self) -> None:
         """Where a defect names the type and its holder already, the promise adds nothing to it."""
@@ -214,14 +216,14 @@ class _Settlement:
             )
         if growth.kind == "gpu":
             tensors = (d for d in self.defects if d.kind in ("tensors", "autograd"))
-            return sum(d.bytes_rate or 0.0 for d in tensors) >= MOST * rate
+            return sum(d.bytes_rate or 0.0 for d in tensors) >= MAJORITY * rate
         if growth.name == "rss_shared":
-            return self._maps() or self._named_bytes() >= MOST * rate
+            return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
             stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
             threads = self.case.metric("threads")  # a stack and an arena each, too few to tell
             stacks = stacks or (threads is not None and threads.may_grow)
-            named = self._named_bytes() >= MOST * rate
+            named = self._named_bytes() >= MAJORITY * rate
             return named or stacks or self._maps() or bool(self.filling)
         return False
 
@@ -246,7 +248,7 @@ class _Settlement:
             return
         rate = growth.rate or 0.0
         objects = objects_rate(self.case)
-        in_objects = objects >= MOST * rate
+        in_objects = objects >= MAJORITY * rate
         if self._explains_memory(growth, objects) or self._is_frozen(growth, in_objects):
             return
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
@@ -265,11 +267,11 @@ class _Settlement:
         """True where what was found adds up to it or owns native memory, or a log has no bytes."""
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
-        named, least = self._named_bytes(), MOST * (growth.rate or 0.0)
+        named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
         # Beside the objects an allocator grows a little with each of them: it is the same defect.
         if named < least and any(c.until is not None for c in self.cleared):
             named += self._filled_bytes()
-        if named >= least or (objects >= least and named >= _NAMED * objects):
+        if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
             return True
         # Beside other defects the rest is theirs, unless it would be notable by itself.
         rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
@@ -285,7 +287,7 @@ class _Settlement:
         """
         ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
-        if memory is None or looked <= MOST * len(ends):
+        if memory is None or looked <= MAJORITY * len(ends):
             return NOTABLE_BYTES
         return max(NOTABLE_BYTES, LOOKS_LEAVE * memory.series.values[-1])
 
@@ -323,7 +325,7 @@ class _Settlement:
 
     # -- what is too small -------------------------------------------------------------------------
 
-    def _dropnegligible(self) -> None:
+    def _drop_negligible(self) -> None:
         """Clear objects that add a few bytes, unless they may stand for something larger.
 
         A connection is a small object in front of native memory, a thread object of a thread:
@@ -356,7 +358,7 @@ class _Settlement:
         held = sum(d.bytes_rate or 0.0 for d in self.defects if d.held_by)
         held += sum(c.bytes_per_generation or 0.0 for c in self.cleared)
         rest = memory.verdict.rate - held
-        return rest >= max(RECORD_BYTES, MOST * memory.verdict.rate)
+        return rest >= max(RECORD_BYTES, MAJORITY * memory.verdict.rate)
 
 
 # -- gauges ----------------------------------------------------------------------------------------

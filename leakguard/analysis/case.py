@@ -13,7 +13,7 @@ from leakguard.analysis.contribution import (
 )
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import LIVE_MEMORY, Timeline, count_reader
-from leakguard.analysis.tolerance import BYTES_FLOOR
+from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
@@ -51,11 +51,11 @@ class Judged:
         return max(started, generations[0])
 
     def _grew_in_first(self) -> bool:
-        """True when the first value lies above the baseline by half of what a generation adds."""
+        """True when the first value lies above the baseline by most of what a generation adds."""
         baseline, rate = self.series.baseline, self.verdict.rate
         if baseline is None or not self.series.values:
             return False
-        return self.series.values[0] - baseline >= 0.5 * rate > 0
+        return self.series.values[0] - baseline >= MAJORITY * rate > 0
 
 
 @dataclass(slots=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leakguard.analysis.measure import highest_rss, live_growth, metric_growth
+from leakguard.analysis.tolerance import MATERIAL_BYTES
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.comparison import Comparison, Measure
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.report import Report
-from leakguard.model.units import MB, format_bytes
-
-# A move smaller than this is no regression, whatever share of a small number it is.
-_SLACK = MB
+from leakguard.model.units import format_bytes
 
 
 def compare(before: Report, after: Report) -> Comparison:
@@ -55,7 +53,8 @@ def _not_worse(measure: Measure, tolerance: float) -> Check:
     if measure.before is None or measure.after is None:
         which = "baseline" if measure.before is None else "run"
         return Check(subject, "no worse", f"the {which} does not tell", "unknown")
-    allowed = measure.before + max(abs(measure.before) * tolerance, _SLACK)
+    # What is not material is no regression, whatever share of a small number it is.
+    allowed = measure.before + max(abs(measure.before) * tolerance, MATERIAL_BYTES)
     limit = f"at most {format_bytes(allowed)} (it was {format_bytes(measure.before)})"
     outcome: Outcome = "kept" if measure.after <= allowed else "broken"
     return Check(subject, limit, format_bytes(measure.after), outcome, measure.after, allowed)

@@ -13,18 +13,17 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from leakguard.analysis.timeline import Reader
+from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.metric import METRICS
 
-# Shares of a growth, by convention: most of it is half, nearly all of it four fifths, the same
-# within a quarter.
-_MAJORITY = 0.5  # for a phase to be named
-_INNER = 0.8  # of the outer phase's growth, for an inner phase to be named instead
-_NEAR = 0.25
-# A generation that adds three times what a usual one does is an event (something was imported), as
-# long as such generations are fewer than three in ten.
+# Share by which a phase's growth may differ from a rate and still be it. Chosen wider than for two
+# counts: the phases are known of a few generations only.
+_SAME_IN_PHASE = 0.25
+# A generation that adds so many times what the median one does is an event (something was
+# imported), as long as this share of the generations are none. Chosen.
 _EVENT = 3.0
-_MOST_ROUNDS = 0.7
+_USUAL_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +38,16 @@ class Contribution:
         return sum(value for phase, value in self.by_phase.items() if _outermost(phase))
 
     def main_phase(self) -> str | None:
-        """Return the innermost phase that adds most of the growth; None when none does."""
+        """Return the phase that adds most of the growth, or one in it that adds nearly all of that.
+
+        None when no phase adds most of it.
+        """
         outer = {phase: v for phase, v in self.by_phase.items() if phase and _outermost(phase)}
         total = self.total
         if not outer or total <= 0:
             return None
         phase = max(outer, key=lambda name: outer[name])
-        if outer[phase] < _MAJORITY * total:
+        if outer[phase] < MAJORITY * total:
             return None
         return self._innermost(phase)
 
@@ -58,7 +60,7 @@ class Contribution:
         near = [
             phase
             for phase, value in self.by_phase.items()
-            if phase and abs(value - rate) <= _NEAR * rate
+            if phase and abs(value - rate) <= _SAME_IN_PHASE * rate
         ]
         return sorted(near, key=lambda phase: -phase.count("/"))
 
@@ -72,7 +74,7 @@ class Contribution:
         if not inner:
             return phase
         largest = max(inner, key=lambda name: inner[name])
-        if inner[largest] < _INNER * self.by_phase[phase]:
+        if inner[largest] < NEARLY_ALL * self.by_phase[phase]:
             return phase
         return self._innermost(largest)
 
@@ -223,7 +225,7 @@ def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | No
         for parts, total in zip(rounds, totals, strict=True)
         if total <= _EVENT * median(totals)
     ]
-    return usual if len(usual) >= _MOST_ROUNDS * len(rounds) else rounds
+    return usual if len(usual) >= _USUAL_SHARE * len(rounds) else rounds
 
 
 def _mean(rounds: list[dict[str | None, float]]) -> Contribution:

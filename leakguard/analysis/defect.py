@@ -26,8 +26,8 @@ from leakguard.analysis.place_in_loop import (
 from leakguard.analysis.sources.containers import keeper, keeper_of_most
 from leakguard.analysis.sources.types import KINDS, is_users
 from leakguard.analysis.tolerance import (
+    MAJORITY,
     MATERIAL_BYTES,
-    MOST,
     NEARLY_ALL,
     NOTABLE_BUFFER,
     NOTABLE_COUNTED,
@@ -42,10 +42,13 @@ from leakguard.analysis.tolerance import (
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_number
 
+# Entries of which the objects in them tell more than they do.
 _RECORDS = frozenset({"tuple", "list", "dict"})
-# Looks at which the entries of a container alone must have grown, where no count of a type did.
-_LOOKS = 4
-_OWN = "leakguard."
+# Looks that must agree on a container where no count of a type rose with it. Chosen as one more
+# than make a trend, since nothing else speaks for it.
+_LOOKS_ALONE = 4
+# Where the guard keeps what it has seen.
+_GUARDS_OWN = "leakguard."
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +295,7 @@ def _is_programs(growing: Growth) -> bool:
 
 def _is_kept(group: list[Growth], kept: float) -> bool:
     """True for builtin objects that are part of what containers of other findings keep alive."""
-    return not _is_programs(group[0]) and MOST * known_bytes(group) <= kept
+    return not _is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
 def _is_telling(case: Case, group: list[Growth]) -> bool:
@@ -338,7 +341,7 @@ def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Grow
     What it retains must be about as much as the group weighs: a larger one holds something else.
     """
     known = known_bytes(group)
-    least, most = MOST * known, known / MOST
+    least, most = MAJORITY * known, known / MAJORITY
     return [c for c in containers if not c.fills and least < (c.bytes_rate or 0.0) <= most][:1]
 
 
@@ -399,13 +402,13 @@ def _part(case: Case, growing: Growth, container: Growth) -> Growth:
 
 
 def _is_notable(container: Growth) -> bool:
-    if container.is_weak or container.fills or _OWN in container.name.partition("[*]")[0]:
+    if container.is_weak or container.fills or _GUARDS_OWN in container.name.partition("[*]")[0]:
         return False
     kept = container.bytes_rate or 0.0
     if container.is_buffer or container.keeps_graphs:
         return kept >= NOTABLE_BUFFER
     judged = container.judged
-    proven = judged is not None and judged.grows and len(judged.series) >= _LOOKS
+    proven = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
     return proven and kept >= NOTABLE_ENTRIES
 
 

@@ -11,8 +11,9 @@ from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
 from leakguard.model.units import format_change, format_number
 
-# A leak is said where two measurements of different kinds agree; one alone is a suspect.
-_ENOUGH = 2
+# Witnesses: a leak is said where two measurements of different kinds agree; one alone is a suspect.
+# The rule of the design, and the only place that applies it.
+_WITNESSES_OF_A_LEAK = 2
 
 _COUNTERS = {
     "heap_in_use": "the allocator's bytes in use",
@@ -31,7 +32,7 @@ def verdict(growth: Growth, witnesses: Sequence[str]) -> Verdict:
     What the kernel or the interpreter counts one by one needs no second witness; no growth is
     called worse than its kind deserves.
     """
-    said: Verdict = "leak" if growth.exact or len(witnesses) >= _ENOUGH else "suspect"
+    said: Verdict = "leak" if growth.exact or len(witnesses) >= _WITNESSES_OF_A_LEAK else "suspect"
     return min(said, growth.worst, key=SEVERITY.__getitem__)
 
 

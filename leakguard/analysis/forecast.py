@@ -13,8 +13,8 @@ from leakguard.model.forecast import Forecast
 
 Interval = tuple[float, float]
 
-# Nobody sees the end of a run a thousand times as long as what was recorded: to say when memory
-# runs out then would be a number without a meaning.
+# Times the length of the record. Nobody sees the end of a run a thousand times as long, and a rate
+# is not known well enough to say when memory would run out there. Chosen.
 _FURTHEST = 1_000
 
 _OUTSIDE_RAM = frozenset({"gpu", "peak"})

@@ -10,13 +10,15 @@ from leakguard.analysis.diagnosis import diagnose
 from leakguard.model import Finding, Report
 from leakguard.model.finding import SEVERITY
 from leakguard.model.job import Job, Member, ProcessRow
-from leakguard.model.units import format_bytes, format_change
+from leakguard.model.units import MB, format_bytes, format_change
 
-# Times the median of the others, from which on a process is an outlier although all grow.
+# Times the median rate of the others, from which on a process is named although all grow. Chosen.
 _OUTLIER = 3.0
-# Times the median of the others, and bytes more, that a process may hold without being noted.
-_HOLDS, _HOLDS_BYTES = 2.0, 100_000_000
-_NAMED = 4  # processes that a sentence names one by one
+# Times the median of the others, and bytes more than it, from which on a process is named for what
+# it holds. Chosen: workers that load the same data differ by less.
+_HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
+# Processes. So many names a sentence bears; chosen.
+_NAMED_AT_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,9 @@ def _outlier(growing: Sequence[_Judged]) -> str:
 
 def _names(processes: Sequence[_Judged]) -> str:
     names = [one.row.label for one in processes]
-    if len(names) > _NAMED:
-        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    if len(names) > _NAMED_AT_MOST:
+        shown = _NAMED_AT_MOST - 1
+        return f"{', '.join(names[:shown])} and {len(names) - shown} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -213,7 +216,7 @@ def _holds_most(judged: Sequence[_Judged]) -> str | None:
         for one in judged
         if one.member.run.info.observer is None and one.row.rank is not None
     ]
-    if len(same) < 3:
+    if len(same) < 3:  # of two, none is the odd one
         return None
     most, who = max(same, key=lambda pair: pair[0])
     others = median(size for size, one in same if one is not who)

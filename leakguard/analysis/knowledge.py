@@ -206,7 +206,9 @@ PLACES: tuple[Place, ...] = (
     ),
 )
 
-_NEAR = 4  # types on the way to a container: what is further away says nothing about it
+# Types on the way to a container that are looked at: what is further away says nothing about it.
+# Chosen.
+_NEAR = 4
 
 
 def place_of(holder: Holder) -> Place | None:

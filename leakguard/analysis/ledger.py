@@ -14,6 +14,9 @@ _NO_PARTS = "RSS was not split into anonymous, file-backed and shared pages"
 _NO_SWAP = "swap was not read at both ends"
 _NO_NATIVE = "it is what the allocators have in use beyond live objects, and one of them is unknown"
 
+# Generations of a long run that the history shows side by side. Chosen.
+_POINTS = 60
+
 
 def ledger(run: Run) -> Ledger | None:
     """Return where RSS went between the baseline and the latest generation with a census.
@@ -25,7 +28,7 @@ def ledger(run: Run) -> Ledger | None:
     return None if before is None or after is None else _between(run, before, after)
 
 
-def ledger_history(run: Run, most: int = 60) -> tuple[Ledger, ...]:
+def ledger_history(run: Run, most: int = _POINTS) -> tuple[Ledger, ...]:
     """Return the ledger at each generation that was sized, of a long run at ``most`` of them."""
     before = run.baseline
     ends = [s for s in run.generation_ends() if s is not before and _is_sized(s)]

@@ -7,11 +7,10 @@ from functools import partial
 from itertools import pairwise
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.tolerance import MATERIAL_BYTES, MATERIAL_SHARE
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, MATERIAL_SHARE
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change, format_number
 
-MINIMUM_GENERATIONS = 3
 _NAME_THEM = (
     ": name them by `for epoch in guard.generations(range(10)):` around the loop, or by "
     "`guard.generation()` where one begins"
@@ -19,17 +18,17 @@ _NAME_THEM = (
 _HANDLES = ("threads", "open_files", "children")
 #: Sources that know the memory of a process as a whole and nothing else.
 OUTSIDE = ("outside", "curve")
-_LISTED = 16  # generations that are worth a line
+_LISTED = 16  # generations that one line of a report holds; chosen
 
 
 def undecided(case: Case) -> str | None:
     """Return why the run is too short or too noisy for "stable"; None when it is not."""
     memory = case.memory()
     rounds = 0 if memory is None else len(memory.series)
-    if memory is None or rounds < MINIMUM_GENERATIONS:
+    if memory is None or rounds < FEWEST_LOOKS:
         seen = f"{rounds} generation{'' if rounds == 1 else 's'}"
         how = "" if rounds or case.run.info.source != "guard" else _NAME_THEM
-        return f"{seen} recorded, at least {MINIMUM_GENERATIONS} are needed{how}"
+        return f"{seen} recorded, at least {FEWEST_LOOKS} are needed{how}"
     verdict, name = memory.verdict, METRICS[memory.series.name].words
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     if verdict.growing == "cannot tell" and verdict.rate >= material:
@@ -43,7 +42,7 @@ def _rising_handles(case: Case, metric: str) -> str | None:
     """Say that threads, files or processes rose in every round so far, where these are too few."""
     series = case.timeline.metric(metric)
     steps = [after - before for before, after in pairwise(series.values[1:])]
-    if len(steps) < MINIMUM_GENERATIONS - 1 or min(steps) <= 0:
+    if len(steps) < FEWEST_LOOKS - 1 or min(steps) <= 0:
         return None
     verdict = case.judge(series, integer=True).verdict
     if verdict.growing != "cannot tell" or not verdict.more_rounds:

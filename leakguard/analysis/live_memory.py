@@ -11,15 +11,16 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_CACHES
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.sources.containers import keeper
-from leakguard.analysis.tolerance import BYTES_FLOOR, MATERIAL_BYTES, MOST
+from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES
 from leakguard.model import Census, Cleared, Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Of what a type gained, as much as may have come between other looks than memory did: what the
-# guard itself came to keep, tables and modules, comes all at one look.
-_ELSEWHERE = 1.0
+# Sum of what the shares of two growths may differ by (from 0, the same course, to 2, none of it at
+# the same looks) for the one to be the other. Chosen halfway: tables and modules that the guard
+# itself came to keep lie between two looks only, and differ by nearly 2.
+_SAME_COURSE = 1.0
 
 
 def objects_rate(case: Case) -> float:
@@ -82,13 +83,13 @@ def _extended_type(case: Case, growth: Growth) -> str | None:
     if len(ends) < 2:
         return None
     memory = [sizes[generation] for generation, _ in ends]
-    least, found = MOST * (memory[-1] - memory[0]), []
+    least, found = MAJORITY * (memory[-1] - memory[0]), []
     for name in ends[-1][1].types:
         taken = [_bytes(census, name) for _, census in ends]
         if taken[-1] - taken[0] >= least > 0:
             found.append((apart(taken, memory), name))
     off, name = min(found, default=(math.inf, ""))
-    return name if off <= _ELSEWHERE else None
+    return name if off <= _SAME_COURSE else None
 
 
 def _values(series: Series) -> dict[int, float]:

@@ -11,15 +11,18 @@ from leakguard.model import Finding, Run, Site, Snapshot
 # Kinds that a line of the program makes. Handles and peaks are told by their own names.
 _MADE = frozenset({"instances", "container", "tensors", "arrays", "autograd", "native", "memory"})
 
-# The survivors of one line in one generation may be as many as grow, by these factors.
-_FEWEST, _MOST = 0.5, 1.5
-# In the very container that grows a line needs to add this share only: others may add the rest.
-_SHARE = 0.2
-# A line that made a third of what the new entries keep is the one that fills them: constructors and
-# operators of libraries, which lie below it, share the rest.
+# What survives of one line's objects in the traced generation, in units of what the finding gains a
+# generation: one generation is no mean of many, so that it may be less or more. Bytes scatter more
+# than counts, since a tracer adds what the allocator rounds up. Chosen.
+_LEAST_COUNT, _MOST_COUNT = 0.5, 1.5
+_LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
+# Share of the gain that a line must make where its objects lie in the container that grows: there
+# the place speaks for it, and other lines may add the rest. Chosen.
+_LEAST_IN_CONTAINER = 0.2
+# Share of what the new entries keep. A line that made a third of it is the one that fills them:
+# constructors and operators of libraries, which lie below it, share the rest. Chosen.
 _PLURALITY = 1 / 3
 _GRAPH = ".grad_fn"
-_LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
 
 
 def with_origin(run: Run, finding: Finding) -> Finding:
@@ -62,12 +65,13 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
     made = [site for site in sites if site.type is not None and site.type == finding.type]
     if rate is None or not made:
         return None
-    inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= _SHARE * rate]
+    least = _LEAST_IN_CONTAINER * rate
+    inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= least]
     if inside:
         return max(inside, key=lambda site: site.count)
     if finding.kind == "autograd":  # most tensors of a graph are made for it, not for the holder
         return None
-    as_many = [site for site in made if _FEWEST * rate <= site.count <= _MOST * rate]
+    as_many = [site for site in made if _LEAST_COUNT * rate <= site.count <= _MOST_COUNT * rate]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
 
 

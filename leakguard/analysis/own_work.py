@@ -17,27 +17,29 @@ from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 
-# Generations without a look that are enough to know what one usually adds.
-_FEWEST = 6
-# The nearest of them on either side say what a generation adds at that time of the run.
+# Generations without a look, on either side, whose median says what a generation adds at that time
+# of the run: an outlier among three is outvoted. Both sides must be there to begin with.
 _NEAREST = 3
-_TRACED = 3  # the tier of a generation that was traced
+_QUIET_ENOUGH = 2 * _NEAREST
+# The tier of a generation that was traced (``Cost.tier``).
+_TRACED = 3
 
 
 def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     """Return a series of the ends of generations without the steps that looks have left in it.
 
-    Taken away is what came in between two generations after a look, as far as it is more than a
-    generation without a look adds at that time; given back is what went there of it.
+    A step is what memory gained after a look and before the next generation began, as far as it is
+    more than a generation without a look adds at that time. What a later look gives back of it is
+    added again.
     """
     at, values = series.generations, series.values
-    if len(values) != len(ends) or len(values) < _FEWEST:
+    if len(values) != len(ends) or len(values) < _QUIET_ENOUGH:
         return series
     shots = [ends[generation] for generation in at]
     worked = [shot.cost.tier > 0 for shot in shots]
     changes = [later - before for before, later in pairwise(values)]
     quiet = [i for i in range(len(changes)) if not worked[i] and not worked[i + 1]]
-    if len(quiet) < _FEWEST:
+    if len(quiet) < _QUIET_ENOUGH:
         return series
     own, kept = 0.0, [values[0]]
     for i, change in enumerate(changes):
@@ -53,7 +55,7 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
 
 
 def _usual(i: int, quiet: list[int], changes: list[float]) -> float:
-    nearest = sorted(quiet, key=lambda j: abs(j - i))[: 2 * _NEAREST]
+    nearest = sorted(quiet, key=lambda j: abs(j - i))[:_QUIET_ENOUGH]
     return median(changes[j] for j in nearest)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.tolerance import MOST
+from leakguard.analysis.tolerance import MAJORITY
 
 
 def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
@@ -23,7 +23,7 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     Most looks count objects at the end of a generation only; memory is read in each phase.
     """
     memory = case.memory()
-    if memory is None or not memory.may_grow or size < MOST * memory.verdict.rate:
+    if memory is None or not memory.may_grow or size < MAJORITY * memory.verdict.rate:
         return None
     return case.memory_share(lead.since).main_phase()
 

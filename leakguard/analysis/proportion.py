@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Looks that show whether two things rise together.
-_FEWEST = 3
-# Of the rise, the share that must lie outside of the interval with most of it: all of it in one
-# would fit anything.
+from leakguard.analysis.tolerance import FEWEST_LOOKS
+
+# Share of the rise that must lie outside of the interval with most of it: a rise that comes all in
+# one interval would fit anything. Chosen.
 _OUTSIDE = 0.1
-# Sum of what the shares may differ by. Something that rose in the largest interval alone differs by
-# twice the share outside of it, which is more than this.
+# Sum of what the shares of two growths may differ by, from 0 to 2. It lies below twice the above:
+# by so much at least something differs that rose in the largest interval alone, and it must not
+# pass.
 _APART = 0.15
 
 
 def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return True where two series gain the same shares of their growth between the same looks."""
-    if len(one) < _FEWEST or one[-1] <= one[0] or other[-1] <= other[0]:
+    if len(one) < FEWEST_LOOKS or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
     return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _APART
 

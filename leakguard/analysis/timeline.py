@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from leakguard.analysis.own_work import without_own_work
+from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.metric import METRICS, Unit
 from leakguard.model.series import Series
@@ -15,10 +16,6 @@ Reader = Callable[[Snapshot], "float | None"]
 # What is live memory, best first: what all allocators have in use together, the C allocator's part
 # of it, and, where no allocator tells, what is in RAM.
 LIVE_MEMORY = ("live_memory", "heap_in_use", "rss_anonymous", "rss")
-
-# Of what live memory grew over a run, the share that must still be there at an end that is looked
-# at after the loop: with less, the program has let go of its objects already.
-_STILL_THERE = 0.5
 
 
 def metric_reader(name: str) -> Reader:
@@ -157,6 +154,10 @@ class Timeline:
             )
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
+        """True where most of what live memory gained over the run is still taken after the loop.
+
+        With less, the program has let go of its objects already.
+        """
         name = next((n for n in LIVE_MEMORY if metric_reader(n)(end) is not None), None)
         if name is None or self.baseline is None:
             return True
@@ -164,7 +165,7 @@ class Timeline:
         start, grown, now = (read(s) for s in (self.baseline, end, look))
         if start is None or grown is None or now is None or grown <= start:
             return True
-        return now - start >= _STILL_THERE * (grown - start)
+        return now - start >= MAJORITY * (grown - start)
 
 
 def _changed(first: Census, last: Census) -> list[str]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.tolerance import BYTES_FLOOR, MOST, SAME_RATE, same
+from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, SAME_RATE, same
 from leakguard.model import Holder
 from leakguard.model.series import Series
 
-_LOOKS = 3
-# Lists of weak references are cleaned now and then: twice as many looks before one is believed.
-_LOOKS_AT_WEAK = 6
+# Lists of weak references are cleaned now and then: one is believed after twice as many looks as
+# any other container. Chosen.
+_LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
 
 # One container through the looks: the generation and what it was then, oldest first.
@@ -55,7 +55,7 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
         for name in names
         if "." in name and (container := _crowded(case, name, looks)) is not None
     ]  # fmt: skip
-    large = [c for c in found if c.holder and (c.holder.retained_bytes or 0) >= MOST * size > 0]
+    large = [c for c in found if c.holder and (c.holder.retained_bytes or 0) >= MAJORITY * size > 0]
     strong = [c for c in large if not c.is_weak]
     return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
 
@@ -63,7 +63,7 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
 def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:
     for holder in _unbounded(type_name, looks):
         container = _unproven(case, holder, looks)
-        if holder.streak >= _LOOKS - 1 and same(container.rate or 0.0, rate, SAME_RATE):
+        if holder.streak >= FEWEST_LOOKS - 1 and same(container.rate or 0.0, rate, SAME_RATE):
             return container
     return None
 
@@ -74,7 +74,7 @@ def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
     ends += [case.timeline.ends[generation]] if generation in case.timeline.ends else []
     alive = max((s.count(type_name) or 0 for s in ends), default=0)
     for holder in _unbounded(type_name, looks):
-        if holder.entries >= MOST * alive > 0:
+        if holder.entries >= MAJORITY * alive > 0:
             return _unproven(case, _around(holder, holders), looks)
     return None
 
@@ -93,7 +93,7 @@ def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
         other
         for other in sorted(holders, key=lambda other: len(other.path))
         if holder.path.startswith(other.path)
-        and other.streak >= _LOOKS - 1
+        and other.streak >= FEWEST_LOOKS - 1
         and other.capacity is None
     )
     return next(outer, holder)
@@ -167,7 +167,7 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
 def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
     container = _growth(case, seen)
-    fewest = _LOOKS_AT_WEAK if container.is_weak else _LOOKS
+    fewest = _LOOKS_AT_WEAK if container.is_weak else FEWEST_LOOKS
     if len(seen) < fewest or holder.streak < fewest - 1 or holder.path.startswith(NO_ROOT):
         return None
     return container if container.fills or container.since is not None else None

@@ -12,10 +12,13 @@ from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Holder, LargeObject, Snapshot
 from leakguard.model.units import format_bytes
 
-_GENERATIONS = 3  # contents that stayed the same for this long are data, not a state that moves on
+# Confidence (0 to 1): contents are compared by their digests, and a state that moves on may rest
+# for three generations by chance. Chosen.
+_CONFIDENCE = 0.95
 
 
 class _Contents(NamedTuple):
@@ -31,13 +34,16 @@ _Groups: TypeAlias = "dict[_Contents, list[LargeObject]]"
 
 
 def copies(case: Case) -> list[Growth]:
-    """Return large arrays with the same contents, unchanged in every look of three generations."""
+    """Return large arrays with the same contents, unchanged in every look of three generations.
+
+    What stays the same for so long is data, and no state that moves on.
+    """
     looks = [s for s in case.run.snapshots if s.generation is not None and _told(s)]
     groups = [(look.generation or 0, _groups(look)) for look in looks]
     return [
         _growth(contents, items, since, looks[-1])
         for contents, items in (groups[-1][1].items() if groups else ())
-        if len(since := _since(groups, contents)) >= _GENERATIONS
+        if len(since := _since(groups, contents)) >= FEWEST_LOOKS
     ]
 
 
@@ -82,7 +88,7 @@ def _growth(
             f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it spare; "
             f"held by {holders or 'nobody that a walk could name'}",
         ),
-        confidence=0.95,
+        confidence=_CONFIDENCE,
         fix="load it once and let all share one read-only array (array.setflags(write=False)), or "
         "map it from its file (numpy.load(..., mmap_mode='r'))",
         ruled_out=("no leak: the copies become no more",),

@@ -24,7 +24,11 @@ from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
 
-_TIMELY = 2  # times that the collector came by itself: it is in time
+# Times that the program's own collector must have come to be in time: once may be by chance.
+_TIMELY = 2
+# Confidence (0 to 1) where they piled up or were freed more than once, and where neither is known.
+# Chosen.
+_SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
 def cycles(case: Case) -> list[Growth]:
@@ -157,7 +161,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         with_it=_freed_with(name, collections),
         evidence=(said, *again),
         reason="; ".join((said, *(again if piled_up else ()))),
-        confidence=0.95 if again else 0.7,
+        confidence=_SEEN_AGAIN if again else _SEEN_ONCE,
         fix=f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done); "
         + (NO_COLLECTOR if switched_off(case) else "until then gc.collect() at the end of the "
            "phase bounds it"),

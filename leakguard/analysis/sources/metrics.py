@@ -14,21 +14,31 @@ from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.timeline import LIVE_MEMORY
-from leakguard.analysis.tolerance import BYTES_FLOOR, MOST, NOTABLE_BYTES, notable
+from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
+    MAJORITY,
+    MATERIAL_BYTES,
+    NOTABLE_BYTES,
+    notable,
+)
 from leakguard.model import Verdict
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
-from leakguard.model.units import KB, MB, format_bytes, format_change, format_number
+from leakguard.model.units import KB, format_bytes, format_change, format_number
 
-# Mappings are counted in pages.
-_PAGES = 4_096
-# Mappings come by the megabyte (arenas, stacks), and freed pages come back late.
-_MAPPED_NOISE = 1 * MB
+# Bytes of a page, of which mappings are made: a smaller move there is none.
+_PAGE = 4_096
+# Bytes that the mapped memory moves by of itself: arenas and stacks come by the megabyte, and freed
+# pages come back late. A rise must add a quarter of that a generation. Chosen.
+_MAPPED_NOISE = MATERIAL_BYTES
 _MAPPED = 250 * KB
-# Fragmentation is no leak, so it is only told where it costs something.
-_HELD = 1 * MB
-_FLAT_BESIDE = 0.2  # of what is held: how much live memory may grow and count as flat beside it
-_MANY_THREADS = 16  # from here on, arenas of threads are the likely cause of held memory
+# Bytes a generation. Fragmentation is no leak, so it is only told where it costs something.
+_HELD = MATERIAL_BYTES
+# Share of one growth below which another number counts as flat beside it. Chosen.
+_FLAT_BESIDE = 0.2
+# Threads, from which on their arenas are the likely cause of held memory. glibc gives each thread
+# one, up to eight times the cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two.
+_MANY_THREADS = 16
 
 Said = Callable[[Case, Judged], str]
 
@@ -179,7 +189,7 @@ def _is_mapped_evenly(case: Case, space: Judged) -> bool:
     """True where most generations map more: arenas and stacks of threads come in rare steps."""
     values = space.series.values
     rises = sum(later > before for before, later in pairwise(values))
-    return rises >= MOST * (len(values) - 1)
+    return rises >= MAJORITY * (len(values) - 1)
 
 
 # -- live memory -----------------------------------------------------------------------------------
@@ -217,7 +227,7 @@ def lost_in_pools(case: Case) -> bool:
     memory, pools = case.metric("live_memory"), case.metric("python_in_use")
     if memory is None or pools is None or not pools.may_grow:
         return False
-    return pools.verdict.rate >= MOST * memory.verdict.rate > 0
+    return pools.verdict.rate >= MAJORITY * memory.verdict.rate > 0
 
 
 def _memory_fix(case: Case, judged: Judged) -> str:
@@ -251,7 +261,7 @@ def _memory_row(case: Case) -> MetricRow:
         in_steps
         and touched is not None
         and touched.grows
-        and _rise(memory) >= MOST * _rise(touched)
+        and _rise(memory) >= MAJORITY * _rise(touched)
     ):
         return replace(_live_memory("rss_anonymous"), second=(name,))
     return _live_memory(name)
@@ -347,7 +357,7 @@ _ROWS = (
         _always("unmap what is mapped (close the mmap, munmap in C): it costs no RAM until it is "
                 "touched, and a process may have 65,530 mappings only (vm.max_map_count)"),
         least=NOTABLE_BYTES,
-        floor=_PAGES,
+        floor=_PAGE,
         exact=True,
         takes_ram=False,
         applies=_is_mapped_evenly,

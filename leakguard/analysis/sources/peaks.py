@@ -13,10 +13,16 @@ from leakguard.analysis.growth import Growth
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
-_LARGE = 64 * MB  # above both ends of the phase
-_SHARE = 0.5  # of what the process holds before the phase
-_OF_LIMIT = 0.9  # of the memory that there is: here any excess is worth saying
-_TIMES = 2  # a first peak may be a warm-up
+# Bytes above both ends of the phase, below which a peak is what any phase works with; and the share
+# of what the process held before, from which on it decides how much memory a run needs. Chosen.
+_LARGE = 64 * MB
+_LARGE_SHARE = 0.5
+# Share of the memory that there is: so near to the limit any large peak is worth saying. Chosen.
+_NEAR_LIMIT = 0.9
+# Generations with such a peak: a first one may be a warm-up.
+_TIMES = 2
+# Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may have had it.
+_CONFIDENCE = 0.95
 
 
 def peaks(case: Case) -> list[Growth]:
@@ -58,8 +64,8 @@ def _excess(snapshot: Snapshot) -> float | None:
 
 def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
     held, limit = snapshot.entry.get("rss", 0), case.run.info.memory_limit
-    near = limit is not None and snapshot.metrics.get("peak", 0) >= _OF_LIMIT * limit
-    return over >= _LARGE and (over >= _SHARE * held or near)
+    near = limit is not None and snapshot.metrics.get("peak", 0) >= _NEAR_LIMIT * limit
+    return over >= _LARGE and (over >= _LARGE_SHARE * held or near)
 
 
 def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:
@@ -79,7 +85,7 @@ def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]
             f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
             f"{format_bytes(top)} at the peak of generation {worst}; it is given back",
         ),
-        confidence=0.95,
+        confidence=_CONFIDENCE,
         fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "
         "(numpy.save, memory maps) rather than pickle and compress them whole, and copy nothing "
         "that load_state_dict copies already",

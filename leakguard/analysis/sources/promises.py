@@ -6,6 +6,10 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.model import Expectation, Holder, Snapshot
 
+# Confidence (0 to 1): what is alive after a collection is alive; once, it may be on its way out.
+# Chosen.
+_BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
+
 
 def promises(case: Case) -> list[Growth]:
     """Return each kind of promise that was broken."""
@@ -39,7 +43,7 @@ def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
         path=latest.trace,
         evidence=(said, *repeated),
         reason=said,
-        confidence=0.99 if repeated else 0.8,
+        confidence=_BROKEN_AGAIN if repeated else _BROKEN_ONCE,
         shown=kept[-1][0],
     )
 

@@ -9,7 +9,7 @@ from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.proportion import rise_together
 from leakguard.analysis.timeline import bytes_reader, count_reader
-from leakguard.analysis.tolerance import MOST
+from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Watched
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
@@ -97,7 +97,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     if not rise_together([counts[g] for g in looks], [sizes[g] for g in looks]):
         return None
     first, last = looks[0], looks[-1]
-    if "." not in series.name and _gained_bytes(case, series, first, last) < MOST * (
+    if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * (
         sizes[last] - sizes[first]
     ):
         return None
