@@ -62,10 +62,13 @@ def _phase_growth(report: Report, phase: str, most: int) -> Check:
         known = ", ".join(report.run.phases) or "none"
         fact = f"no growth is known for this phase; phases of the run: {known}"
         return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
-    culprit = _largest(report, added > most, phase)
-    return Check(
-        subject, limit, format_change(added), _outcome(added, most), added, most, phase, culprit
-    )
+    # Nothing that another phase frees is kept: no phase keeps more than the generation does.
+    kept = min(added, max(sum(report.phase_growth.values()), 0.0))
+    fact = format_change(kept)
+    if kept < added:
+        fact += f" kept, {format_change(added)} made: other phases free the rest"
+    culprit = _largest(report, kept > most, phase)
+    return Check(subject, limit, fact, _outcome(kept, most), kept, most, phase, culprit)
 
 
 def _peak(report: Report, most: int, phase: str | None) -> Check:

@@ -64,6 +64,24 @@ def test_one_generation_tells_no_growth():
     assert "2 are needed" in only.fact
 
 
+def test_what_another_phase_frees_is_no_growth_of_a_phase():
+    def told_of(kept):
+        story = RunStory()
+        story.baseline(memory(500, 100))
+        for g in range(6):
+            in_use = 100 + kept * g
+            story.generation(rollout=memory(500, in_use + 50), train=memory(500, in_use + kept))
+        return diagnose(story.run())
+
+    budget = Budget(verdict="never", phases={"rollout": PhaseBudget(growth=MB)})
+    (kept,) = check(told_of(0), budget)
+    assert kept.outcome == "kept"
+    assert "other phases free the rest" in kept.fact
+    (broken,) = check(told_of(5), budget)
+    assert broken.outcome == "broken"
+    assert broken.measured == pytest.approx(5 * MB)
+
+
 def test_peak_inside_of_a_phase_counts():
     spiking = told(*[memory(100, peak=900 * MB)] * 3)
     assert outcomes(spiking, peak=500 * MB) == ["broken"]
