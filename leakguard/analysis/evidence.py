@@ -68,7 +68,8 @@ def _of_type(case: Case, lead: Growth, container: Growth | None, phase: str | No
         expected = str(low) if low == high else f"{low} to {high}"
         found.append(f"{expected} expected, {lead.watched.count} alive")
     if container is not None and container.proven:
-        entries = f"{format_number(container.rate or 0.0)} entries"
+        number = format_number(container.rate or 0.0)
+        entries = f"{number} {'entry' if number == '1' else 'entries'}"
         why = _why_unbounded(container)
         found.append(f"{container.name} grows by {entries} a generation and {why}")
     return found

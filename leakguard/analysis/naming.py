@@ -167,7 +167,9 @@ def _reason(defect: Defect, evidence: list[str]) -> str:
     if lead.source != "type":
         return ", and ".join(evidence)
     companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
-    return "; ".join(evidence) + (f"; with it {', '.join(companions)}" if companions else "")
+    return "; ".join(evidence) + (
+        f"; beside it grows {', '.join(companions)}" if companions else ""
+    )
 
 
 def _confidence(lead: Growth, evidence: list[str]) -> float | None:

@@ -50,7 +50,8 @@ def _why_not(run: Run, finding: Finding) -> str | None:
     traced = sorted({s.generation for s in run.snapshots if _is_traced(s) and s.generation})
     if not traced:
         return (
-            "no generation was traced: tracing is off, or what grows was told too late in the run"
+            "no generation was traced, because tracing is off or the run ended too soon after "
+            "it was seen that something grows"
         )
     return f"no line of the traced generation {traced[-1]} made as much as grows"
 

@@ -39,7 +39,7 @@ _WAIT = 60.0  # seconds for a live process to answer
 
 
 @click.command("mcp")
-@click.argument("folders", nargs=-1, metavar="FOLDER...", type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
 def mcp(folders: tuple[Path, ...]) -> int:
     """Serve the runs below each FOLDER (the working folder without one) to an assistant.
 

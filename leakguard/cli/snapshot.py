@@ -47,6 +47,8 @@ def _outside(pid: int, nobody: UsageError) -> str:
 
     try:
         reading = outside_view(pid)
+    except ProcessLookupError:
+        raise UsageError(f"there is no process {pid}") from None
     except OSError:
         raise nobody from None
     return render_outside(f"process {pid}", reading, largest_mappings(pid), columns())

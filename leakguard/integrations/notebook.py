@@ -24,9 +24,12 @@ def watch_cell(shell: Any, line: str, cell: str) -> None:
     runs once, with the guard in the variable ``guard`` for a loop over ``guard.generations(...)``.
 
     Raises:
-        UsageError: what follows the magic is no number of rounds.
+        IPython.core.error.UsageError: what follows the magic is no number of rounds.
     """
-    rounds = _rounds(line)
+    try:
+        rounds = _rounds(line)
+    except UsageError as error:
+        raise _without_traceback(error) from None
     code = shell.compile(shell.transform_cell(cell), shell.compile.cache(cell), "exec")
     # A cell that is repeated in order to find out may cost what finding out costs.
     guard = LeakGuard(report=None, name="%%leakguard", max_overhead=None if rounds else 0.01)
@@ -40,6 +43,14 @@ def watch_cell(shell: Any, line: str, cell: str) -> None:
     from IPython.display import display
 
     display(guard.report())
+
+
+def _without_traceback(error: UsageError) -> Exception:
+    """Return the error of a magic, which IPython shows as one line."""
+    from IPython.core.error import UsageError as MagicError
+
+    plain: Exception = MagicError(str(error))
+    return plain
 
 
 def _rounds(line: str) -> int:

@@ -68,7 +68,7 @@ def _terminal(report: Report, checks: Sequence[Check], layout: Layout) -> str:
         page.prose(text, "red" if check.outcome == "broken" else "", hang=14)
     for block in _culprits(checks):
         page.line()
-        page.block(block)
+        page.lines(block)
     return page.text()
 
 

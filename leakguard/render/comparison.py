@@ -94,7 +94,7 @@ def _terminal(comparison: Comparison, layout: Layout) -> str:
     for block in _blocks(comparison.new):
         page.line()
         page.line("New in the second run", "bold")
-        page.block(block)
+        page.lines(block)
     for section in sections(comparison):
         page.section(section)
     return page.text()

@@ -28,7 +28,7 @@ def live_view(report: Report, *, width: int, color: bool, state: str = "") -> st
     page, run = Page(width, color), report.run
     cost = watching_cost(run)
     told = (name(run), *_where(run), state, f"watching cost {cost}" if cost else "")
-    page.line(" · ".join(filter(None, told))[:width], "dim")
+    page.prose(" · ".join(filter(None, told)), "dim", hang=2)
     page.prose(outline.verdict_line(report), _COLORS[report.verdict], hang=2)
     for line in _culprit(report):
         page.prose(line, "bold" if line.startswith("Fix: ") else "", indent=2, hang=4)

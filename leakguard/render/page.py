@@ -41,6 +41,12 @@ class Page:
         for line in wrapper.wrap(text):
             self.line(line, style)
 
+    def lines(self, text: str) -> None:
+        """Write a block of lines, each broken between words below its own indent."""
+        for line in clean_lines(text.rstrip("\n")).split("\n"):
+            indent = len(line) - len(line.lstrip())
+            self.prose(line.lstrip(), indent=indent, hang=indent + 2)
+
     def block(self, text: str) -> None:
         """Write a framed log block as it is."""
         self.line(clean_lines(text.rstrip("\n")))

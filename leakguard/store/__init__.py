@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from leakguard.errors import UnreadableRun
@@ -65,4 +66,9 @@ def _load_folder(folder: Path) -> list[Run]:
         raise UnreadableRun(
             f"{folder} holds no *.jsonl file; give the file that LeakGuard(out=...) wrote, or a log"
         )
-    return [run for file in files for run in jsonl.read_runs(file)]
+    return [_named(run, file) for file in files for run in jsonl.read_runs(file)]
+
+
+def _named(run: Run, file: Path) -> Run:
+    """Return the run called after its file, unless its program gave it a name."""
+    return replace(run, info=replace(run.info, name=run.info.name or str(file)))

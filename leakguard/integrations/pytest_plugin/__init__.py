@@ -227,7 +227,9 @@ def _new_budget(item: pytest.Item) -> MemoryBudget:
         arguments = mark.kwargs if mark else {}
         return budget_for(item, arguments, _ini(config), _folder(config), leavers)
     except LeakguardError as error:
-        pytest.fail(str(error), pytrace=False)
+        wrong = str(error)
+    # Outside of the handler: pytest would print the error again as the cause of the failure.
+    pytest.fail(wrong, pytrace=False)
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -59,21 +59,28 @@ def read_pattern(path: Path, pattern: str) -> list[Run]:
     read = runs.finish()
     if not read:
         raise UnreadableRun(
-            f"no line of {path} gives a value by {shown(pattern)}; "
+            f"no line of {path} gives a value by {_quoted(pattern)}; "
             f"its groups are {', '.join(groups)}"
         )
     return read
+
+
+def _quoted(pattern: str) -> str:
+    """Return the pattern as it was written: a doubled backslash would be another pattern."""
+    return shown(pattern).replace("\\\\", "\\")
 
 
 def _checked(pattern: str) -> list[str]:
     try:
         groups = list(re.compile(pattern).groupindex)
     except re.error as error:
-        raise UsageError(f"--pattern {shown(pattern)} is no regular expression: {error}") from None
+        raise UsageError(
+            f"--pattern {_quoted(pattern)} is no regular expression: {error}"
+        ) from None
     unknown = [name for name in groups if not _is_known(name)]
     if unknown or not groups:
-        what = f"has a group {unknown[0]!r}" if unknown else "names no group"
-        raise UsageError(f"--pattern {shown(pattern)} {what}; write (?P<ram>...): {GROUPS}")
+        what = f"has an unknown group {unknown[0]!r}" if unknown else "names no group"
+        raise UsageError(f"--pattern {_quoted(pattern)} {what}; name groups (?P<...>): {GROUPS}")
     return groups
 
 

@@ -46,6 +46,17 @@ def test_healthy_run_keeps_the_same_limits(runs, capsys):
     assert main(["check", "healthy.log", *limits]) == 0
 
 
+@pytest.mark.parametrize(
+    "command", [["check", "leaking.log"], ["diff", "healthy.log", "leaking.log"]]
+)
+def test_the_block_of_a_leak_fits_the_terminal(command, runs, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    main(command)
+    out = capsys.readouterr().out
+    assert "LEAK DETECTED:" in out
+    assert max(map(len, out.splitlines())) <= 60
+
+
 def test_budget_of_the_project_file_is_found(runs, capsys):
     budget(runs, '[tool.leakguard.budget]\npeak = "10 GB"\n', "pyproject.toml")
     assert main(["check", "healthy.log"]) == 1

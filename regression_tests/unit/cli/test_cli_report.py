@@ -233,3 +233,16 @@ def test_what_the_project_ignores_is_listed_apart(leaking, tmp_path, monkeypatch
     report = json.loads(out.read_text())
     assert report["findings"] == []
     assert {item["pattern"] for item in report["ignored"]} == {"*"}
+
+
+def test_runs_of_a_folder_are_told_apart_by_their_files(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.jsonl", "b.jsonl"):
+        guard = LeakGuard(out=name, report=None, trace="off")
+        with guard:
+            for _ in guard.generations(3):
+                pass
+    assert main(["report", "."]) == 0
+    out = capsys.readouterr().out
+    assert "leakguard: a.jsonl\n" in out
+    assert "leakguard: b.jsonl\n" in out

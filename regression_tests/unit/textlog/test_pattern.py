@@ -61,6 +61,12 @@ def test_pattern_that_says_nothing_is_refused(pattern, said, tmp_path):
         read_pattern(log(tmp_path, 0), pattern)
 
 
+def test_refused_pattern_is_shown_as_it_was_written(tmp_path):
+    with pytest.raises(UsageError) as refused:
+        read_pattern(log(tmp_path, 0), r"(?P<stp>\d+) (?P<ram>\d+)")
+    assert r"--pattern '(?P<stp>\d+) (?P<ram>\d+)' has an unknown group 'stp'" in str(refused.value)
+
+
 def test_log_that_nothing_matches_is_refused(tmp_path):
     with pytest.raises(UnreadableRun, match="its groups are ram"):
         read_pattern(log(tmp_path, 0), r"nothing (?P<ram>\d+)")
