@@ -167,9 +167,10 @@ def _reason(defect: Defect, evidence: list[str]) -> str:
     if lead.source != "type":
         return ", and ".join(evidence)
     companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
-    return "; ".join(evidence) + (
-        f"; beside it grows {', '.join(companions)}" if companions else ""
-    )
+    if not companions:
+        return "; ".join(evidence)
+    grow = "grows" if len(companions) == 1 else "grow"
+    return "; ".join([*evidence, f"beside it {grow} {', '.join(companions)}"])
 
 
 def _confidence(lead: Growth, evidence: list[str]) -> float | None:
