@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
 
-# Floors of teeth and treads of stairs that are a series of their own.
+# Floors of teeth, or treads of stairs, that are judged as a series of their own. Chosen as two more
+# than make a trend, since each of them is known from a few looks only.
 ENOUGH = 5
-# Cuts settle in two or three passes.
+# Passes in which cuts and what they leave over settle. Chosen: a third one rarely changes a cut.
 PASSES = 3
 
 
@@ -32,15 +34,16 @@ def shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
 def level_cuts(values: Sequence[float], variance: float) -> list[int]:
     """Return where a series that is level in pieces changes its level.
 
-    Optimal partitioning (Jackson et al. 2005): least squares plus 3 log(n) noise variances a cut;
-    pruned (PELT, Killick et al. 2012): a place that is worse than a cut here never is best later.
+    Optimal partitioning (Jackson et al. 2005): least squares plus 3 log(n) noise variances a cut,
+    one log(n) for its level and two for its place (modified BIC, Zhang & Siegmund 2007).
+    Pruned (PELT, Killick et al. 2012): a place that is worse than a cut here never is best later.
     """
     n, centre = len(values), values[0]
     sums, squares = [0.0], [0.0]
     for value in values:
         sums.append(sums[-1] + value - centre)
         squares.append(squares[-1] + (value - centre) ** 2)
-    variance = max(variance, 1e-9 * squares[n] / n)
+    variance = max(variance, estimators.ROUNDING * squares[n] / n)
     cost_of_cut = 3.0 * math.log(n) * variance
     best, cut, places = [-cost_of_cut], [0], [0]
     for b in range(1, n + 1):

@@ -15,20 +15,25 @@ from itertools import combinations
 from typing import Literal
 
 from leakguard.analysis.series.estimators import quantile
-from leakguard.analysis.series.wandering import Model, Pair, design, dot, solve
+from leakguard.analysis.series.wandering import PLACES, Model, Pair, design, dot, solve
 
 Kind = Literal[
     "wandering", "step", "two steps", "fill", "saturation", "step and saturation",
     "growth",
 ]  # fmt: skip
 
-# The risk of each t test; of the one test that three looks have, so that +16, +16 objects pass.
-RISK, _RISK_OF_TWO = 0.004, 0.0125
-# Fewer looks do not tell noise from a level that wanders: it is taken to wander, the safe side.
-_TOLD = 10
-# What is left over is never taken for smaller than this share of the energy: rounding.
-_ROUNDING = 1e-12
-# Neighbouring time constants of the grid differ by up to this factor; a fine one is this near.
+# Risk of each t test, one-sided. Chosen: a thousand series of noise give four false growths, which
+# a second witness then has to confirm.
+RISK = 0.004
+# The same with one degree of freedom, as three looks have. Chosen so that +16, +16 objects pass.
+_RISK_OF_TWO = 0.0125
+# Looks, from which on noise and a level that wanders can be told apart. With fewer, a level is
+# taken to wander, which is the safe side. Chosen.
+_LOOKS_FOR_NOISE = 10
+# Share of the energy below which what is left over is rounding.
+_LEFT_BY_ROUNDING = 1e-12
+# Factor between neighbouring time constants of the grid (``wandering._TAUS``), and the one at which
+# the search between them stops: 0.1 % of a time constant moves no score that decides.
 _GRID, _FINE = 2.0, 1.001
 
 
@@ -93,7 +98,7 @@ class Explanations:
         self._freedom = len(times) - 1
         self._least = least
         self._series: list[tuple[Model, list[float], float]] = []
-        few = len(times) < _TOLD
+        few = len(times) < _LOOKS_FOR_NOISE
         for model in self.design.models[-1:] if few else self.design.models:
             surprises = model.surprises(values)
             energy = dot(surprises, surprises)
@@ -118,7 +123,7 @@ class Explanations:
         """Keep a fit when it is the best of its kind; return its score."""
         freedom = self._freedom
         least = freedom * self._least * (2.0 if model.walk else 1.0)
-        variance = (max(energy - explained, _ROUNDING * energy) + least) / freedom
+        variance = (max(energy - explained, _LEFT_BY_ROUNDING * energy) + least) / freedom
         if variance <= 0.0:
             return math.inf
         cost = price(freedom, parameters)
@@ -198,7 +203,7 @@ class Explanations:
         """
         self._refine_tau()
         self._refine_warm_leak()
-        reach = len(self.design.times) // 32
+        reach = len(self.design.times) // (2 * PLACES)  # half the way to the next place
         while reach and "fill" in self.best:
             fill = self.best["fill"]
             start, end = fill.start or 0, fill.end or 0

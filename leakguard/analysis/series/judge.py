@@ -11,26 +11,47 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from leakguard.analysis.series import cuts, sawtooth, shapes, staircase
+from leakguard.analysis.series import cuts, estimators, sawtooth, shapes, staircase
 from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.verdict import (
+    CERTAIN,
+    CLEAR,
+    FAIR,
+    LESS_LIKELY,
+    NO_SIGN,
+    UNLIKELY,
+    WEAK,
+    Plateau,
+    SeriesVerdict,
+    Shape,
+)
 from leakguard.analysis.series.weighed import doubtful, healthy, leak
 from leakguard.analysis.series.weighing import Weighing
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
 from leakguard.model.units import format_number
 
-_FEWEST = 3  # looks: two show one change, which is no trend
-# Powers of ten between which squares neither overflow nor vanish.
+# Values between which squares, and products of them, neither overflow nor vanish.
 _SMALLEST, _LARGEST = 1e-60, 1e60
-# A change during set-up is larger than all later ones by this factor.
-_DWARFS = 1.5
-# Looks after a set-up that decide for themselves: its own end takes up to two.
-_AFTER = 5
-# So many changes that each top the one before are no chance (once in 2^6 6! = 46,000 times).
+# Powers of two on either side of 1 that a double holds, less some.
+_POWERS_OF_TWO = 1_000
+# Factor by which a change during set-up is larger than all later ones. Chosen.
+_SET_UP = 1.5
+# Looks after a set-up that decide for themselves. Derived: a trend needs three, and the end of the
+# set-up takes up to two.
+_AFTER_SET_UP = FEWEST_LOOKS + 2
+# Changes that each top the one before. Derived: by chance that happens once in 2^6 6! = 46,000
+# times.
 _EVER_LARGER = 6
-# A change between these shares of the rate may have the growth in it.
-_HIDDEN = (0.75, 4.0)
-# A tooth that lasts twice as long as any before it is none: nothing takes it back.
+# A change of set-up that lies between these multiples of the rate may have the growth in it.
+# Chosen.
+_WITH_GROWTH_IN_IT = (0.75, 4.0)
+# Times the longest tooth so far, from which on the last rise is none: nothing takes it back.
+# Chosen.
 _OUTLIVES = 2.0
+# Standard errors of a slope that would have been seen. Chosen, above those of the t tests.
+_SEEN = 4.0
+# Share of the span that a series without its teeth must have to be more than rounding.
+_SMOOTH = 1e-6
 
 
 def judge_series(
@@ -69,7 +90,7 @@ def judge_series(
         describe if unit == 1.0 else lambda value: describe(value * unit),
     )
     verdict = _judge(looks, warmup)
-    if capacity is not None and verdict.growing != "no" and len(looks) >= _FEWEST:
+    if capacity is not None and verdict.growing != "no" and len(looks) >= FEWEST_LOOKS:
         verdict = _towards(capacity / unit, looks, verdict)
     return verdict if unit == 1.0 else _in_unit(unit, verdict)
 
@@ -102,7 +123,7 @@ def _unit(series: Sequence[float]) -> float:
     peak = max(map(abs, series), default=0.0)
     if peak == 0.0 or _SMALLEST < peak < _LARGEST:
         return 1.0
-    return math.ldexp(1.0, max(-1000, min(1000, math.frexp(peak)[1])))
+    return math.ldexp(1.0, max(-_POWERS_OF_TWO, min(_POWERS_OF_TWO, math.frexp(peak)[1])))
 
 
 def _in_unit(unit: float, verdict: SeriesVerdict) -> SeriesVerdict:
@@ -121,7 +142,7 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
     """The road: the first of these that knows an answer gives it."""
     if not looks.values or looks.span <= looks.noise_floor:
         return _flat(looks)
-    if len(looks) < _FEWEST:
+    if len(looks) < FEWEST_LOOKS:
         return _too_few(looks)
     return (
         _never_rose(looks)
@@ -129,22 +150,22 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
         or _after_set_up(looks, warmup)
         or _accelerates(looks)
         or _even_counts(looks)
-        or _falls_back(looks.in_blocks(sawtooth.MOST))
+        or _falls_back(looks.in_blocks(sawtooth.LOOKS_FOR_TEETH))
         or _weighed(looks.in_blocks())
     )
 
 
 def _flat(looks: Looks) -> SeriesVerdict:
-    known = len(looks) >= _FEWEST
+    known = len(looks) >= FEWEST_LOOKS
     return looks.verdict(
         "flat",
         "no" if known else "cannot tell",
-        0.9 if known else 0.1,
+        CLEAR if known else NO_SIGN,
         f"it stays at {looks.describe(looks.values[0])} for {len(looks)} rounds"
         if looks.values
         else "there are no rounds",
         detectable=looks.noise_floor / max(1.0, looks.length) if known else math.inf,
-        more_rounds=None if known else (_FEWEST - len(looks)) * looks.gap,
+        more_rounds=None if known else (FEWEST_LOOKS - len(looks)) * looks.gap,
     )
 
 
@@ -152,9 +173,9 @@ def _too_few(looks: Looks) -> SeriesVerdict:
     return looks.verdict(
         "noise",
         "cannot tell",
-        0.2 if looks.values[-1] > looks.values[0] else 0.1,
+        UNLIKELY if looks.values[-1] > looks.values[0] else NO_SIGN,
         f"two rounds show one change ({looks.describe(looks.changes[0])}); a trend needs three",
-        more_rounds=(_FEWEST - len(looks)) * looks.gap,
+        more_rounds=(FEWEST_LOOKS - len(looks)) * looks.gap,
     )
 
 
@@ -167,7 +188,7 @@ def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVer
     return looks.verdict(
         "filling",
         "no",
-        0.9,
+        CLEAR,
         f"it is at {looks.describe(last)} of a capacity of {looks.describe(capacity)} and is "
         f"full in round {full}",
         plateau=Plateau(capacity, full),
@@ -178,11 +199,11 @@ def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVer
 def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
     """What set-up did in the first rounds says nothing about the rounds after it."""
     changes = looks.changes
-    most = min(warmup, len(looks) - (_FEWEST if looks.integer else _AFTER))
+    most = min(warmup, len(looks) - (FEWEST_LOOKS if looks.integer else _AFTER_SET_UP))
     if most < 1:
         return None
     rest = changes[most:]
-    first = [i for i, c in enumerate(changes[:most], 1) if abs(c) > _DWARFS * max(map(abs, rest))]
+    first = [i for i, c in enumerate(changes[:most], 1) if abs(c) > _SET_UP * max(map(abs, rest))]
     if not first and looks.integer and len(set(rest)) == 1:
         first = [i for i, c in enumerate(changes[:most], 1) if c != rest[0]]
     if not first:
@@ -208,7 +229,7 @@ def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> 
         return verdict.started
     while first:
         share = (looks.times[first] - looks.times[first - 1]) * verdict.rate
-        if not _HIDDEN[0] * share <= skipped[first - 1] <= _HIDDEN[1] * share:
+        if not _WITH_GROWTH_IN_IT[0] * share <= skipped[first - 1] <= _WITH_GROWTH_IN_IT[1] * share:
             break
         first -= 1
     return math.ceil(looks.times[first + 1])
@@ -218,15 +239,18 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
     if not shapes.never_rose(looks):
         return None
     quarter = max(1, len(looks) // 4)
-    few = len(looks) < 2 * _FEWEST
+    few = len(looks) < 2 * FEWEST_LOOKS
     net = looks.values[-1] - looks.values[0]
     return looks.verdict(
-        "flat" if net < -0.5 * looks.span else shapes.quiet_shape(looks),
+        "flat" if net < -MAJORITY * looks.span else shapes.quiet_shape(looks),
         "no",
-        0.6 if few else 0.95,
+        WEAK if few else CERTAIN,
         f"the last {quarter} of {len(looks)} rounds {'is' if quarter == 1 else 'are'} not above "
         f"the rounds before ({looks.describe(net)} since the first)",
-        detectable=4.0 * looks.spread() * math.sqrt(12.0 / len(looks) ** 3) / looks.gap,
+        detectable=_SEEN
+        * looks.spread()
+        * math.sqrt(estimators.slope_variance(len(looks)))
+        / looks.gap,
     )
 
 
@@ -237,13 +261,13 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
     if len(rates) < _EVER_LARGER or rates[0] <= looks.noise_floor:
         return None
     if looks.values[-1] < max(looks.values) or not all(
-        b > a * (1 + 1e-9) for a, b in pairwise(rates)
+        b > a * (1 + estimators.ROUNDING) for a, b in pairwise(rates)
     ):
         return None
     return looks.verdict(
         "growing",
         "yes",
-        0.9,
+        CLEAR,
         f"it grew faster each round for {len(rates)} rounds, by {looks.describe(rates[-1])} in "
         "the last",
         started=looks.times[-_EVER_LARGER],
@@ -264,7 +288,7 @@ def _even_counts(looks: Looks) -> SeriesVerdict | None:
     return looks.verdict(
         "growing",
         "yes",
-        1.0 - 0.75 / len(rises),
+        1.0 - 0.75 / len(rises),  # chosen: three rises 0.75, ten 0.93
         f"it grew by {looks.describe(size)} at every {wait / (len(rises) - 1):g} generations, "
         f"{len(rises)} times",
         started=looks.times[rises[0]],
@@ -292,7 +316,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     overtakes = max(since.values) > top + max(
         shapes.FLAT * (top - min(looks.values)), looks.noise_floor
     )
-    if age >= _OUTLIVES * longest and len(since) > _FEWEST:
+    if age >= _OUTLIVES * longest and len(since) > FEWEST_LOOKS:
         verdict = _judge(since, 0)
         if verdict.growing != "yes" or overtakes:
             return replace(
@@ -309,7 +333,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     return looks.verdict(
         shape,
         "cannot tell" if open_ else "no",
-        0.4 if open_ else 0.7,
+        LESS_LIKELY if open_ else FAIR,
         f"{fell} and rises again: the floors between the rises do not decide yet"
         if open_
         else f"{fell} and its floors do not rise",
@@ -326,7 +350,7 @@ def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict
     level = sawtooth.levelled(looks, falls, floors)
     if level is None:
         return _judge(floors, 0)
-    if level.span <= max(looks.noise_floor, 1e-6 * looks.span):
+    if level.span <= max(looks.noise_floor, _SMOOTH * looks.span):
         return _flat(level)
     return _weighed(level.without_spikes().in_blocks())
 

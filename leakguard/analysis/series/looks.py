@@ -9,12 +9,17 @@ from itertools import pairwise
 
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Longer series are averaged in blocks down to so many looks: it bounds a judgement to some 20 ms,
-# and a slope over 128 means is as precise as one over all values (to 0.01 % of its error).
-MOST = 128
-# A spike and a jump stand out by so many standard deviations: once in two million looks by chance.
+# Standard deviations by which a spike or a jump stands out: once in two million looks by chance.
 OUTSTANDING = 5.0
+# Share of the span that a jump has at the least: ten smaller ones are a slope. Chosen.
+_JUMP = 0.1
+# Variance that a count has at the least. Chosen so that +1, +1, +1 objects may be chance, and +1
+# five times is proof (a risk of 0.0037), as is +16, +16 (0.006).
+_COUNT_VARIANCE = 0.08
+# A noise floor is read as two standard deviations: its square over four is a variance.
+_FLOOR_VARIANCE = 0.25
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,10 +64,9 @@ class Looks:
 
     @property
     def least_variance(self) -> float:
-        """Variance that a value has at the least: +1, +1, +1 objects may be chance, +1 five times
-        is proof (a risk of 0.0037); +16, +16 is one too (a risk of 0.006).
-        """
-        return (0.08 if self.integer else 0.0) + 0.25 * self.noise_floor**2
+        """Variance that a value has at the least, as a count and by its noise floor."""
+        of_a_count = _COUNT_VARIANCE if self.integer else 0.0
+        return of_a_count + _FLOOR_VARIANCE * self.noise_floor**2
 
     def of(self, places: Iterable[int]) -> Looks:
         """Return some of the looks."""
@@ -78,7 +82,7 @@ class Looks:
         at = self.times if times is None else times
         return Looks(at, values, self.integer, self.noise_floor, self.describe)
 
-    def in_blocks(self, most: int = MOST) -> Looks:
+    def in_blocks(self, most: int = estimators.MOST_LOOKS) -> Looks:
         """Return at most ``most`` looks: the means of equal blocks of neighbours."""
         block = -(-len(self) // most)
         if block == 1:
@@ -114,17 +118,17 @@ class Looks:
         usual = estimators.median(sorted(c / g for c, g in zip(self.changes, gaps, strict=True)))
         return [c - usual * g for c, g in zip(self.changes, gaps, strict=True)]
 
-    def jumps(self, share: float = 0.1) -> list[tuple[int, float]]:
+    def jumps(self, share: float = _JUMP) -> list[tuple[int, float]]:
         """Return the looks at which the value jumped, and by how much beyond the usual change.
 
         Args:
-            share: of the span, that a jump has at the least; ten smaller ones are a slope.
+            share: of the span, that a jump has at the least.
         """
-        if len(self) < 3:
+        if len(self) < FEWEST_LOOKS:
             return []
         beyond = self.beyond()
         least = max(OUTSTANDING * estimators.spread(beyond), share * self.span, self.noise_floor)
-        least = max(least, 1e-9 * self.span)
+        least = max(least, estimators.ROUNDING * self.span)
         return [(i, height) for i, height in enumerate(beyond, 1) if abs(height) >= least > 0.0]
 
     def verdict(

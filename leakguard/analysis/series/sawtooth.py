@@ -9,14 +9,18 @@ from itertools import pairwise
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_rise
 from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.tolerance import MAJORITY
 
-# A fall that noise hides is no smaller than this share of those that it does not hide: teeth of 5
-# to 20 generations differ by a factor of four. Less is how a piece bends.
-_HIDDEN = 0.2
-# The rise of teeth of which half are hidden is found to be up to 1.5 times as steep with all falls.
-_SAME = 2.0
-# Means of neighbours hide teeth: these are looked for in up to so many looks (up to 30 ms).
-MOST = 512
+# Share of the height of the falls that are seen, that a fall hidden by noise has at the least.
+# Chosen below a quarter: teeth of 5 to 20 generations differ by a factor of four. What is less is
+# how a piece bends.
+_HIDDEN_FALL = 0.2
+# Factor by which the rise that teeth share may become steeper with the hidden falls. Where half of
+# the teeth were hidden, 1.5 was measured; with more, what lies between falls are no teeth. Chosen.
+_STEEPER = 2.0
+# Looks in which teeth are looked for: means of neighbours hide them, so there are more than in
+# other judgements. It takes up to 30 ms.
+LOOKS_FOR_TEETH = 512
 
 
 def teeth(looks: Looks) -> list[int]:
@@ -46,7 +50,7 @@ def all_teeth(looks: Looks) -> list[int]:
         if len(found) < len(falls):
             break
         before, falls = falls, found
-        if shared_rise(looks, found)[0] > _SAME * shared_rise(looks, before)[0]:
+        if shared_rise(looks, found)[0] > _STEEPER * shared_rise(looks, before)[0]:
             break
     return falls
 
@@ -67,12 +71,12 @@ def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
     rise, _ = shared_rise(looks, falls)
     flat = [v - rise * t for v, t in zip(looks.values, looks.times, strict=True)]
     changes = [b - a for a, b in pairwise(flat)]
-    cuts = level_cuts(flat, 0.5 * estimators.spread(changes) ** 2)
+    cuts = level_cuts(flat, estimators.value_variance(changes))
     bounds = list(pairwise((0, *cuts, len(flat))))
     means = [math.fsum(flat[a:b]) / (b - a) for a, b in bounds]
     heights = [before - after for before, after in pairwise(means)]
     evident = estimators.median(sorted(-changes[fall - 1] for fall in falls))
-    return _ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN * evident])
+    return _ends([c for c, h in zip(cuts, heights, strict=True) if h > _HIDDEN_FALL * evident])
 
 
 def floors(looks: Looks, falls: Sequence[int]) -> Looks:
@@ -102,14 +106,14 @@ def net_rise(floors: Looks) -> float:
 
 
 def levelled(looks: Looks, falls: Sequence[int], below: Looks) -> Looks | None:
-    """Return a series since its first fall without its teeth; None where they take no rise back.
+    """Return a series since its first fall without its teeth; None where they take little back.
 
     A tooth rises by growth and garbage, and a fall takes the garbage back: what teeth rise more
     than their floors do is garbage.
     """
     rise, _ = shared_rise(looks, falls)
     garbage = rise - estimators.line(below.times, below.values).slope
-    if garbage <= 0.5 * rise:
+    if garbage <= MAJORITY * rise:
         return None
     since = looks.since(falls[0])
     begun = [looks.times[max(f for f in falls if f <= i)] for i in range(falls[0], len(looks))]

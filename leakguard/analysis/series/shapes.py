@@ -13,20 +13,36 @@ from itertools import accumulate, pairwise
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.series.sawtooth import teeth
-from leakguard.analysis.series.verdict import Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.verdict import (
+    CLEAR,
+    RESTING,
+    WEAK,
+    Plateau,
+    SeriesVerdict,
+    Shape,
+)
+from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL
 
-# A rest is flat when its slope is surely below this share of the pace before it, and may be 0.
+# Share of the pace before a rest below which its slope must surely lie; the same share of a span is
+# no rise. Chosen.
 FLAT = 0.25
+# Risks of the one-sided t tests that a rest is flatter than that, and that its slope may be 0.
+# Chosen: 1 % as in most tests, and a weak test where a rise is only to be ruled out.
 _SURELY, _MAYBE = 0.01, 0.1
-# A rest is told from a pause after an eighth of the run, and after twice the longest pause.
+# A rest is told from a pause when it takes this share of the run, and so many times the longest
+# pause before it. Chosen.
 REST, _PAUSES = 0.125, 2.0
-# A series that is mostly at one level, but for a peak, has less than this share of its span as
-# spread (normal noise has 0.15 in a thousand looks).
-_ALOFT = 0.1
-# One change is a step when it is this share of all that was gained.
-_DOMINATES = 0.8
-# Exact counts need three rises, as they need three looks.
-_EVEN = 3
+# Share of the span: a series that is at one level but for a peak has less of it as spread. Chosen
+# below what normal noise has, 0.15 in a thousand looks and more in fewer.
+_ONE_LEVEL = 0.1
+# Standard deviations that a rise must have before a rest to be one. By convention.
+_OUT_OF_NOISE = 3.0
+# Standard deviations, and share of the rise, within which a value is at the level of a rest: by
+# convention, 5 % of the way are the end of a saturation.
+_NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
+# Last slope of what grew over its first one, below which it bends like a warm-up; and the share of
+# the run in which a warm-up is over. Both chosen as a half.
+_BENT, _EARLY = 0.5, 0.5
 
 
 def never_rose(looks: Looks) -> bool:
@@ -45,7 +61,7 @@ def quiet_shape(looks: Looks) -> Shape:
     """Return what to call a series that does not rise in the end."""
     if len(teeth(looks)) > 1:
         return "sawtooth"
-    if estimators.spread(looks.values) > _ALOFT * looks.span or looks.span <= looks.noise_floor:
+    if estimators.spread(looks.values) > _ONE_LEVEL * looks.span or looks.span <= looks.noise_floor:
         return "noise"
     return "flat" if looks.values[0] == max(looks.values) else "transient"
 
@@ -64,7 +80,7 @@ def rest(looks: Looks) -> Rest | None:
     n, values, times = len(looks), looks.values, looks.times
     if len(teeth(looks)) > 1:
         return None
-    risen = max(looks.noise_floor, 3.0 * looks.spread())
+    risen = max(looks.noise_floor, _OUT_OF_NOISE * looks.spread())
     for first in range(1, n - 1):
         tail = looks.since(first)
         level = math.fsum(tail.values) / len(tail)
@@ -80,9 +96,9 @@ def rest(looks: Looks) -> Rest | None:
 
 
 def _is_flat(tail: Looks, pace: float) -> bool:
-    if tail.span <= max(tail.noise_floor, 1e-9 * pace):
+    if tail.span <= max(tail.noise_floor, estimators.ROUNDING * pace):
         return True
-    if len(tail) < 3:
+    if len(tail) < FEWEST_LOOKS:
         return False
     fitted = estimators.line(tail.times, tail.values)
     freedom = len(tail) - 2
@@ -96,7 +112,7 @@ def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
     """Return the look from which on the values are at the level of the rest, and that level."""
     level = estimators.median(sorted(tail.values))
     risen = level - looks.values[0]
-    near = max(2.0 * tail.spread(), 0.05 * risen, looks.noise_floor)
+    near = max(_NEAR_DEVIATIONS * tail.spread(), NEAR_SHARE * risen, looks.noise_floor)
     first = len(looks) - len(tail)
     while looks.values[first] < level - near and first < len(looks) - 1:
         first += 1
@@ -108,7 +124,7 @@ def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
 def _is_long(looks: Looks, first: int) -> bool:
     idle = looks.times[-1] - looks.times[first]
     least = max(REST * looks.length, _PAUSES * longest_pause(looks, first))
-    return idle >= least and (len(looks) - first > 3 or one_dominates(looks.changes))
+    return idle >= least and (len(looks) - first > FEWEST_LOOKS or one_dominates(looks.changes))
 
 
 def longest_pause(looks: Looks, until: int) -> float:
@@ -120,16 +136,16 @@ def longest_pause(looks: Looks, until: int) -> float:
 def one_dominates(changes: Sequence[float]) -> bool:
     """Return True when one rise is nearly all of them."""
     rises = [change for change in changes if change > 0.0]
-    return bool(rises) and max(rises) >= _DOMINATES * math.fsum(rises)
+    return bool(rises) and max(rises) >= NEARLY_ALL * math.fsum(rises)
 
 
 def rested(looks: Looks, found: Rest) -> SeriesVerdict:
     """Return the verdict on a series that grew and has stood still since."""
     until, first = looks.times[found.first], looks.values[0]
-    net = max(looks.changes) >= _DOMINATES * (found.level - first)
+    net = max(looks.changes) >= NEARLY_ALL * (found.level - first)
     grown = looks.of(range(found.first + 1))
-    curved = len(grown) > 3 and estimators.bend(grown.times, grown.values).ratio < 0.5
-    early = until - looks.times[0] <= 0.5 * looks.length
+    curved = len(grown) > 3 and estimators.bend(grown.times, grown.values).ratio < _BENT
+    early = until - looks.times[0] <= _EARLY * looks.length
     shape: Shape = "step" if net else "warm-up" if curved and early else "filling"
     since = looks.since(found.first)
     fitted = estimators.line(since.times, since.values) if len(since) > 2 else None
@@ -138,24 +154,27 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
     return looks.verdict(
         shape,
         "no" if enough else "cannot tell",
-        (0.6 + 0.3 * (1.0 - 1.0 / len(since))) if enough else 0.3,
+        CLEAR - (CLEAR - WEAK) / len(since) if enough else RESTING,
         f"it went from {looks.describe(first)} to {looks.describe(found.level)} until generation "
         f"{until:g}, and the {len(since) - 1} looks since add "
         f"{looks.describe(looks.values[-1] - looks.values[found.first])}",
         stopped=until if enough else None,
         plateau=None if shape == "step" else Plateau(found.level, math.ceil(until)),
-        detectable=0.0 if fitted is None else max(0.0, fitted.slope) + 3.0 * fitted.error,
+        detectable=0.0 if fitted is None else max(0.0, fitted.slope) + _OUT_OF_NOISE * fitted.error,
         more_rounds=None if enough else more,
         measured=None if fitted is None else since.rate(),
     )
 
 
 def even_counts(looks: Looks) -> list[int]:
-    """Return the looks at which a count rose, by the same at even distances to the end, or none."""
+    """Return the looks at which a count rose by the same, evenly and to the end, or none.
+
+    Exact counts need three rises, as any trend needs three looks.
+    """
     changes = looks.changes
     rises = [i for i, change in enumerate(changes, 1) if change]
     sizes = {changes[i - 1] for i in rises}
-    if not looks.integer or len(rises) < _EVEN or len(sizes) > 1 or min(sizes) < 0.0:
+    if not looks.integer or len(rises) < FEWEST_LOOKS or len(sizes) > 1 or min(sizes) < 0.0:
         return []
     begun = [looks.times[i] for i in rises]
     waits = [b - a for a, b in pairwise(begun)]

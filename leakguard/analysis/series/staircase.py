@@ -10,19 +10,22 @@ from leakguard.analysis.series import estimators
 from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_rise
 from leakguard.analysis.series.looks import Looks
 
-# A staircase leaks when no wait was longer than a fifth of it: at least five steps, evenly spread.
-_WAIT = 0.2
-# So many steps are events; more are a staircase, and a staircase leaks.
+# Share of a staircase that its longest wait for a step may take. Derived: five even steps, as many
+# as make a series, have a fifth each.
+_LONGEST_WAIT = 1.0 / ENOUGH
+# Steps that may be events, as imports are; more are a staircase, and a staircase leaks. Chosen.
 _EVENTS = 6
-# Beside the four largest of five equal steps there is a fifth of all; less are lone steps.
-_OTHERS = 0.15
-# Cuts at up to so many neighbouring looks are one step; more are a staircase of such short treads.
-_AMID = 3
-# A line rises as much between any cuts as in all; a tread by less than a third of it, by more
-# than three standard errors.
-_LEVEL, _SURE = 1.0 / 3.0, 3.0
-# Levels must fit clearly closer than a line: cuts that are chosen to fit noise gain up to a half
-# on a dozen looks. Three even steps of five standard deviations gain a factor of three.
+# Share of the whole rise that is left beside the four largest steps. Five equal steps leave a
+# fifth; with less, there are lone steps. Chosen a little below a fifth, for noise.
+_BESIDE_LARGEST = 0.15
+# Cuts at so many neighbouring looks are one step, seen through means; more are short treads.
+# Chosen.
+_CUTS_OF_A_STEP = 3
+# Share of the slope of the whole that a tread may have, and by how many standard errors it must be
+# less than that slope. A line rises between cuts as steeply as in all. Chosen.
+_LEVEL, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
+# Factor by which levels must fit closer than a line. Measured on a dozen looks: cuts that are
+# chosen to fit noise gain up to 1.5, and three even steps of five standard deviations gain 3.
 _CLOSER = 1.6
 
 
@@ -32,7 +35,7 @@ def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
         return False
     slope = estimators.line(looks.times, looks.values).slope
     within, error = shared_rise(looks, cuts)
-    level = within < _LEVEL * slope and within + _SURE * error < slope
+    level = within < _LEVEL * slope and within + _STANDARD_ERRORS * error < slope
     return level and _CLOSER * _around_levels(looks, cuts) < _around_a_line(looks)
 
 
@@ -57,7 +60,7 @@ def steps(looks: Looks) -> list[int]:
     In a short series steps pass for noise, and hide others: what the first ones leave over is less.
     """
     cuts: list[int] = []
-    variance = 0.5 * estimators.spread(looks.changes) ** 2
+    variance = estimators.value_variance(looks.changes)
     for _ in range(PASSES):
         found = level_cuts(looks.values, variance)
         if found == cuts:
@@ -76,7 +79,7 @@ def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
     before, *levels = _levels(looks, whole)
     rises = sorted(b - a for a, b in pairwise((before, *levels)))
     # Fewer than five steps that are nearly all that was gained are lone ones.
-    lone = math.fsum(rises[: 1 - ENOUGH]) < _OTHERS * math.fsum(rises)
+    lone = math.fsum(rises[: 1 - ENOUGH]) < _BESIDE_LARGEST * math.fsum(rises)
     if lone or any(after <= before for before, after in pairwise(levels)):
         return None
     return looks.with_values(levels, [looks.times[i] for i in whole])
@@ -97,7 +100,7 @@ def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
     begun = 0
     for i, cut in enumerate(cuts, 1):
         if i == len(cuts) or cuts[i] > cut + 1:
-            whole += cuts[begun:i] if i - begun > _AMID else [cut]
+            whole += cuts[begun:i] if i - begun > _CUTS_OF_A_STEP else [cut]
             begun = i
     rises = [b - a for a, b in pairwise(_levels(looks, whole))]
     return [c for c, rise in zip(whole, rises, strict=True) if abs(rise) > looks.noise_floor]
@@ -111,6 +114,6 @@ def _evenly(looks: Looks, cuts: Sequence[int]) -> list[int]:
     for first in range(len(cuts)):
         begun = [looks.times[i] for i in cuts[first:]]
         waits = [b - a for a, b in pairwise((*begun, looks.times[-1]))]
-        if max(waits) <= _WAIT * (looks.times[-1] - begun[0] + waits[0]):
+        if max(waits) <= _LONGEST_WAIT * (looks.times[-1] - begun[0] + waits[0]):
             return list(cuts[first:]) if not first or len(begun) >= 2 * ENOUGH else []
     return []

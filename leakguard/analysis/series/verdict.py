@@ -10,6 +10,12 @@ Shape = Literal[
 ]  # fmt: skip
 Growing = Literal["yes", "no", "cannot tell"]
 
+# How sure an answer is, from 0 to 1, where no formula says so. Chosen in steps and not calibrated:
+# only their order means something.
+CERTAIN, CLEAR, FAIR, WEAK = 0.95, 0.9, 0.7, 0.6
+# How likely growth looks, from 0 to 1, where the answer is open. Chosen in the same way.
+EVEN_ODDS, LESS_LIKELY, RESTING, UNLIKELY, NO_SIGN = 0.5, 0.4, 0.3, 0.2, 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Plateau:

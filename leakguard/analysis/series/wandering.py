@@ -15,16 +15,21 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import mul
 
+from leakguard.analysis.series.estimators import ROUNDING
+
 # Variance of the level's step in a mean gap over that of the white noise, in factors of 10: nearer
 # ones change the log likelihood of 100 looks by less than 1. The last is a pure random walk.
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
-# Places where a ramp may start or end, and time constants in lengths of the run: what lies between
-# two of them is fitted afterwards (``Explanations.refine``).
-_PLACES = 16
+# Places, evenly over the run, where a ramp may start or end. Chosen: a fit costs their number
+# squared, and what lies between two of them is fitted afterwards (``Explanations.refine``).
+PLACES = 16
+# Time constants of a saturation in lengths of the run, each at most twice the one before, for the
+# same reason.
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
-# A warm-up before a leak is over at 0.4 of the run (twice its time constant): the rest shows it.
-_WARM_UP = 0.2
-# A line needs four looks to be told from a step.
+# The longest of them that is a warm-up: at 0.4 of the run, after two of them, 86 % of it is over,
+# and the rest of the run shows a leak behind it. Chosen.
+WARM_UP = 0.2
+# Looks after the first one of a ramp: a line needs four in all to be told from a step.
 _FEWEST_AFTER = 3
 
 
@@ -40,7 +45,7 @@ Pair = tuple[int, int, float, float, float]
 def solve(one: int, other: int, first: float, both: float, second: float) -> Pair | None:
     """Return the pair of two curves with this Gram matrix; None for curves that are alike."""
     determinant = first * second - both * both
-    if determinant <= 1e-9 * first * second:
+    if determinant <= ROUNDING * first * second:
         return None
     return one, other, second / determinant, -both / determinant, first / determinant
 
@@ -59,11 +64,11 @@ class Design:
     def __init__(self, times: Sequence[float]) -> None:
         self.times = times
         n, last = len(times), times[-1]
-        places = sorted({round(i * n / _PLACES) for i in range(_PLACES - 1)})
+        places = sorted({round(i * n / PLACES) for i in range(PLACES - 1)})
         self.starts = [s for s in places if s == 0 or s < n - 2]
         self.growing = sum(s == 0 or s + _FEWEST_AFTER < n for s in self.starts[:-2] or [0])
         self.taus = [tau * last for tau in _TAUS if tau * last > 0.5 * times[1]]
-        self.warm_ups = sum(tau <= _WARM_UP * last for tau in self.taus)
+        self.warm_ups = sum(tau <= WARM_UP * last for tau in self.taus)
         self.curves = [self.ramp(start) for start in self.starts]
         self.curves += [self.saturation(tau) for tau in self.taus]
         self.models = tuple(Model(self, ratio) for ratio in _RATIOS)

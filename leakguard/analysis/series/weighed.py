@@ -7,12 +7,28 @@ import math
 from leakguard.analysis.series import shapes
 from leakguard.analysis.series.explanations import Fit, Kind
 from leakguard.analysis.series.looks import Looks
-from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.verdict import (
+    EVEN_ODDS,
+    FAIR,
+    LESS_LIKELY,
+    UNLIKELY,
+    Growing,
+    Plateau,
+    SeriesVerdict,
+    Shape,
+)
+from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-_FEWEST = 3  # looks: two show one change, which is no trend
-# More generations than these are not promised to decide.
+# Looks more, up to which it is said how many would decide. Chosen: nobody waits for more.
 _HORIZON = 400
+# Confidence in growth: so much is missing for one change, less for more of them (0.6 for two
+# changes, 0.73 for three, 0.89 for seven), and so much where the nearest healthy explanation scores
+# as well, less by a factor e for each so much of lead. Chosen, not calibrated.
+_MISSING, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
+# Half the difference of two scores is a log likelihood ratio; beyond this it is a probability of 0.
+_LARGEST_LOG_RATIO = 50.0
 
 _PLAIN: dict[Kind, str] = {
     "wandering": "a level that wanders",
@@ -38,8 +54,7 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     return looks.verdict(
         "growing",
         "yes",
-        # Two changes are worth 0.6, three 0.73, seven 0.89; less where the case is close.
-        (1.0 - 0.8 / (len(grown) - 1)) * (1.0 - 0.15 * math.exp(-lead / 8.0)),
+        _confidence(len(grown) - 1, lead),
         f"it grew by {size} a generation in {len(grown) - 1} rounds, from generation "
         f"{math.floor(looks.times[begun]) + 1} on ({looks.describe(interval[0])} to "
         f"{looks.describe(interval[1])}), with no sign of slowing down; {_PLAIN[nearest]} is the "
@@ -54,6 +69,11 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     )
 
 
+def _confidence(changes: int, lead: float) -> float:
+    close = _MISSING_WHEN_CLOSE * math.exp(-lead / _LEAD)
+    return (1.0 - _MISSING / changes) * (1.0 - close)
+
+
 def _start(weighing: Weighing, growth: Fit) -> int:
     """Return the last look before the growth: where a broken line fits best, near the fit's."""
     looks, start = weighing.looks, growth.start or 0
@@ -62,8 +82,8 @@ def _start(weighing: Weighing, growth: Fit) -> int:
             start += 1
     if not start or growth.tau is not None or growth.end is not None:
         return start
-    reach, n = len(weighing.looks) // 16 + 1, len(weighing.looks)
-    places = range(max(0, start - reach), max(1, min(n - _FEWEST, start + reach + 1)))
+    reach, n = len(weighing.looks) // PLACES + 1, len(weighing.looks)
+    places = range(max(0, start - reach), max(1, min(n - FEWEST_LOOKS, start + reach + 1)))
     return max(places, key=lambda place: _broken(weighing.looks, place))
 
 
@@ -85,7 +105,7 @@ def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> Seri
     return looks.verdict(
         shape,
         "cannot tell",
-        0.5,
+        EVEN_ODDS,
         f"{reason}: {looks.describe(rate)} a generation of late",
         detectable=weighing.detectable(growth),
         more_rounds=weighing.generations(max(2, len(looks) // 4)),
@@ -104,7 +124,7 @@ def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
     return looks.verdict(
         "filling",
         "no",
-        0.7,
+        FAIR,
         f"it grows less each round: {looks.describe(looks.changes[0])} at first, "
         f"{looks.describe(looks.changes[-1])} in the last of {len(looks)} rounds",
         plateau=Plateau(plateau.value, plateau.round),
@@ -122,11 +142,11 @@ def healthy(weighing: Weighing) -> SeriesVerdict:
     growing: Growing = "no" if over else "cannot tell"
     plateau = _plateau(weighing, kind, fit)
     end = _end(weighing, kind, fit)
-    likely = 1.0 / (1.0 + math.exp(min(50.0, max(-50.0, -0.5 * lead))))
+    likely = 1.0 / (1.0 + math.exp(min(_LARGEST_LOG_RATIO, max(-_LARGEST_LOG_RATIO, -0.5 * lead))))
     return looks.verdict(
         _shape(weighing, kind, fit),
         growing,
-        1.0 - likely if over else min(0.5, max(0.2, likely)),
+        1.0 - likely if over else min(EVEN_ODDS, max(UNLIKELY, likely)),
         f"{_PLAIN[kind]} explains these {len(looks)} rounds better than growth does"
         + ("" if over else "; it is not over yet"),
         stopped=end if over else None,
@@ -145,7 +165,7 @@ def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
     if kind == "wandering":
         return True
     age = looks.times[-1] - looks.times[fit.end or 0]
-    return len(looks) - (fit.end or 0) > _FEWEST and age >= shapes.REST * looks.length
+    return len(looks) - (fit.end or 0) > FEWEST_LOOKS and age >= shapes.REST * looks.length
 
 
 def _plateau(weighing: Weighing, kind: Kind, fit: Fit) -> Plateau | None:
@@ -170,7 +190,7 @@ def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
         return shapes.quiet_shape(looks)
     if "saturation" not in kind:
         return "filling" if kind == "fill" else "step"
-    return "warm-up" if (fit.tau or 0.0) <= 0.2 * len(looks) else "filling"
+    return "warm-up" if (fit.tau or 0.0) <= WARM_UP * len(looks) else "filling"
 
 
 def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
@@ -179,10 +199,10 @@ def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     risen = looks.describe(looks.values[-1] - looks.values[0])
     if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
         return looks.verdict(
-            "step", "cannot tell", 0.2,
+            "step", "cannot tell", UNLIKELY,
             f"it rose by {looks.describe(looks.changes[-1])} at the end of {len(looks)} rounds: "
             "the next rounds decide between a step and growth",
-            detectable=weighing.detectable(growth), more_rounds=3 * looks.gap,
+            detectable=weighing.detectable(growth), more_rounds=FEWEST_LOOKS * looks.gap,
         )  # fmt: skip
     slows = weighing.slows(growth)
     if slows and (nearly := _nearly_over(weighing, growth)):
@@ -190,7 +210,7 @@ def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     return looks.verdict(
         "filling" if slows else "growing",
         "cannot tell",
-        0.4,
+        LESS_LIKELY,
         f"it rose by {risen} in {len(looks)} rounds, which is too little or too uneven to tell "
         "growth from settling down",
         detectable=weighing.detectable(growth),

@@ -9,22 +9,33 @@ from typing import NamedTuple
 from leakguard.analysis.series import estimators, staircase
 from leakguard.analysis.series.explanations import RISK, Explanations, Fit, Kind, price
 from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.series.shapes import NEAR_SHARE
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Growth may lose 2.5 % of its rate from look to look, and 30 % in all: 0.2 standard deviations a
-# look over 100 looks bend less in 99 of 100 runs, a saturation whose time constant is the run
-# bends more in 99 of 100. With few looks a steadier rate is asked for.
+# Share of its rate that growth may lose from look to look, and in all. Measured: growth of 0.2
+# standard deviations a look over 100 looks bends less in 99 of 100 runs, a saturation whose time
+# constant is the run bends more in 99 of 100. With few looks a steadier rate is asked for.
 _LOSS, _MOST_LOSS = 0.025, 0.3
-# The bend must not be noise alone: less than once in five runs.
-_DOUBT = 0.84
-# A late start is claimed after so many changes: three are too few for sizes, as a buffer that
-# begins to fill makes them.
+# Standard errors by which a bend must show: noise alone does that less than once in five runs (the
+# 80 % point of a normal distribution). Chosen.
+_BEND_ERRORS = 0.84
+# Changes after which a late start is claimed, for counts (True) and for sizes: three are too few
+# for sizes, as a buffer that begins to fill makes them. Chosen.
 _LATE = {True: 3, False: 5}
-# What is left to come of a saturation that is over: 15 % of its height (1.9 time constants).
+# Share of its height that a saturation that is over has still to come (after 1.9 time constants).
+# Chosen.
 OVER = 0.15
-# Variance of a value in squared spans that no shape is held to: 0.03 % of the span.
+# Time constants after which a warm-up moves the value no more: 1.8 % of its height is left.
+_TAUS_OF_WARM_UP = 4.0
+# Share of the looks before which a step that growth has beside it must lie for the looks after it
+# to tell the rate. Chosen.
+_STEP_IN_TIME = 0.7
+# Variance of a value, in squared spans, that no shape is held to: 0.03 % of the span. Chosen.
 _EXACT = 1e-7
-# Below this chance a rise is no accident, though no proof either.
+# Risk below which a rise is probably no accident, though no proof either. Chosen.
 _DOUBTFUL = 0.1
+# Digits of a time in mean gaps: looks at the same distances get the same cached design.
+_DIGITS = 9
 
 
 class Saturation(NamedTuple):
@@ -50,7 +61,7 @@ class Weighing:
         self._gap = looks.gap
         self._span = self.looks.span or 1.0
         begun = looks.times[0]
-        times = tuple(round((t - begun) / self._gap, 9) for t in looks.times)
+        times = tuple(round((t - begun) / self._gap, _DIGITS) for t in looks.times)
         self._explanations = Explanations(
             times,
             self._centred(),
@@ -104,9 +115,9 @@ class Weighing:
         """Return the look from which on nothing but the growth moves the value."""
         n, start = len(self.looks), growth.start or 0
         if growth.tau is not None:
-            over = self.looks.times[0] + 4.0 * growth.tau * self._gap
+            over = self.looks.times[0] + _TAUS_OF_WARM_UP * growth.tau * self._gap
             start = max(start, min(sum(t < over for t in self.looks.times), n // 2))
-        if growth.end is not None and growth.end < 0.7 * n:
+        if growth.end is not None and growth.end < _STEP_IN_TIME * n:
             start = max(start, growth.end)
         return start
 
@@ -130,11 +141,11 @@ class Weighing:
     def slows(self, growth: Fit) -> bool:
         """Return True when the growth bends down, or might, though no shape describes it."""
         grown = self.grown(growth)
-        if len(grown) < 3:
+        if len(grown) < FEWEST_LOOKS:
             return True
         least = 1.0 - min(_MOST_LOSS, _LOSS * (len(grown) - 2))
         ratio, error = estimators.bend(grown.times, grown.values, grown.least_variance)
-        return ratio < least and ratio + _DOUBT * error < 1.0
+        return ratio < least and ratio + _BEND_ERRORS * error < 1.0
 
     def fades(self, growth: Fit) -> bool:
         """Return True when the latest eighth lies surely below the line that the others make.
@@ -165,8 +176,7 @@ class Weighing:
 
     def rate(self, fit: Fit) -> tuple[float, tuple[float, float]]:
         """Return the slope since the series settled, its interval widened for wandering noise."""
-        n = len(self.looks)
-        white = 12.0 / n**3
+        white = estimators.slope_variance(len(self.looks))
         widening = math.sqrt(max(1.0, 1.0 / fit.model.energy[0] / white))
         return self.grown(fit).rate(widening)
 
@@ -193,7 +203,7 @@ class Weighing:
             (c - mean) * (v - level) for c, v in zip(curve, self.looks.values, strict=True)
         )
         height = along / math.fsum((c - mean) ** 2 for c in curve)
-        near = max(0.05 * abs(height), self.looks.noise_floor)
+        near = max(NEAR_SHARE * abs(height), self.looks.noise_floor)
         full = tau * math.log(max(1.0, abs(height) / near)) if height > 0.0 else 0.0
         return Saturation(level + height * (1.0 - mean), math.ceil(begun + full), 1.0 - curve[-1])
 
@@ -216,7 +226,7 @@ class Weighing:
 
 def _late_slope(looks: Looks) -> float:
     """Return the slope of the latest eighth or of the latest quarter, whichever is less."""
-    parts = [looks.since(len(looks) - max(3, len(looks) // share)) for share in (8, 4)]
+    parts = [looks.since(len(looks) - max(FEWEST_LOOKS, len(looks) // share)) for share in (8, 4)]
     return min(estimators.line(part.times, part.values).slope for part in parts)
 
 
@@ -225,7 +235,7 @@ def _error_share(fit: Fit, n: int, length: int) -> float:
 
     White noise lets it fall with the power 3/2 of the length, a wandering level with 1/2.
     """
-    white = 12.0 / n**3
+    white = estimators.slope_variance(n)
     wandering = max(0.0, 1.0 / fit.model.energy[0] - white)
     return math.sqrt((white * (n / length) ** 3 + wandering * n / length) / (white + wandering))
 
