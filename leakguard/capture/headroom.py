@@ -14,6 +14,12 @@ _ROLLUP = re.compile(rb"^Anonymous:\s+(\d+) kB$(?s:.)*?^AnonHugePages:\s+(\d+) k
 # Runnable threads a core: one training whose pool has a thread for each core counts for 1.
 _CROWDED = 1.5
 _CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
+_VM = Path("/proc/sys/vm")
+_FILES = Path("/proc/self/fd")
+_STRICT = "2"  # vm.overcommit_memory: what is promised must be there
+# Since Linux 5.12 a page that a device writes to stays with the process that is copied.
+_KEEPS_PINNED = (5, 12)
+_DEVICES = re.compile(r"/dev/(infiniband|nvidia|kfd|dri|accel|hl|neuron|vfio|xpmem)")
 
 
 def cores(quota: Path = _CPU_GROUP) -> float:
@@ -60,3 +66,43 @@ def _left_in_groups() -> Iterator[int]:
             yield int(limit.read_text("ascii")) - int(used.read_text("ascii"))
         except (OSError, ValueError):  # "max", or a group that is gone
             continue
+
+
+def dies_as_one() -> bool:
+    """Return whether memory that runs out could end this process where its copy took it."""
+    if _setting(_VM / "oom_kill_allocating_task") not in ("0", ""):
+        return True
+    groups = (limit.with_name("memory.oom.group") for limit, _ in memory_groups())
+    return any(_setting(group) == "1" for group in groups)
+
+
+def copy_hindrance() -> str | None:
+    """Return why a copy of this process could hurt it; None where it could not."""
+    if _setting(_VM / "overcommit_memory") == _STRICT:
+        return "memory is promised only once here (vm.overcommit_memory=2)"
+    if _kernel() < _KEEPS_PINNED and (device := _device()) is not None:
+        return f"this kernel may part {device} from the memory that it writes to"
+    return None
+
+
+def _setting(file: Path) -> str:
+    try:
+        return file.read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+
+
+def _device() -> str | None:
+    """Return a device that this process has open and that may write to its memory."""
+    for file in _FILES.iterdir() if _FILES.is_dir() else ():
+        try:
+            target = str(file.readlink())
+        except OSError:  # closed since
+            continue
+        if _DEVICES.match(target):
+            return target
+    return None

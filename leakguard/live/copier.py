@@ -17,7 +17,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from leakguard.capture.allocation_sites.object_trace import is_traced_by_memray
-from leakguard.capture.headroom import cores, free_memory, is_busy, small_page_bytes
+from leakguard.capture.headroom import (
+    cores,
+    dies_as_one,
+    free_memory,
+    is_busy,
+    small_page_bytes,
+)
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy
 from leakguard.capture.probe import Unavailable
 
@@ -143,9 +149,13 @@ def is_traced() -> bool:
 
 
 def _needed(metrics: Mapping[str, int | float]) -> int:
-    """Return the bytes that a copy may come to: its tables, and half of all pages written to."""
+    """Return the bytes that a copy may come to: its tables, and half of all pages written to.
+
+    All of them, where the program would die of it: elsewhere the copy is ended first.
+    """
     blocks = int(metrics.get("python_blocks", 0))
-    return _LEAST_MEMORY + _A_BLOCK * blocks + _anonymous(metrics) // 2
+    written = _anonymous(metrics) // (1 if dies_as_one() else 2)
+    return _LEAST_MEMORY + _A_BLOCK * blocks + written
 
 
 def _anonymous(metrics: Mapping[str, int | float]) -> int:

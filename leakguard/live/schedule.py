@@ -239,6 +239,10 @@ class Schedule:
         self._prices.copied = price
         self._elsewhere += elsewhere
 
+    def waited(self, seconds: float) -> None:
+        """Charge the time in which the program stood still until a look in a copy had arrived."""
+        self._elsewhere += seconds
+
     @contextmanager
     def charged(
         self, depth: Depth, *, in_loop: bool = True, copied: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -126,15 +127,24 @@ class Watcher:
         """Write down the look in a copy that is under way, if it has arrived."""
         if self._under_way is None:
             return
-        look = self.looker.arrived(self._under_way, patience)
+        look = self.looker.arrived(self._under_way)
         if look is None and patience:
-            self._under_way.copy.end()
-            look = self.looker.arrived(self._under_way)
+            look = self._awaited(self._under_way, patience)
         if look is not None:
             self._under_way = None
             self._seen = self._seen and look.seen.census is not None
             self.scribe.complete(look)
             self._choose_what_to_trace(look)
+
+    def _awaited(self, under_way: LookInCopy, patience: float) -> Look | None:
+        """Wait for a look in a copy, and end it when that takes too long."""
+        began = time.monotonic()
+        look = self.looker.arrived(under_way, patience)
+        if look is None:
+            under_way.copy.end()
+            look = self.looker.arrived(under_way)
+        self.looker.schedule.waited(time.monotonic() - began)
+        return look
 
     def _last_look(self) -> None:
         """Look at the end of a run that nobody announced, as at the end of a generation."""

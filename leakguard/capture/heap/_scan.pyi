@@ -4,7 +4,9 @@ from typing import Any
 from typing_extensions import Buffer
 
 def own_memory(base: object, interface: object, array: object) -> tuple[int, int] | None: ...
-def copy_process(most: int, address_space: int, seconds: float) -> int: ...
+def copy_process(
+    most: int, address_space: int, seconds: float, work: Callable[[], object]
+) -> int: ...
 
 class Scan:
     def __init__(

@@ -6,7 +6,13 @@ program ever hear of it. What that costs is that locks of other threads stay loc
 two that a look always meets are dealt with in ``scan/copy.c``, and a copy that meets another hangs
 until its time is up. Python code may run in it, since the thread that makes the copy has Python's
 lock and is the only one there: a look is taken whole, walk, names and all. Nothing that happens in
-the copy, a crash included, reaches this process: it becomes a ``CopyFailed``.
+the copy, a crash included, reaches this process: it becomes a ``CopyFailed``. It has none of the
+process's files, so that pipes, ports and locks of the program end when the program ends them.
+
+No copy is made where it could hurt all the same: with musl or an old glibc, where memory is
+promised only once, and where an old kernel would part a device from the memory that it writes to.
+What remains: it counts as a process against limits on their number, tools that list the children of
+the process see it, and it stays behind as a zombie if the process replaces itself by exec.
 
 The answer comes back through shared memory with its length and a checksum in front, written last,
 so that one that was torn is none. Shared memory has no descriptor, which the program might count.
@@ -25,18 +31,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from leakguard.capture.headroom import copy_hindrance
 from leakguard.capture.probe import reason_of
 
 try:
     from leakguard.capture.heap._scan import copy_process
 except ImportError:  # not built here
 
-    def copy_process(most: int, address_space: int, seconds: float) -> int:
+    def copy_process(
+        most: int, address_space: int, seconds: float, work: Callable[[], object]
+    ) -> int:
         raise OSError("the compiled scan is not built here")
 
 
 #: The numbers of the copies that are at work, which are no children of the program's.
 at_work: set[int] = set()
+# Those of them that were ended but are not gone yet.
+_dying: set[int] = set()
 
 # A look at a process with 3,000,000 objects answers with 60 kB: names and numbers.
 _ANSWER_BYTES = 8 * 1024 * 1024
@@ -49,6 +60,9 @@ _LONGEST_REASON = 1000  # bytes
 _PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
 # How often a copy that is waited for is asked, in seconds.
 _INTERVAL = 0.002
+# Seconds to wait until a copy that was killed is gone: the kernel or a debugger may keep it, and
+# the program should not stand still for that. Chosen, well above what a look itself takes.
+_LONGEST_DEATH = 2.0
 
 
 class CopyRefused(Exception):
@@ -90,14 +104,15 @@ class ProcessCopy:
         Raises:
             CopyRefused: there is no copy; nothing has changed.
         """
+        _bury()
+        if (hindrance := copy_hindrance()) is not None:
+            raise CopyRefused(f"this process is not copied: {hindrance}")
         try:
             room = mmap.mmap(-1, _ANSWER_BYTES)
             space = _address_space() + 2 * memory if memory else 0
-            number = copy_process(memory, space, seconds)
+            number = copy_process(memory, space, seconds, lambda: _do(work, room))
         except OSError as error:
             raise CopyRefused(f"this process cannot be copied: {error}") from None
-        if number == 0:
-            _do(work, room)
         at_work.add(number)
         return cls(number, time.monotonic() + seconds, room)
 
@@ -121,10 +136,16 @@ class ProcessCopy:
 
     def end(self) -> None:
         """End the copy, if it still works, and forget it."""
-        if os.getpid() == self._home and self._status is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.number, signal.SIGKILL)
-            self._reaped(0)
+        if self._reaped(os.WNOHANG):
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.number, signal.SIGKILL)
+        until = time.monotonic() + _LONGEST_DEATH
+        while not self._reaped(os.WNOHANG):
+            if time.monotonic() >= until:
+                self._status = signal.SIGKILL
+                _dying.add(self.number)
+            time.sleep(_INTERVAL)
 
     def _reaped(self, options: int) -> bool:
         """Return whether the copy has ended; a fork of the process has no copies."""
@@ -150,7 +171,7 @@ class ProcessCopy:
             name = signal.Signals(number).name
             raise CopyFailed(f"it was ended by {name}", crashed=not killed)
         if status:
-            raise CopyFailed("it has no room for what it needs")
+            raise CopyFailed("it has no room for what it needs, or could not close its files")
         magic, length, checksum = _HEADER.unpack_from(self._room)
         said = bytes(self._room[_HEADER.size : _HEADER.size + min(length, _ANSWER_BYTES)])
         if magic not in (_DONE, _FAILED) or len(said) != length or _checksum(said) != checksum:
@@ -160,8 +181,20 @@ class ProcessCopy:
         return said
 
 
+def _bury() -> None:
+    """Take note of the end of copies that were killed and took long to go."""
+    for number in tuple(_dying):
+        try:
+            gone = os.waitpid(number, os.WNOHANG | _WCLONE)[0]
+        except ChildProcessError:
+            gone = number
+        if gone:
+            _dying.discard(number)
+            at_work.discard(number)
+
+
 def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
-    """Do the work, in the copy, and end it: no frame above this one goes on here."""
+    """Do the work, in the copy, and end it."""
     try:
         try:
             magic, said = _DONE, work()

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import select
 import signal
+import subprocess
 import sys
+import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -175,3 +180,127 @@ def test_process_that_may_have_no_copy_is_told_why(monkeypatch):
 
     with pytest.raises(CopyRefused, match="not permitted"):
         ProcessCopy.begin(lambda: b"", seconds=1, memory=MEMORY)
+
+
+@pytest.fixture
+def copy_at_work():
+    copies = []
+
+    def begin():
+        copies.append(ProcessCopy.begin(lambda: time.sleep(600), seconds=600, memory=MEMORY))
+        return copies[-1]
+
+    yield begin
+    for copy in copies:
+        copy.end()
+
+
+def test_pipe_that_the_program_closes_ends_while_a_copy_works(copy_at_work):
+    end, start = os.pipe()
+    copy = copy_at_work()
+
+    os.close(start)
+    ended, _, _ = select.select([end], [], [], 60)
+
+    assert ended
+    assert os.read(end, 1) == b""
+    assert copy.answer() is None  # it is still at work
+    os.close(end)
+
+
+def test_lock_that_the_program_lets_go_of_is_free_while_a_copy_works(tmp_path, copy_at_work):
+    held = (tmp_path / "lock").open("w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    copy = copy_at_work()
+
+    held.close()
+
+    with (tmp_path / "lock").open("w") as again:
+        fcntl.flock(again, fcntl.LOCK_EX)
+    assert copy.answer() is None  # it is still at work
+
+
+def test_what_waits_in_a_buffer_is_not_written_by_the_copy(tmp_path):
+    file = (tmp_path / "log").open("w")
+    file.write("once")
+
+    with pytest.raises(CopyFailed, match="Bad file descriptor"):
+        _answer(lambda: file.flush() or b"")
+
+    file.close()
+    assert (tmp_path / "log").read_text() == "once"
+
+
+# Files are closed one by one where the kernel has no close_range, as this process thinks.
+WITHOUT_CLOSE_RANGE = """
+    import ctypes, os, struct
+    from leakguard.capture.heap.process_copy import ProcessCopy
+    rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 436), (0x06, 0, 0, 0x00050026), (0x06, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    if libc.prctl(22, 2, program, 0, 0):
+        print("cannot be tried here")
+        raise SystemExit
+    files = [os.open("/dev/zero", os.O_RDONLY) for _ in range(500)]
+    work = lambda: " ".join(sorted(os.listdir("/proc/self/fd"))).encode()
+    print(ProcessCopy.begin(work, seconds=60, memory=256_000_000).answer(60).decode())
+"""
+
+
+def test_copy_closes_its_files_on_kernels_without_close_range():
+    script = [sys.executable, "-c", textwrap.dedent(WITHOUT_CLOSE_RANGE)]
+    told = subprocess.run(script, capture_output=True, text=True, check=True).stdout.strip()
+
+    if told == "cannot be tried here":
+        pytest.skip("no filter of system calls may be set here")
+    assert told == "0 1 2 3"  # the last one lists them
+
+
+def test_copy_never_goes_on_as_a_second_program():
+    home, tracer = os.getpid(), sys.gettrace()
+
+    def interrupt(*_):
+        if os.getpid() != home:
+            raise KeyboardInterrupt
+
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(CopyFailed, match="not whole"):
+            _answer(lambda: b"done")
+    finally:
+        sys.settrace(tracer)
+
+
+def test_copy_that_does_not_go_is_not_waited_for(monkeypatch, copy_at_work):
+    copy = copy_at_work()
+    with monkeypatch.context() as patched:
+        patched.setattr(process_copy, "_LONGEST_DEATH", 0.01)
+        patched.setattr(os, "wait4", lambda *_: (0, 0, None))
+        copy.end()
+
+        with pytest.raises(CopyFailed, match="SIGKILL"):
+            copy.answer()
+        assert copy.number in process_copy.at_work  # no child of the program's
+
+    while copy.number in process_copy.at_work:
+        assert _answer(lambda: b"done") == b"done"
+    assert not Path(f"/proc/{copy.number}").exists()
+
+
+def test_copies_leave_no_process_file_or_mapping():
+    def traces():
+        with open("/proc/self/maps", "rb") as maps:
+            return len(list(Path("/proc/self/fd").iterdir())), maps.read().count(b"\n")
+
+    _answer(lambda: b"done")
+    files, mappings = traces()
+    for _ in range(50):
+        assert _answer(lambda: b"done") == b"done"
+    after = traces()
+
+    assert after[0] == files
+    assert after[1] <= mappings + 10  # each copy would leave one
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG | process_copy._WCLONE)

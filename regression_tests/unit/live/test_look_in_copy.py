@@ -6,6 +6,7 @@ import ctypes
 import os
 import random
 import sys
+import time
 
 import pytest
 
@@ -13,6 +14,7 @@ from leakguard import LeakGuard, diagnose, load
 from leakguard.capture import heap
 from leakguard.capture.heap import ENGINE
 from leakguard.live.copier import VARIABLE, Copier
+from leakguard.live.schedule import Schedule
 
 pytestmark = pytest.mark.skipif(
     ENGINE != "compiled" or not sys.platform.startswith("linux"),
@@ -185,3 +187,22 @@ def test_run_without_a_leak_has_nothing_to_prove(tmp_path, monkeypatch):
             bytes(100_000)
 
     assert all(not snapshot.proofs for snapshot in load(tmp_path / "run.jsonl").snapshots)
+
+
+def test_waiting_for_a_copy_at_a_mark_is_charged(tmp_path, monkeypatch):
+    home, census, stalls = os.getpid(), heap.census, 0.2
+
+    def slow(*args):
+        if os.getpid() != home:
+            time.sleep(stalls)
+        return census(*args)
+
+    monkeypatch.setattr(heap, "census", slow)
+    charged = []
+    monkeypatch.setattr(Schedule, "waited", lambda _, seconds: charged.append(seconds))
+    guard = LeakGuard(out=tmp_path / "run.jsonl", report=None, max_overhead=None, trace="off")
+    with guard:
+        for _ in guard.generations(range(1, ROUNDS + 1)):
+            guard.mark("here")
+
+    assert sum(charged) > stalls / 2

@@ -6,7 +6,10 @@
    The locks that a look would meet are dealt with here: the C allocator's (Python's blocks above 512
    bytes come from a region of the copy's own, what was allocated before is never freed), and the
    request of another thread for Python's lock (it is served before the copy is made). Whoever meets
-   another one hangs, and is ended by the alarm. */
+   another one hangs, and is ended by the alarm.
+
+   Only with glibc since 2.25: before it, and in musl, the copy takes itself for the thread that it was
+   made from, and its abort() would end the program. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -24,10 +27,11 @@
 #include <internal/pycore_interp.h>
 #endif
 
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define HAVE_COPY 1
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,6 +42,9 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* on all architectures but alpha */
+#endif
 #endif
 
 #ifdef HAVE_COPY
@@ -162,12 +169,69 @@ limit_to(int resource, rlim_t most)
     }
 }
 
-/* Cut the copy off: it says nothing, leaves no core, dies with its parent, when its time is up, and
-   first where memory runs out. Only the alarm reaches it of all signals that can be held back. */
+/* A limit of one byte leaves no core: one of none would still feed a program that takes cores. */
+static void
+leave_no_core(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max < 1 ? limit.rlim_max : 1;
+        (void)setrlimit(RLIMIT_CORE, &limit);
+    }
+}
+
+/* What getdents64 writes; the C library's way to it allocates. */
+struct entry {
+    uint64_t inode;
+    int64_t next;
+    unsigned short length;
+    unsigned char kind;
+    char name[];
+};
+
+/* Close, on kernels before 5.9, what /proc names. */
+static int
+close_listed_files(void)
+{
+    _Alignas(struct entry) char room[4096];
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long filled = -1;
+    while (folder >= 0 && (filled = syscall(SYS_getdents64, folder, room, sizeof(room))) > 0) {
+        for (long at = 0; at < filled; at += ((struct entry *)(room + at))->length) {
+            const char *name = ((struct entry *)(room + at))->name;
+            int fd = name[0] == '.' ? folder : atoi(name);
+            if (fd != folder) {
+                (void)close(fd);
+            }
+        }
+    }
+    return folder < 0 || filled < 0 ? -1 : close(folder);
+}
+
+/* Close all files: while a copy has them open, a pipe that the program closes does not end, a port
+   stays taken, a lock stays held, and what is written to them arrives twice. */
+static int
+close_files(void)
+{
+    if (syscall(SYS_close_range, 0U, ~0U, 0U) != 0 && close_listed_files() < 0) {
+        return -1;
+    }
+    for (int fd = 0; fd < 3; fd++) {
+        (void)!open("/dev/null", O_RDWR);
+    }
+    return 0;
+}
+
+/* Cut the copy off: it says nothing, has no file of the program's, leaves no core, dies with its
+   parent, when its time is up, and first where memory runs out. Only the alarm reaches it of all
+   signals that can be held back. */
 static int
 seclude(size_t most, rlim_t address_space, double seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (close_files() < 0) {
+        return -1;
+    }
     struct sigaction plain = {.sa_handler = SIG_DFL};
     const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGALRM};
     for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++) {
@@ -180,18 +244,15 @@ seclude(size_t most, rlim_t address_space, double seconds)
     struct itimerval timer = {.it_value = {(time_t)seconds,
                                            (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
     setitimer(ITIMER_REAL, &timer, NULL);
-    limit_to(RLIMIT_CORE, 0);
+    leave_no_core();
     if (address_space) {
         limit_to(RLIMIT_AS, address_space);
-    }
-    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; nowhere >= 0 && fd < 3; fd++) {
-        dup2(nowhere, fd);
     }
     int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (score >= 0) {
         ssize_t written = write(score, "1000", 4);
         (void)written;
+        (void)close(score);
     }
     return most ? use_region(most) : 0;
 }
@@ -217,19 +278,61 @@ forget_request(void)
 #endif
 }
 
+/* Return whether the C library asks the kernel which process and thread this is, see the top. */
+static int
+knows_itself(void)
+{
+    int major = 0, minor = 0;
+    return sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) == 2
+           && (major > 2 || (major == 2 && minor >= 25));
+}
+
+/* Do the work in the copy. It ends here whatever the work does: were it to return into the
+   interpreter, there would be a second program. */
+static void
+work_and_end(PyObject *work, size_t most, size_t address_space, double seconds)
+{
+    if (seclude(most, (rlim_t)address_space, seconds) < 0) {
+        _exit(1);
+    }
+    forget_request();
+    (void)PyObject_CallNoArgs(work);
+    _exit(0);
+}
+
+/* Handle the signals that have come: a handler of the program must not run in the copy as well. It
+   is done before they are held back, since what a handler starts would hold them back for ever, and
+   once more for the one that came between. */
+static int
+hold_signals_back(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    if (PyErr_CheckSignals() < 0) {
+        return -1;
+    }
+    pthread_sigmask(SIG_SETMASK, &all, before);
+    if (PyErr_CheckSignals() < 0) {
+        pthread_sigmask(SIG_SETMASK, before, NULL);
+        return -1;
+    }
+    return 0;
+}
+
 #endif
 
 PyDoc_STRVAR(copy_process_doc,
-"copy_process(most, address_space, seconds)\n--\n\n"
-"Return the number of a copy of this process, and 0 in the copy, which must end by os._exit.\n\n"
+"copy_process(most, address_space, seconds, work)\n--\n\n"
+"Have a copy of this process call ``work`` and end; return its number.\n\n"
 "It may use ``most`` bytes for Python's larger blocks (0 leaves them with the C library, whose lock\n"
-"may be held for ever there) and this much address space in all (0 for any), and is ended after so many seconds. Only waitpid with __WCLONE hears of its end.");
+"may be held for ever there) and this much address space in all (0 for any), and is ended after so\n"
+"many seconds. It has none of the process's files. Only waitpid with __WCLONE hears of its end.");
 
 static PyObject *
 copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "copy_process takes bytes, bytes and seconds");
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "copy_process takes bytes, bytes, seconds and a callable");
         return NULL;
     }
     size_t most = PyLong_AsSize_t(args[0]), address_space = PyLong_AsSize_t(args[1]);
@@ -238,26 +341,21 @@ copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
 #ifdef HAVE_COPY
-    sigset_t all, before;
-    sigfillset(&all);
+    if (!knows_itself()) {
+        PyErr_SetString(PyExc_OSError, "processes are copied with glibc since 2.25 only");
+        return NULL;
+    }
+    sigset_t before;
     serve_request();
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* What has come is handled here: a handler of the program must not run in the copy as well. */
-    if (PyErr_CheckSignals() < 0) {
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (hold_signals_back(&before) < 0) {
         return NULL;
     }
     long made = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
     if (made == 0) {
-        if (seclude(most, (rlim_t)address_space, seconds) < 0) {
-            _exit(1);
-        }
-        forget_request();
+        work_and_end(args[3], most, address_space, seconds);
     }
     int reason = errno;
-    if (made != 0) {
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (made < 0) {
         errno = reason;
         return PyErr_SetFromErrno(PyExc_OSError);
@@ -265,7 +363,7 @@ copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return PyLong_FromLong(made);
 #else
     (void)most, (void)address_space, (void)seconds, (void)module;
-    PyErr_SetString(PyExc_OSError, "processes are copied on Linux only");
+    PyErr_SetString(PyExc_OSError, "processes are copied on Linux with glibc only");
     return NULL;
 #endif
 }
