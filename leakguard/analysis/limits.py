@@ -99,7 +99,7 @@ def _cost_share(case: Case) -> str | None:
     shots = case.run.snapshots
     whole = max((s.seconds for s in shots if s.seconds is not None), default=0.0)
     spent = sum(s.cost.seconds for s in shots)
-    return f"{spent / whole:.1%}" if whole > 0 and spent > 0 else None
+    return f"{100 * spent / whole:.1f} %" if whole > 0 and spent > 0 else None
 
 
 def _unavailable(case: Case) -> list[str]:

@@ -122,7 +122,8 @@ def limits(report: Report) -> tuple[str, ...]:
     seen = tuple(clean(limit) for limit in report.limits)
     if report.coverage is None:
         return seen
-    return (*seen, f"{percent(report.coverage)} of the memory in use was accounted for by objects")
+    missing = percent(max(0.0, 1.0 - report.coverage))
+    return (*seen, f"{missing} of the memory in use was in no object that was seen")
 
 
 def trend_sparkline(report: Report, width: int = 40) -> str:
