@@ -203,6 +203,6 @@ def test_waiting_for_a_copy_at_a_mark_is_charged(tmp_path, monkeypatch):
     guard = LeakGuard(out=tmp_path / "run.jsonl", report=None, max_overhead=None, trace="off")
     with guard:
         for _ in guard.generations(range(1, ROUNDS + 1)):
-            guard.mark("here")
+            guard.snapshot("here")
 
     assert sum(charged) > stalls / 2
