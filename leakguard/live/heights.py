@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 _Metrics = Mapping[str, "int | float"]
 
-# So many generations without a new height make the next one news.
+# Generations without a new height, after which the next one is news. Chosen: something that happens
+# every few generations is a period of the program and no news.
 _QUIET = 8
 
 
@@ -17,14 +18,19 @@ def _in_use(metrics: _Metrics) -> float | None:
     return sum(known) if known else None
 
 
-# How much more is a new height. 64 KiB: interpreter caches and the guard's notes move by less.
-# Anonymous RSS moves by whole arenas, of 1 MiB in CPython 3.10 and later. 512 blocks are 64 KiB of
-# blocks of 128 bytes. Of threads, files and children, one more is one more.
+# Bytes that memory in use must gain for a new height. Chosen: caches of the interpreter and the
+# guard's own notes move by less.
+_BYTES = 65_536
+# Bytes of anonymous RSS: it moves by whole arenas, of 1 MiB in CPython 3.10 and later.
+_ARENA = 1_048_576
+# Blocks of Python's allocator: as many as there are in those bytes at 128 bytes each. Chosen.
+_BLOCKS = _BYTES // 128
+# What is followed, and how much more of it is a new height; of handles, one more is one more.
 _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
-    ("memory in use", _in_use, 65_536),
-    ("rss_anonymous", lambda m: m.get("rss_anonymous"), 1_048_576),
-    ("python_blocks", lambda m: m.get("python_blocks"), 512),
-    ("gpu_allocated", lambda m: m.get("gpu_allocated"), 65_536),
+    ("memory in use", _in_use, _BYTES),
+    ("rss_anonymous", lambda m: m.get("rss_anonymous"), _ARENA),
+    ("python_blocks", lambda m: m.get("python_blocks"), _BLOCKS),
+    ("gpu_allocated", lambda m: m.get("gpu_allocated"), _BYTES),
     ("threads", lambda m: m.get("threads"), 1),
     ("open_files", lambda m: m.get("open_files"), 1),
     ("children", lambda m: m.get("children"), 1),
@@ -37,6 +43,9 @@ class Heights:
 
     Only new heights count: what goes up and down within known bounds is no news. Small rises add
     up until together they are one.
+
+    Attributes:
+        quiet: generations since the last new height of any number.
     """
 
     _tops: dict[str, float] = field(default_factory=dict)

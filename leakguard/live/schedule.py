@@ -29,37 +29,46 @@ from leakguard.live.meter import CostMeter
 
 #: The reason for the look at the end of the last generation.
 LAST = "last generation"
-#: Looks of a small program cost 6 ms each, 22 on a busy machine: enough for the first 13 of them.
+#: Seconds that any run may pay. A look at a small program was measured to cost 6 ms, and 22 ms on a
+#: busy machine: it is enough for the first 13 of them.
 FIXED_SECONDS = 0.3
-#: What a run in which something rises may pay on top to have it named: enough for two walks of
-#: 1,000,000 objects in a run of 20 s.
+#: Seconds, and share of the program's time, that a run in which something rises may pay on top to
+#: have it named. Chosen: enough for two walks of 1,000,000 objects in a run of 20 s.
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
-#: Where objects grow in a small program: some ten censuses and holders of 6 and 27 ms each, on a
-#: machine that is half as fast.
+#: Seconds where objects grow, and the dearest look that they are for. Chosen: in a small program
+#: they pay some ten censuses and looks at holders, of 6 and 27 ms, on a machine that is half as
+#: fast.
 GROWING_SECONDS = 0.6
 CHEAP_SECONDS = 0.15
-#: So few generations tell something only if each is looked at; in 6 s that is paid for 12 of a
-#: process with a million objects on a busy machine, two walks of its holders included.
+#: Generations that tell something only if each is looked at, and seconds for all of them. Chosen:
+#: it pays for 12 looks at a million objects on a busy machine, two of them at their holders.
 SHORT = 12
 SHORT_SECONDS = 6.0
-#: A loop of unknown length may be a short one: what one is told after six generations of half a
-#: second, the shortest trainings there are, needs looks of about this share.
+#: Share of its own time that the beginning of a loop of unknown length may pay, since the loop may
+#: be a short one. Chosen: six generations of half a second, the shortest trainings there are, need
+#: it.
 EARLY_SHARE = 0.5
-# Of what it may cost: the guard's clock does not see that caches are cold after a look, nor the
-# diagnosis at the end of the run, which is still to come. Measured, a guard that had spent 0.65 %
-# by its own clock cost 1.1 % (reports/overhead).
+# Share of ``max_overhead`` that is spent: the guard's clock does not see that caches are cold after
+# a look, nor the diagnosis at the end of the run, which is still to come. Measured: a guard that
+# had spent 0.65 % by its own clock cost 1.1 % (reports/overhead).
 _AIM = 0.6
-# From look to look the distance grows by a quarter: 16 looks in 60 generations, 26 in 600.
+# Looks of one price that the fixed seconds must pay for, for one to come before the loop, and for
+# the price not to be a dear one. Chosen.
+_BEFORE_LOOP, _NOT_DEAR = 5, 10
+# Factor by which the distance grows from look to look. Chosen: 16 looks in 60 generations, 26 in
+# 600.
 _GROWTH = 1.25
-# It begins below one generation, so that the first four looks, and five after news, come in a row.
+# Generations that the first distance has, and the one after news. Below one, so that the first four
+# looks, and five after news, come in a row.
 _FIRST = _GROWTH**-2
 _AFTER_NEWS = _GROWTH**-3
-# A distance is varied by so much, so that no period of the program is met at one point only.
+# Share by which a distance is varied at random, so that no period of the program is met at one
+# point only. Chosen.
 _SWAY = 0.3
-# Looks at who holds what that are kept in reserve for something that begins to rise late.
+# Looks at who holds what that are kept in reserve for something that begins to rise late. Chosen.
 _RESERVED = 8
-# A price is the dearest of this many looks: prices of one process differ by what caches hold.
+# Looks of which the dearest gives the price: prices of one process differ by what caches hold.
 _REMEMBERED = 3
 
 
@@ -78,7 +87,8 @@ _GUESSES = {
     "compiled": {Depth.CENSUS: (4e-3, 30e-9), Depth.HOLDERS: (15e-3, 180e-9)},
     "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
 }
-# What is compared must have a beginning: the second generation, the first being a warm-up.
+# Index of the generation that is always looked at, the second: what is compared must have a
+# beginning, and the first one is a warm-up.
 _ALWAYS = 1
 
 
@@ -208,9 +218,9 @@ class Schedule:
         return self._share is None or self._is_early or index >= self._holders_due
 
     def costs_little(self, depth: Depth) -> bool:
-        """Return whether a look takes but a fifth of what is fixed: it may come before the loop."""
+        """Return whether a look costs so little that it may come before the loop."""
         limit = SHORT_SECONDS if self._is_short else FIXED_SECONDS
-        return self._share is None or self._prices.of(depth) <= limit / 5
+        return self._share is None or self._prices.of(depth) <= limit / _BEFORE_LOOP
 
     def saw(self, index: int, *, growing: bool) -> None:
         """Note what the census of generation ``index`` told; where it is news, look again soon."""
@@ -283,7 +293,7 @@ class Schedule:
     def _allowed(self, price: float) -> float:
         """Return what all looks together may have cost by now, for one of this price."""
         # Dear looks may use half of it: at a million objects the first one and the last.
-        fixed = FIXED_SECONDS if price <= FIXED_SECONDS / 10 else FIXED_SECONDS / 2
+        fixed = FIXED_SECONDS if price <= FIXED_SECONDS / _NOT_DEAR else FIXED_SECONDS / 2
         allowed = fixed + self._income()
         if self.rising or self.growing:
             allowed += min(RISING_SECONDS, RISING_SHARE * self._meter.program)

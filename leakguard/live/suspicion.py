@@ -10,16 +10,22 @@ import msgspec
 from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 
+# Classes that a look at holders is asked about at the most. Chosen.
 _MOST_SUSPECTS = 10
 # What the standard library caches comes and goes like builtins.
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
 class _Scale(NamedTuple):
-    """What is suspicious: ``enough`` rises of more instances, or of ``notable`` more bytes.
+    """What makes a type suspicious.
 
-    More instances of fewer than ``spare`` bytes are no rise. With rests in between, the rises after
-    the first one, which may be a warm-up, must be of ``steep`` bytes each on average.
+    Attributes:
+        enough: rises that there must have been. A rise is a generation that has more instances
+            than any before, or more bytes by ``notable``.
+        spare: bytes that more instances must add to be a rise.
+        notable: bytes that are a rise whatever the instances say.
+        steep: bytes that rises must add on average where generations without one lie between
+            them; the first rise, which may be a warm-up, does not count.
     """
 
     enough: int
@@ -28,9 +34,13 @@ class _Scale(NamedTuple):
     steep: int
 
 
+# What is suspicious is only looked into: a verdict takes more. So these are chosen low, in pages of
+# 4 KiB. Of a class any instance more counts, and of bytes sixteen pages.
 _CLASS = _Scale(enough=2, spare=0, notable=65_536, steep=0)
-# Any program keeps some numbers, texts and dicts of a round, and now and then many of them.
+# Any program keeps some numbers, texts and dicts of a generation, and now and then many of them:
+# one rise more, of half a page at least, and of two pages each where they rest.
 _BUILTIN = _Scale(enough=3, spare=2_048, notable=65_536, steep=8_192)
+# Live memory as a whole is noisier than what is counted: sixty-four pages.
 _MEMORY = _Scale(enough=2, spare=0, notable=262_144, steep=0)
 
 
@@ -75,10 +85,10 @@ _notes = msgspec.msgpack.Decoder(dict[str, _Note])
 class Suspicion:
     """Follows the counts of the types from one generation's end to the next.
 
-    A class is suspicious once its count, or its bytes by more than a page or two, reached a new
-    height in two rounds, in a row or at the distance that lay between them; a builtin type, once
-    its bytes rose three times in a row or, with rests, by much. The notes are packed into one
-    object.
+    A class is suspicious once its count, or its bytes by 64 KiB, reached a new height in two
+    generations, in a row or as far apart as before; a builtin type once its bytes rose three times
+    in a row or, with rests, by much. The notes are packed into one object, so that a census
+    does not count them.
     """
 
     def __init__(self) -> None:
