@@ -15,11 +15,13 @@ import importlib
 import importlib.abc
 import multiprocessing
 import pkgutil
+import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import NamedTuple
 
 import leakguard
@@ -29,6 +31,10 @@ from leakguard.model import Run
 
 Said = tuple[object, ...]
 FACTORS = (0.5, 2.0)
+# Times as long as with the values of now, and seconds of processor at the least, that all
+# judgements may take with another one: some loops do not end with a value that they were not made
+# for.
+PATIENCE, LEAST_SECONDS = 10.0, 5.0
 
 
 class Constant(NamedTuple):
@@ -98,23 +104,36 @@ class _Finder(importlib.abc.MetaPathFinder):
 _RUNS: list[Run] = []  # read once; the processes that are forked to judge them share it
 
 
-def judged_with(change: tuple[Constant, float] | None) -> list[Said]:
+def judged_now() -> tuple[list[Said], float]:
+    """Return what is said of each run, and the seconds of processor that it took."""
+    begun = time.process_time()
+    said = [_said(leakguard.diagnose, run) for run in _RUNS]
+    return said, time.process_time() - begun
+
+
+def judged_with(constant: Constant, value: float, seconds: float) -> list[Said]:
     """Return what is said of each run with one constant changed, in a process of its own."""
-    if change is not None:
-        for name in [n for n in sys.modules if n.startswith("leakguard.analysis")]:
-            del sys.modules[name]
-        sys.meta_path.insert(0, _Finder(*change))
-    diagnose = importlib.import_module("leakguard.analysis.diagnosis").diagnose
-    return [_said(diagnose, run) for run in _RUNS]
+    for name in [n for n in sys.modules if n.startswith("leakguard.analysis")]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _Finder(constant, value))
+    signal.signal(signal.SIGPROF, _give_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        diagnose = importlib.import_module("leakguard.analysis.diagnosis").diagnose
+        return [_said(diagnose, run) for run in _RUNS]
+    except TimeoutError:
+        return [("fails", "does not end") for _ in _RUNS]
+
+
+def _give_up(signum: int, frame: FrameType | None) -> None:
+    raise TimeoutError
 
 
 def _said(diagnose: object, run: Run) -> Said:
     assert callable(diagnose)
     try:
         report = diagnose(run)
-    except ArithmeticError as error:  # a value for which the formulas are not made
-        return ("fails", repr(error))
-    except (ValueError, IndexError) as error:
+    except (ArithmeticError, ValueError, IndexError) as error:  # the formulas do not take the value
         return ("fails", repr(error))
     found = ((f.verdict, f.kind, f.type, f.held_by, f.phase, f.started_at) for f in report.findings)
     return (report.verdict, *found)
@@ -158,10 +177,11 @@ def main() -> None:
     arguments = parser.parse_args()
     _RUNS.extend(_read(arguments.runs))
     named = list(constants())
-    changes = [(c, c.times(factor)) for c in named for factor in FACTORS]
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
-        now = pool.apply(judged_with, (None,))
-        said = list(pool.imap(judged_with, changes))
+        now, took = pool.apply(judged_now)
+        limit = max(PATIENCE * took, LEAST_SECONDS)
+        changes = [(c, c.times(factor), limit) for c in named for factor in FACTORS]
+        said = pool.starmap(judged_with, changes, chunksize=1)
     rows = [(c, said[i * len(FACTORS) : (i + 1) * len(FACTORS)]) for i, c in enumerate(named)]
     text = "\n".join(table(rows, now)) + "\n"
     if arguments.output is None:
