@@ -111,6 +111,12 @@ def read_reports(
     for path in paths:
         try:
             job = read_job(path) if pattern is None else None
+            files = _run_files(path) if job is None and pattern is None else ()
+            if files:  # one by one, so that a file which cannot be read hides no other
+                readable, unreadable = read_reports(files, all_runs, pattern)
+                reports += readable
+                unusable += unreadable
+                continue
             if job is not None:
                 reports += _job_reports(job, all_runs)
             runs = read_runs(path, pattern) if job is None else job.others
@@ -119,6 +125,11 @@ def read_reports(
             complain(str(error))
             unusable += 1
     return reports, unusable
+
+
+def _run_files(path: Path | str) -> tuple[Path, ...]:
+    """Return the run files in a folder; none where ``path`` is no folder."""
+    return tuple(sorted(path.glob("*.jsonl"))) if isinstance(path, Path) else ()
 
 
 def _job_reports(job: Job, all_runs: bool) -> list[Report]:

@@ -243,6 +243,12 @@ def test_runs_of_a_folder_are_told_apart_by_their_files(tmp_path, capsys, monkey
             for _ in guard.generations(3):
                 pass
     assert main(["report", "."]) == 0
-    out = capsys.readouterr().out
-    assert "leakguard: a.jsonl\n" in out
-    assert "leakguard: b.jsonl\n" in out
+    whole = capsys.readouterr().out
+    assert "leakguard: a.jsonl\n" in whole
+    assert "leakguard: b.jsonl\n" in whole
+    (tmp_path / "torn.jsonl").touch()
+    assert main(["report", "."]) == 2  # a file that cannot be read is named and hides no other
+    said = capsys.readouterr()
+    assert said.out == whole
+    assert said.err.startswith("leakguard: torn.jsonl is empty")
+    assert said.err.count("\n") == 1

@@ -83,6 +83,7 @@ def test_failure_of_the_test_itself_is_shown_as_it_is(ran):
 def test_argument_that_cannot_be_used_is_named(ran, test, says):
     assert ran.of(test) == "error"
     assert says in ran.message(test)
+    assert "During handling" not in ran.message(test)
 
 
 def test_summary_counts_the_budgets_once(ran):
