@@ -145,10 +145,10 @@ class _Settlement:
                 self.cleared.append(ended(defect))
 
     def _went_on(self, defect: Defect) -> bool:
-        """Ask what was read later, or in every generation, whether it went on growing.
+        """Return whether a defect went on growing after the looks that saw it.
 
-        What some looks saw is a hypothesis: a later census of the same type, or the memory of the
-        last third of the run, confirms or drops it. Growth too small to be seen there stands.
+        What some looks saw is a hypothesis. A later census of the same type, or the memory of the
+        last third of the run, confirms it or drops it; growth too small to show there stands.
         """
         lead = defect.lead
         if lead.source == "container" and not lead.is_buffer and lead.judged is not None:

@@ -49,7 +49,7 @@ def ended(defect: Defect) -> Cleared:
 
 
 def is_warming_up(defect: Defect) -> bool:
-    """Return True for a place that is filled once, a piece now and then."""
+    """Return True for a place that is filled once, and gains less than an entry a generation."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.finite and (defect.lead.rate or 0.0) < 1

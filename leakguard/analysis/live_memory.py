@@ -54,7 +54,7 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
 
 
 def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
-    """Return growth of live memory as what it is: of objects that become larger, or native."""
+    """Return growth of live memory with its kind: objects that become larger, or native memory."""
     if not case.counts_objects:
         return replace(growth, kind="memory", in_pools=False)
     if not in_objects:

@@ -22,7 +22,9 @@ ROUNDING = 1e-9
 # Lag-1 correlation up to which an error is widened: by sqrt(19), 4.4 times, at the most. Chosen;
 # more correlation in a few looks cannot be told from a trend.
 _MOST_ALIKE = 0.9
-# Halvings of an interval of at most 1e9, after which it is narrower than a double tells there.
+# A ``t`` beyond which no test of ours asks, and halvings of the interval below it, after which it
+# is narrower than a double tells there.
+_LARGEST_T = 1e9
 _HALVINGS = 60
 
 
@@ -211,11 +213,11 @@ def tail(t: float, df: int) -> float:
     return min(1.0, max(0.0, 0.5 * (1.0 - inside)))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # a few risks for each number of looks up to 128
 def quantile(probability: float, df: int) -> float:
     """The ``t`` whose one-sided tail is ``probability`` (between 0 and 0.5), by bisection."""
     low, high = 0.0, 1.0
-    while tail(high, df) > probability and high < 1e9:
+    while tail(high, df) > probability and high < _LARGEST_T:
         high *= 2.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

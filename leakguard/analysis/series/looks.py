@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from leakguard.analysis.series import estimators
-from leakguard.analysis.series.verdict import Growing, Plateau, SeriesVerdict, Shape
+from leakguard.analysis.series.verdict import (
+    LEAST_SURE,
+    MOST_SURE,
+    Growing,
+    Plateau,
+    SeriesVerdict,
+    Shape,
+)
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
 # Standard deviations by which a spike or a jump stands out: once in two million looks by chance.
@@ -18,6 +25,10 @@ _JUMP = 0.1
 # Variance that a count has at the least. Chosen so that +1, +1, +1 objects may be chance, and +1
 # five times is proof (a risk of 0.0037), as is +16, +16 (0.006).
 _COUNT_VARIANCE = 0.08
+# Share of a spike's height by which its two flanks may differ: more is a step with a peak. Chosen.
+_UNEVEN = 0.5
+# Share of the span below which a spike is rounding.
+_ROUNDING = 1e-12
 # A noise floor is read as two standard deviations: its square over four is a variance.
 _FLOOR_VARIANCE = 0.25
 
@@ -99,12 +110,12 @@ class Looks:
         A spike stands out from both neighbours, and these agree: the tip of a sawtooth is no spike.
         The first and the last value are left alone: a jump there cannot be told from a spike.
         """
-        least = OUTSTANDING * max(self.spread(), 1e-12 * self.span)
+        least = OUTSTANDING * max(self.spread(), _ROUNDING * self.span)
         cleaned = list(self.values)
         for i in range(1, len(self) - 1):
             before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]
             height = min(abs(before), abs(after))
-            if before * after > 0.0 and height > least and abs(before - after) < 0.5 * height:
+            if before * after > 0.0 and height > least and abs(before - after) < _UNEVEN * height:
                 cleaned[i] = 0.5 * (self.values[i - 1] + self.values[i + 1])
         return self.with_values(cleaned)
 
@@ -159,7 +170,7 @@ class Looks:
             noise=self.spread(),
             detectable=detectable,
             more_rounds=None if more_rounds is None else max(1, math.ceil(more_rounds)),
-            confidence=min(0.99, max(0.01, confidence)),
+            confidence=min(MOST_SURE, max(LEAST_SURE, confidence)),
             reason=reason,
             ruled_out=ruled_out,
         )

@@ -10,6 +10,8 @@ Shape = Literal[
 ]  # fmt: skip
 Growing = Literal["yes", "no", "cannot tell"]
 
+# Bounds of what is said, from 0 to 1: a series alone makes nobody surer than this. By convention.
+LEAST_SURE, MOST_SURE = 0.01, 0.99
 # How sure an answer is, from 0 to 1, where no formula says so. Chosen in steps and not calibrated:
 # only their order means something.
 CERTAIN, CLEAR, FAIR, WEAK = 0.95, 0.9, 0.7, 0.6
