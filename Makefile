@@ -12,11 +12,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
 DEMO := runs/demo
-# Three runs: a walk of the heap takes as long as its process has objects, and torch brings many;
-# so do the plugins of other packages, which no test of the heap needs.
+# Three runs: a walk of the heap takes as long as its process has objects, and torch brings many, with
+# every framework; so do the plugins of other packages, which no test of the heap needs.
 HEAP := -p no:anyio -p no:memray regression_tests/unit/heap
-NOT_HEAP := --ignore regression_tests/unit/trainer --ignore regression_tests/unit/heap regression_tests/unit
-TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
+LARGE := regression_tests/unit/trainer regression_tests/unit/integrations
+NOT_HEAP := $(LARGE:%=--ignore %) --ignore regression_tests/unit/heap regression_tests/unit
+TRAINING := $(LARGE) regression_tests/integration regression_tests/scenarios
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
 
 .PHONY: demo test test-all sanitize reports lint format lock wheel clean
