@@ -2,7 +2,8 @@
 
 A value is one of three things, and its comment says which: derived, measured, or chosen. What is
 chosen is a convention or a round number that the programs of the benchmarks bear out; what the
-verdicts owe to it, ``regression_tests.benchmarks.constants`` measures by halving and doubling it.
+verdicts owe to it, ``regression_tests.benchmarks.constants`` measures by halving and doubling it
+(reports/constants).
 """
 
 from __future__ import annotations

@@ -142,7 +142,8 @@ def _said(diagnose: object, run: Run) -> Said:
 def table(rows: Sequence[tuple[Constant, list[list[Said]]]], now: list[Said]) -> Iterator[str]:
     """Yield the table, the constants that decide most first."""
     yield f"{len(now)} runs, each constant of `leakguard.analysis` changed alone. In a cell: runs"
-    yield "whose verdict becomes another / runs of which anything that is said does.\n"
+    yield "whose verdict becomes another / runs of which a finding does, by its verdict, kind,"
+    yield "type, holder, phase or start.\n"
     yield "| constant | value | halved | doubled |"
     yield "| --- | --- | --- | --- |"
     counted = [(c, [_differ(now, said) for said in tried]) for c, tried in rows]
