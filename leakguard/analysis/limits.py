@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, MATERIAL_SHARE
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, MATERIAL_SHARE, NOTABLE_BYTES
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change, format_number
 
@@ -31,6 +31,9 @@ def undecided(case: Case) -> str | None:
         return f"{seen} recorded, at least {FEWEST_LOOKS} are needed{how}"
     verdict, name = memory.verdict, METRICS[memory.series.name].words
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
+    allocated = case.metric("heap_in_use")
+    if allocated is not None and allocated.grows:  # the sum alone is in doubt, by what looks leave
+        material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
         rate = format_change(verdict.rate)

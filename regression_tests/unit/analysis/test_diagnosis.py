@@ -261,3 +261,14 @@ def test_run_without_generations_says_what_is_missing():
     report = diagnose(story.run())
     assert report.verdict == "inconclusive"
     assert "0 generations recorded" in report.headline
+
+
+def test_a_run_whose_allocator_rises_is_not_called_stable_for_what_a_look_left():
+    in_pools = [650, 653, 663, 673, 706, 1083, 731, 742, 752, 762, 772, 779]  # two looks amid it
+    story = RunStory()
+    for number, pooled in enumerate(in_pools):
+        metrics = {"heap_in_use": 126_872_000 + 122_000 * number, "python_in_use": pooled * 1_000}
+        story.generation(train=State(metrics, {"bytes": 1}))
+    report = diagnose(story.run())
+    assert report.verdict == "inconclusive"
+    assert "may still level off" in report.headline
