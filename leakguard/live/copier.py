@@ -71,13 +71,20 @@ class Copier:
     _usual_rate: float = 0.0
     _cloned: float = 0.0
 
-    def wise(self, here: float, metrics: Mapping[str, int | float]) -> bool:
-        """Return whether a look that costs ``here`` seconds in this process is better copied."""
+    def wise(
+        self, here: float, metrics: Mapping[str, int | float], *, may_wait: bool = True
+    ) -> bool:
+        """Return whether a look that costs ``here`` seconds in this process is better copied.
+
+        Its answer comes later; where it must not, it ``may_wait`` is False.
+        """
         wanted = os.environ.get(VARIABLE)
         if self.refusal is not None or wanted == "0" or is_traced():
             return False
         if wanted == "1" or self.crashes:
             return True
+        if not may_wait:
+            return False
         affordable = here * _WORTH
         if here < _CHEAP or cores() < _TWO or is_busy():
             return False

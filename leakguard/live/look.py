@@ -142,7 +142,8 @@ class Looker:
         if self.grows:
             here += schedule.price(Depth.HOLDERS)
         with schedule.charged(Depth.NUMBERS):
-            if not (self.recorder.may_look and self.copier.wise(here, metrics)):
+            may_wait = schedule.may_wait(here)
+            if not (self.recorder.may_look and self.copier.wise(here, metrics, may_wait=may_wait)):
                 schedule.copied(None)
                 return None
             seen = self.recorder.observe(reading, deep=False)

@@ -241,6 +241,16 @@ class Schedule:
         """Return the seconds that a look is expected to cost in this process."""
         return self._prices.of(depth)
 
+    def may_wait(self, seconds: float) -> bool:
+        """Return whether a look of so many seconds may be told after its generation has ended.
+
+        A run that is killed meanwhile loses it, and what comes behind it: so only where it takes no
+        longer than a generation does, and not where each of a few generations counts.
+        """
+        if self._share is None or self._is_early:
+            return False
+        return seconds * (self._index + 1) <= self._meter.program
+
     def copied(self, price: float | None, elsewhere: float = 0.0) -> None:
         """Take what a look in a copy costs this process, None where looks are taken here.
 
