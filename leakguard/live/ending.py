@@ -105,11 +105,29 @@ def _is_default() -> bool:
     return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+_forking = threading.local()  # whether this thread holds SIGTERM back while it forks
+
+
+def _hold_back() -> None:
+    """Hold SIGTERM back during a fork: Python forgets what a child hears before it is set up."""
+    mine = isinstance(signal.getsignal(signal.SIGTERM), _Termination)
+    if mine and signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        _forking.holds = True
+
+
+def _let_come() -> None:
+    if getattr(_forking, "holds", False):
+        _forking.holds = False
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
 def _default_in_child() -> None:
     """A forked child is none of the guard's business: it dies of the signal as it would."""
     handler = signal.getsignal(signal.SIGTERM)
     if isinstance(handler, _Termination):
         handler.remove()
+    _let_come()
 
 
-os.register_at_fork(after_in_child=_default_in_child)
+os.register_at_fork(before=_hold_back, after_in_parent=_let_come, after_in_child=_default_in_child)

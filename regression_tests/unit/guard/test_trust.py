@@ -15,6 +15,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -383,6 +384,18 @@ def test_programs_own_handler_of_sigterm_is_left_alone():
         assert signal.getsignal(signal.SIGTERM) is mine
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_newborn_child_dies_of_sigterm_as_without_a_guard():
+    with LeakGuard(report=None):
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                time.sleep(1)
+                os._exit(7)
+            os.kill(child, signal.SIGTERM)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+        assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 # -- files and channels ---------------------------------------------------------------------------
