@@ -12,12 +12,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
 DEMO := runs/demo
-# Three runs: a walk of the heap takes as long as its process has objects, and torch brings many, with
+# Four runs: a walk of the heap takes as long as its process has objects, and torch brings many, with
 # every framework; so do the plugins of other packages, which no test of the heap needs.
 HEAP := -p no:anyio -p no:memray regression_tests/unit/heap
-LARGE := regression_tests/unit/trainer regression_tests/unit/integrations
-NOT_HEAP := $(LARGE:%=--ignore %) --ignore regression_tests/unit/heap regression_tests/unit
-TRAINING := $(LARGE) regression_tests/integration regression_tests/scenarios
+FRAMED := regression_tests/unit/integrations
+NOT_HEAP := $(foreach part,trainer heap integrations,--ignore regression_tests/unit/$(part)) regression_tests/unit
+TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
 
 .PHONY: demo test test-all sanitize reports lint format lock wheel clean
@@ -37,6 +37,7 @@ test-all: $(FRAMEWORKS)
 test test-all:
 	$(BIN)/python -m pytest -n 2 $(WHICH) $(HEAP)
 	$(BIN)/python -m pytest -n 2 $(WHICH) $(NOT_HEAP)
+	$(BIN)/python -m pytest -n 2 $(WHICH) $(FRAMED)
 	$(BIN)/python -m pytest -n 2 $(WHICH) --dist loadgroup $(TRAINING)
 
 sanitize: $(READY)

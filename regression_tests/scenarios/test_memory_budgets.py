@@ -76,7 +76,7 @@ def test_healthy_trainer_keeps_its_budget_in_every_generation(memory_budget, bui
     [
         ("env-per-episode", "TradingEnvironment"),
         ("old-population", "DDPGAgent"),
-        ("loss-graph", "autograd graph"),
+        ("loss-graph", r"autograd\s+graph"),
     ],
 )
 @pytest.mark.memory_budget(growth="2 MB", constant=CONSTANT, retries=0)
