@@ -8,7 +8,13 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from types import BuiltinFunctionType, FunctionType, MethodType, TracebackType
 from typing import Any, TypeVar, cast
 
-from leakguard.live.active import ActiveGuard, Leave, active_guard
+from leakguard.live.active import (
+    ActiveGuard,
+    Leave,
+    active_guard,
+    close_phases_beyond,
+    open_phases,
+)
 from leakguard.live.labels import plain_text
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,8 +44,14 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
         self._exits: list[Leave | None] = []
 
     def __enter__(self) -> phase:
-        guard = self._guard or active_guard()
-        self._exits.append(_entered(guard, self.name) if guard else None)
+        guard, outer, entered = self._guard or active_guard(), open_phases(), len(self._exits)
+        try:
+            self._exits.append(_entered(guard, self.name) if guard else None)
+        except BaseException as error:  # an interrupt: nothing would leave a block not entered
+            if len(self._exits) > entered:
+                self.__exit__(type(error), error, None)
+            close_phases_beyond(outer)
+            raise
         return self
 
     def __exit__(

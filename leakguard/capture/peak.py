@@ -12,30 +12,40 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
+from weakref import WeakSet
 
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.process import process_memory
+
+
+class Peak:
+    """The highest mark, in bytes, since a phase began; whoever forgets it has ended the phase."""
+
+    __slots__ = ("__weakref__", "bytes")
+
+    def __init__(self) -> None:
+        self.bytes = 0
 
 
 class PeakMeter:
     """Keeps the running peak of every open phase; one meter serves the whole process."""
 
     def __init__(self) -> None:
-        self._open: dict[int, int] = {}
+        # Weak: a phase that an interrupt ended in the middle of its first line has no last one.
+        self._open: WeakSet[Peak] = WeakSet()
         self._lock = threading.Lock()
-        self._next = 0
         self.unavailable: str | None = None
 
-    def start(self, mark: float | None) -> int:
-        """Begin a phase and return its ticket; ``mark`` is the high-water mark just read."""
+    def start(self, mark: float | None) -> Peak:
+        """Begin a phase and return its peak; ``mark`` is the high-water mark just read."""
+        peak = Peak()
         with self._lock:
             self._fold(mark)
             self._reset()
-            self._next += 1
-            self._open[self._next] = 0
-            return self._next
+            self._open.add(peak)
+        return peak
 
-    def stop(self, ticket: int, mark: float | None) -> int:
+    def stop(self, peak: Peak, mark: float | None) -> int:
         """End a phase and return its peak in bytes; ``mark`` is the high-water mark just read.
 
         Raises:
@@ -43,15 +53,10 @@ class PeakMeter:
         """
         with self._lock:
             self._fold(mark)
-            peak = self._open.pop(ticket, int(mark or 0))
+            self._open.discard(peak)
         if self.unavailable is not None:
             raise Unavailable(self.unavailable)
-        return peak
-
-    def drop(self, ticket: int) -> None:
-        """Forget a phase whose end cannot be recorded."""
-        with self._lock:
-            self._open.pop(ticket, None)
+        return peak.bytes
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -68,8 +73,8 @@ class PeakMeter:
         if mark is None:
             self.unavailable = self.unavailable or "the high-water mark of RSS cannot be read"
             return
-        for ticket, peak in self._open.items():
-            self._open[ticket] = max(peak, int(mark))
+        for peak in self._open:
+            peak.bytes = max(peak.bytes, int(mark))
 
     def _reset(self) -> None:
         if self.unavailable is not None:

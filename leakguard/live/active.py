@@ -57,9 +57,25 @@ def forget_phases() -> None:
     _phases.set(())
 
 
-def close_phase(name: str) -> None:
-    """Close the innermost phase of this name: of interleaved generators any may end first."""
-    names = list(_phases.get())
+def close_phase(name: str, *, with_inner: bool = False) -> None:
+    """Close the innermost phase of this name: of interleaved generators any may end first.
+
+    ``with_inner`` closes what was opened inside it as well: an interrupt may have come before the
+    first line of what would have closed that.
+    """
+    names = _phases.get()
     if name in names:
-        del names[len(names) - 1 - names[::-1].index(name)]
-        _phases.set(tuple(names))
+        at = len(names) - 1 - names[::-1].index(name)
+        _phases.set(names[:at] if with_inner else names[:at] + names[at + 1 :])
+
+
+def close_phases_beyond(outer: tuple[str, ...]) -> None:
+    """Close what was opened inside ``outer``, the phases that were open at an earlier moment."""
+    names = _phases.get()
+    if names[: len(outer)] == outer:
+        _phases.set(outer)
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Return whether an exception may have come at any moment, as Ctrl-C does."""
+    return error is not None and not isinstance(error, Exception | GeneratorExit)

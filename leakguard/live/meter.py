@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class CostMeter:
@@ -38,17 +40,21 @@ class CostMeter:
         """Seconds of the run that were the program's own."""
         return max(self.elapsed - self.spent, 0.0)
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Charge the guard with the time until the end of the block; blocks inside are free."""
+    def charged(self, work: Callable[..., T], *args: object) -> T:
+        """Run ``work`` and charge the guard with its time; what is run inside it is free.
+
+        What ends the charge calls nothing before it has done so: an interrupt may come after any
+        call, and all the program's time would be the guard's from then on.
+        """
         if self._since is not None:
-            yield
-            return
+            return work(*args)
         try:
             self._since = self._own_clock()
-            yield
+            return work(*args)
         finally:
-            self._spent, self._since = self.spent, None
+            since, self._since = self._since, None
+            if since is not None:
+                self._spent += self._own_clock() - since
 
 
 def _finite(clock: Callable[[], float]) -> Callable[[], float]:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 
 from leakguard.errors import UsageError
+from leakguard.live.active import close_phases_beyond, is_interrupt, open_phases
 from leakguard.live.watcher import Watcher
 
 T = TypeVar("T")
@@ -26,9 +27,12 @@ class Generations(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         self._watcher.announce(None if self._last is None else self._last + 1)
         for index, item in enumerate(cast("Iterable[T]", self._rounds)):
-            begun = self._begin(index, item)
+            outer, begun = open_phases(), self._begin(index, item)
             try:
                 yield item
+            except GeneratorExit:  # the loop is left, perhaps by an interrupt
+                close_phases_beyond(outer)
+                raise
             finally:
                 self._end(begun)
             self._watcher.ring()
@@ -62,6 +66,7 @@ class Generation:
 
     def __init__(self, watcher: Watcher, number: int | None) -> None:
         self._watcher = watcher
+        self._outer = open_phases()
         self._begun = watcher.call_round(number)
 
     def __enter__(self) -> Generation:
@@ -73,6 +78,8 @@ class Generation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if is_interrupt(error):
+            close_phases_beyond(self._outer)
         if self._begun:
             self._watcher.end_round()
         if kind is None:

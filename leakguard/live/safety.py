@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 
-from leakguard.capture.heap.collector import collector_held, give_back_collector
+from leakguard.capture.heap.collector import give_back_collector, run_held
 from leakguard.capture.probe import reason_of
 from leakguard.live.meter import CostMeter
 
@@ -48,8 +48,8 @@ class Safety:
         done = False
         if self.watching:
             try:
-                with self._lock, self._meter.at_work(), collector_held():
-                    done = self._alone(work, args)
+                with self._lock:
+                    done = self._meter.charged(run_held, self._alone, work, args)
             except Exception as error:
                 self.note("guard", error)
             self._answer()
@@ -78,8 +78,8 @@ class Safety:
             _workers.append(me)
             work(*args)
         finally:
+            self._worker = outer  # before any call, after which an interrupt may come
             _workers.remove(me)
-            self._worker = outer
         return True
 
     def _answer(self) -> None:

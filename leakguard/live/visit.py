@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
+from leakguard.capture.peak import Peak
 from leakguard.capture.probe import Unavailable
 from leakguard.live import active
 from leakguard.live.look import Looker
@@ -15,8 +16,8 @@ class PhaseVisit:
     """One run of one phase, from its entry to its end."""
 
     __slots__ = (
-        "_began", "_counts", "_deep", "_entry", "_looker", "_name", "_path", "_round", "_safety",
-        "_scribe", "_ticket", "_writes",
+        "_began", "_counts", "_deep", "_entry", "_looker", "_name", "_path", "_peak", "_round",
+        "_safety", "_scribe", "_writes",
     )  # fmt: skip
 
     def __init__(
@@ -34,18 +35,11 @@ class PhaseVisit:
         self._looker = looker
         self._scribe = scribe
         self._safety = safety
-        self._ticket: int | None = None
         self._counts: PackedCounts | None = None
 
     def begun(self) -> bool:
         """Note how things stand before the phase; return whether that worked."""
-        began = False
-        try:
-            began = self._safety.run(self._begin)
-        finally:
-            if not began:
-                self._drop()
-        return began
+        return self._safety.run(self._begin)
 
     def _begin(self) -> None:
         recorder = self._looker.recorder
@@ -54,26 +48,17 @@ class PhaseVisit:
             self._counts = self._looker.counts()
         self._entry = recorder.read()
         self._began = self._scribe.meter.elapsed
-        self._ticket = recorder.peaks.start(self._entry.high_water)
+        self._peak = recorder.peaks.start(self._entry.high_water)
 
     def end(self, error: BaseException | None) -> None:
         """Leave the phase and record it; one that could not be begun is not recorded."""
-        active.close_phase(self._name)
-        try:
-            self._safety.run(self._record, error)
-        finally:
-            self._drop()
-
-    def _drop(self) -> None:
-        """Let the meter of peaks forget a phase that was not recorded."""
-        if self._ticket is not None:
-            self._looker.recorder.peaks.drop(self._ticket)
-            self._ticket = None
+        active.close_phase(self._name, with_inner=active.is_interrupt(error))
+        self._safety.run(self._record, error)
 
     def _record(self, error: BaseException | None) -> None:
         seconds = self._scribe.meter.elapsed - self._began
         after = self._looker.recorder.read()
-        peak = peak_of(self._looker, self._safety, self._ticket or 0, after)
+        peak = peak_of(self._looker, self._safety, self._peak, after)
         entry = self._entry.unpack().metrics
         self._round.leave(self._path, seconds, entry, after.unpack().metrics)
         if not self._writes:
@@ -100,11 +85,11 @@ class PhaseVisit:
 
 
 def peak_of(
-    looker: Looker, safety: Safety, ticket: int, reading: PackedMeasurement
+    looker: Looker, safety: Safety, peak: Peak, reading: PackedMeasurement
 ) -> dict[str, int | float]:
-    """End the peak that ``ticket`` stands for; empty, with a note, where it is unknown."""
+    """Return the peak of what ends here; empty, with a note, where it is unknown."""
     try:
-        return {"peak": looker.recorder.peaks.stop(ticket, reading.high_water)}
+        return {"peak": looker.recorder.peaks.stop(peak, reading.high_water)}
     except Unavailable as reason:
         safety.note("peak", reason)
         return {}

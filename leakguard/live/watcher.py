@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import Held
 from leakguard.capture.packed import PackedMeasurement
+from leakguard.capture.peak import Peak
 from leakguard.live import active
 from leakguard.live.alarm import Alarm
 from leakguard.live.look import Look, Looker, LookInCopy
@@ -38,7 +39,7 @@ class _Opened:
     """How things stood when the running generation began."""
 
     reading: PackedMeasurement
-    ticket: int
+    peak: Peak
     began: float
 
 
@@ -179,7 +180,11 @@ class Watcher:
             self.safety.note("generations", "a loop inside a generation counts as a part of it")
             return False
         self._called = False
-        return self.safety.run(self._begin_round, number, last)
+        try:
+            return self.safety.run(self._begin_round, number, last)
+        except BaseException:  # an interrupt: nobody will end it
+            self._close_unrecorded()
+            raise
 
     def call_round(self, number: int | None) -> bool:
         """Begin a generation that lasts until the next call, unless somebody ends it before."""
@@ -212,9 +217,10 @@ class Watcher:
         deep = self._looks_into_phases(last)
         recorder = self.looker.recorder
         reading = recorder.read()
-        ticket = recorder.peaks.start(reading.high_water)
         self.round = Round(self._rounds, number, last, deep, self.round.counts())
-        self._opened = _Opened(reading, ticket, self.scribe.meter.elapsed)
+        self._opened = _Opened(
+            reading, recorder.peaks.start(reading.high_water), self.scribe.meter.elapsed
+        )
         self._rounds += 1
         self._seen = False
 
@@ -249,12 +255,11 @@ class Watcher:
             self.safety.run(self._end_round)
         finally:
             if opened is not None and self._opened is opened:
-                self._close_unrecorded(opened)
+                self._close_unrecorded()
         self._listen()
 
-    def _close_unrecorded(self, opened: _Opened) -> None:
-        """End a generation whose end was interrupted or failed: the next one is not part of it."""
-        self.looker.recorder.peaks.drop(opened.ticket)
+    def _close_unrecorded(self) -> None:
+        """End a generation that was interrupted or failed: the next one is not part of it."""
         self._opened, self.round = None, self.round.after()
 
     def _listen(self) -> None:
@@ -275,7 +280,7 @@ class Watcher:
         traced = self.tracing.running
         slowdown = self.tracing.timed(self.scribe.meter.elapsed - opened.began, traced)
         reading = self.looker.recorder.read_all()
-        peak = peak_of(self.looker, self.safety, opened.ticket, reading)
+        peak = peak_of(self.looker, self.safety, opened.peak, reading)
         moved = traced or self.promises.pending
         samples, survivors = self._traced_objects(), self.promises.collect()
         if moved:  # a trace has let go of memory, or a collection has freed some

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from leakguard.capture.heap.result import HeapCensus
 from leakguard.model.census import Census
 from leakguard.model.snapshot import Collection
+
+T = TypeVar("T")
 
 _holding: list[bool] = []  # what the program had switched on, while the guard holds it back
 
@@ -18,16 +21,33 @@ def program_collects() -> bool:
     return _holding[0] if _holding else gc.isenabled()
 
 
+def run_held(work: Callable[..., T], *args: object) -> T:
+    """Run ``work`` with the collector held back, whenever an interrupt of the user's comes.
+
+    Interrupts come where a function begins or a call has ended, so what puts things right calls
+    nothing before ``gc.enable()``; a context manager may be interrupted before its own first line.
+    """
+    collecting, outer = gc.isenabled(), len(_holding)
+    try:
+        gc.disable()
+        _holding.append(collecting)
+        return work(*args)
+    finally:
+        del _holding[outer:]
+        if collecting:
+            gc.enable()
+
+
 @contextmanager
 def collector_held() -> Iterator[None]:
     """Hold the collector back, so that a walk does not change what it looks at."""
-    collecting = gc.isenabled()
-    gc.disable()
-    _holding.append(collecting)
+    collecting, outer = gc.isenabled(), len(_holding)
     try:
+        gc.disable()
+        _holding.append(collecting)
         yield
     finally:
-        _holding.pop()
+        del _holding[outer:]
         if collecting:
             gc.enable()
 

@@ -1,13 +1,16 @@
-"""KeyboardInterrupt at random moments of a watched loop, by a timer of the system."""
+"""KeyboardInterrupt in a watched loop: at random moments, by a timer of the system, or at each."""
 
 from __future__ import annotations
 
 import gc
 import random
 import signal
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from leakguard import LeakGuard
 from leakguard.live.active import open_phases
@@ -17,7 +20,7 @@ _LONGEST = 0.008  # seconds until the next interrupt; a round with a look takes 
 
 @dataclass(slots=True)
 class Told:
-    """How many interrupts were sent, reached the program, and left something open."""
+    """How many interrupts were sent, reached the program, and left something open for good."""
 
     sent: int = 0
     received: int = 0
@@ -65,9 +68,40 @@ def _round(guard: LeakGuard, bell: Bell, told: Told) -> None:
     try:
         bell.wind()
         while told.sent == sent:
-            with guard.generation(), guard.phase("work"), guard.phase("inner"):
-                guard.expect_freed(Told(), "dropped")
-                time.sleep(0.0005)
+            play_round(guard)
+            time.sleep(0.0005)
     except KeyboardInterrupt:
         told.received += 1
+    play_round(guard)  # what an interrupt left open is closed by the round that comes next
     told.left_open += bool(open_phases()) or not gc.isenabled()
+
+
+def play_round(guard: LeakGuard) -> None:
+    """Play a round with all that a program may open."""
+    with guard.generation(), guard.phase("work"), guard.phase("inner"):
+        guard.expect_freed(Told(), "dropped")
+
+
+def interrupted_at(moment: int, play: Callable[[], None]) -> bool:
+    """Interrupt ``play`` at one moment, counted from 1; return whether it lasted so long.
+
+    The interpreter lets an interrupt in where a Python function begins and where a call of a C
+    function has ended: so a profiler, which is called just then, can raise it at each of them.
+    """
+    left = moment
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal left
+        left -= event in ("call", "c_return")
+        if not left:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(count)
+    try:
+        play()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False

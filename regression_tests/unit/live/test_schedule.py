@@ -50,7 +50,10 @@ class Story:
         schedule = Schedule(self.share, meter, prices, random.Random(1))
 
         def look(depth: Depth, cost: float) -> None:
-            with meter.at_work(), schedule.charged(depth):
+            meter.charged(take, depth, cost)
+
+        def take(depth: Depth, cost: float) -> None:
+            with schedule.charged(depth):
                 clock.advance(cost)
 
         schedule.announce(self.count if self.sized else None)
@@ -213,9 +216,14 @@ def test_cost_of_a_look_that_fails_is_counted():
     clock = FakeClock()
     meter = CostMeter(clock)
     schedule = Schedule(0.01, meter, Prices("compiled", 65_000))
-    with pytest.raises(OSError), meter.at_work(), schedule.charged(Depth.CENSUS):
-        clock.advance(1.0)
-        raise OSError
+
+    def look() -> None:
+        with schedule.charged(Depth.CENSUS):
+            clock.advance(1.0)
+            raise OSError
+
+    with pytest.raises(OSError):
+        meter.charged(look)
     assert meter.spent == 1.0
     assert not schedule.affords(Depth.CENSUS)
 
@@ -223,10 +231,12 @@ def test_cost_of_a_look_that_fails_is_counted():
 def test_work_within_work_is_charged_once():
     clock = FakeClock()
     meter = CostMeter(clock)
-    with meter.at_work():
+
+    def work() -> None:
         clock.advance(1.0)
-        with meter.at_work():
-            clock.advance(2.0)
+        meter.charged(clock.advance, 2.0)
         assert meter.spent == 3.0
+
+    meter.charged(work)
     clock.advance(4.0)
     assert (meter.spent, meter.program) == (3.0, 4.0)

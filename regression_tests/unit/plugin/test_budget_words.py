@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 BODY = """
 import threading
 
@@ -84,7 +86,9 @@ def test_instances_that_other_tests_left_are_never_a_test_s_own(suite):
     assert "8 of them older than the test, left by test_own.py::test_leak" in said
 
 
-def test_the_summary_s_line_names_the_limit_and_the_holder(suite):
-    ran = suite(BODY, "-k", "leak_in_a_fixture", COLUMNS="150")
-    (line,) = re.findall(r"^FAILED .*$", ran.printed, re.MULTILINE)
+@pytest.mark.parametrize("ci", ["", "true"])
+def test_the_summary_s_line_names_the_limit_and_the_holder(suite, ci):
+    """Where the variable ``CI`` is set, pytest writes the whole message below that line."""
+    ran = suite(BODY, "-k", "leak_in_a_fixture", COLUMNS="150", CI=ci, BUILD_NUMBER="")
+    line, *_ = re.findall(r"^FAILED test_own.*$", ran.printed, re.MULTILINE)
     assert line.endswith("- live Env 8, always 0, held by fixture trainer.history[*]")
