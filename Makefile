@@ -12,7 +12,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
 DEMO := runs/demo
-# Four runs: a walk of the heap takes as long as its process has objects, and torch brings many, with
+# Four runs, each made whatever the others found: a walk of the heap takes as long as its process has objects, and torch brings many, with
 # every framework; so do the plugins of other packages, which no test of the heap needs.
 HEAP := -p no:anyio -p no:memray regression_tests/unit/heap
 FRAMED := regression_tests/unit/integrations
@@ -35,10 +35,8 @@ test: WHICH := -m "not heavy"
 test: $(READY)
 test-all: $(FRAMEWORKS)
 test test-all:
-	$(BIN)/python -m pytest -n 2 $(WHICH) $(HEAP)
-	$(BIN)/python -m pytest -n 2 $(WHICH) $(NOT_HEAP)
-	$(BIN)/python -m pytest -n 2 $(WHICH) $(FRAMED)
-	$(BIN)/python -m pytest -n 2 $(WHICH) --dist loadgroup $(TRAINING)
+	@status=0; for part in "$(HEAP)" "$(NOT_HEAP)" "$(FRAMED)" "--dist loadgroup $(TRAINING)"; do \
+	$(BIN)/python -m pytest -n 2 $(WHICH) $$part || status=1; done; exit $$status
 
 sanitize: $(READY)
 	regression_tests/benchmarks/heap/sanitize.sh
