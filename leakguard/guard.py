@@ -12,14 +12,13 @@ from leakguard.capture.watchlist import Watch
 from leakguard.errors import StillAlive, UsageError
 from leakguard.live import active
 from leakguard.live.active import Leave
-from leakguard.live.alarm import OnLeak
 from leakguard.live.assembly import new_watcher
+from leakguard.live.diagnosing import OnLeak
 from leakguard.live.ending import Ending
-from leakguard.live.labels import plain_text
-from leakguard.live.log_sink import Log
+from leakguard.live.names import plain_text
 from leakguard.live.rounds import Generation, Generations, checked_rounds
 from leakguard.live.settings import Share, Signal, checked_settings
-from leakguard.live.sinks import Sink
+from leakguard.live.sinks import Log, Sink
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.watcher import Watcher
 from leakguard.model import Expectation, Report, Run

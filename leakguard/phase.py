@@ -15,7 +15,7 @@ from leakguard.live.active import (
     close_phases_beyond,
     open_phases,
 )
-from leakguard.live.labels import plain_text
+from leakguard.live.names import plain_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 

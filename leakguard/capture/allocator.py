@@ -1,10 +1,18 @@
-"""What the C allocator has handed out, and what it keeps although it was freed."""
+"""What the allocators have handed out, and what they keep although it was freed: C and Python's.
+
+CPython keeps the numbers of its small-object allocator to itself but for the text that
+``sys._debugmallocstats`` prints. The C function behind it writes to any C stream, so it is given
+one in memory.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import re
 import sys
+import sysconfig
+from typing import Any
 
 from leakguard.capture.probe import Reading, Unavailable
 
@@ -57,3 +65,54 @@ def _mallinfo2() -> ctypes._NamedFuncPointer:
     function = library.mallinfo2
     function.restype = _MallocInfo
     return function
+
+
+_ARENAS = re.compile(rb"arenas \* \d+ bytes/arena\s*=\s*([\d,]+)")
+_IN_USE = re.compile(rb"# bytes in allocated blocks\s*=\s*([\d,]+)")
+
+
+def pool_memory() -> Reading:
+    """Read the bytes in use in pools, and those of mapped arenas that are not.
+
+    About 10 µs, and 3 ms for each GB of small objects: every pool's header is looked at.
+    """
+    text = _statistics()
+    if not text:  # PYTHONMALLOC=malloc: the C allocator serves small objects too
+        return {"python_in_use": 0, "python_held": 0}
+    arenas, in_use = _ARENAS.search(text), _IN_USE.search(text)
+    if arenas is None or in_use is None:
+        raise Unavailable("this Python does not print the statistics of its allocator as known")
+    used = _number(in_use[1])
+    return {"python_in_use": used, "python_held": _number(arenas[1]) - used}
+
+
+def _number(digits: bytes) -> int:
+    return int(digits.replace(b",", b""))
+
+
+def _statistics() -> bytes:
+    library, print_to = _functions()
+    start, size = ctypes.c_void_p(), ctypes.c_size_t()
+    stream = library.open_memstream(ctypes.byref(start), ctypes.byref(size))
+    if not stream:
+        raise Unavailable("the C library has no memory for a stream")
+    print_to(stream)
+    library.fclose(stream)
+    try:
+        return ctypes.string_at(start, size.value)
+    finally:
+        library.free(start)
+
+
+@functools.cache
+def _functions() -> tuple[ctypes.CDLL, Any]:
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise Unavailable("free-threaded Python allocates with mimalloc, which does not tell")
+    library = ctypes.CDLL(None)
+    print_to = getattr(ctypes.pythonapi, "_PyObject_DebugMallocStats", None)
+    if print_to is None or not hasattr(library, "open_memstream"):
+        raise Unavailable("this platform cannot print the allocator's statistics to memory")
+    library.open_memstream.restype = ctypes.c_void_p
+    library.fclose.argtypes = library.free.argtypes = [ctypes.c_void_p]
+    print_to.argtypes = [ctypes.c_void_p]
+    return library, print_to

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from leakguard.capture import heap
-from leakguard.capture.allocator import allocator_memory, python_blocks
-from leakguard.capture.collector import collector_state
+from leakguard.capture.allocator import allocator_memory, pool_memory, python_blocks
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap import HeapCensus, Inspection, PathMemory
+from leakguard.capture.heap.collector import collector_state
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
-from leakguard.capture.pools import pool_memory
 from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, reason_of
 from leakguard.capture.process import process_memory
 from leakguard.capture.resources import child_processes, open_files

@@ -151,7 +151,7 @@ class Tools:
 
     def ask_process(self, pid: int) -> str:
         """Ask a live process that runs a guard with on_signal= who holds what, now."""
-        from leakguard.render.holders import render_holders
+        from leakguard.render.snapshot import render_holders
 
         self._folders.inside(str(find_beacon(pid).out))
         return render_holders(ask(pid, _WAIT))

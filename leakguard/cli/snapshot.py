@@ -25,7 +25,7 @@ def snapshot(pid: int, wait: float) -> int:
     The guard must have been told on_signal=; it answers between two steps of its main thread. Of a
     process without one its memory is printed as the kernel tells it.
     """
-    from leakguard.render.holders import render_holders
+    from leakguard.render.snapshot import render_holders
 
     try:
         find_beacon(pid)
@@ -43,7 +43,7 @@ def _outside(pid: int, nobody: UsageError) -> str:
     Raises:
         UsageError: it cannot be seen at all.
     """
-    from leakguard.render.outside import render_outside
+    from leakguard.render.snapshot import render_outside
 
     try:
         reading = outside_view(pid)

@@ -1,24 +1,27 @@
-"""Puts together what one run of a guard needs, and begins it."""
+"""Puts together what one run of a guard needs, with the facts that stay the same while it lasts."""
 
 from __future__ import annotations
 
+import datetime
+import platform
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import ENGINE
-from leakguard.capture.outside import Paced, reason_to_spare_heap
+from leakguard.capture.outside import Paced, reason_to_spare_heap, was_forked
 from leakguard.capture.peak import PeakMeter
+from leakguard.capture.process import memory_limit
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
-from leakguard.live.alarm import Alarm
 from leakguard.live.children import Children
 from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.diagnosing import Alarm
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.project_settings import project_ignores
-from leakguard.live.run_facts import run_facts
+from leakguard.live.run_directory import RunDirectory, identity
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Prices, Schedule
 from leakguard.live.scribe import Scribe
@@ -27,6 +30,8 @@ from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.tracing import Tracing
 from leakguard.live.watcher import Watcher
+from leakguard.model import RunInfo
+from leakguard.model.secrets import command_line
 
 _peaks = PeakMeter()  # the kernel keeps one high-water mark a process, so guards share one meter
 
@@ -64,7 +69,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
 def _journal(settings: Settings) -> Journal:
     ignored = tuple(dict.fromkeys((*settings.ignore, *project_ignores())))
     directory = settings.directory
-    facts = run_facts(
+    facts = _run_facts(
         settings.name, settings.large_object, settings.max_overhead, ignored, directory
     )
     info = replace(facts, generation_means=settings.generation_means)
@@ -79,3 +84,51 @@ def _journal(settings: Settings) -> Journal:
     if directory is not None and settings.out is not None:
         journal.share(Children(settings.out.parent, info), settings.copy_to)
     return journal
+
+
+_NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
+
+
+def _run_facts(
+    name: str | None,
+    large_object: int,
+    max_overhead: float | None,
+    ignore: tuple[str, ...],
+    directory: RunDirectory | None = None,
+) -> RunInfo:
+    """Describe this process; versions are given of packages that the program has imported."""
+    who = identity(name)
+    return RunInfo(
+        source="guard",
+        name=name,
+        started=_now("seconds" if directory is None else "milliseconds"),
+        command=command_line(sys.orig_argv),
+        pid=who.pid,
+        rank=who.rank,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages=_loaded_versions(),
+        memory_limit=memory_limit(),
+        large_object=large_object,
+        max_overhead=max_overhead,
+        ignore=ignore,
+        job=None if directory is None else directory.job,
+        host=who.host,
+        role=who.role,
+        local_rank=who.local_rank,
+        world_size=who.world_size,
+        forked=was_forked(),
+    )
+
+
+def _now(precision: str) -> str:
+    """Return the time; among processes of a job it says which run is the restart of which."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec=precision)
+
+
+def _loaded_versions() -> dict[str, str]:
+    """Return them as the modules' own dicts have them: a lazy module is not asked."""
+    loaded = ((name, sys.modules.get(name)) for name in _NAMED_PACKAGES)
+    dicts = ((name, getattr(module, "__dict__", None)) for name, module in loaded)
+    versions = ((name, own.get("__version__")) for name, own in dicts if type(own) is dict)
+    return {name: str(version) for name, version in versions if isinstance(version, str)}

@@ -1,8 +1,19 @@
-"""A diagnosis of the run so far, in the middle of the loop: it leaves nothing behind."""
+"""What a guard does with a diagnosis of its own run: alarm the user, prove who holds what."""
 
 from __future__ import annotations
 
-from leakguard.model import Report, Run
+from collections.abc import Callable
+
+from leakguard.capture import heap
+from leakguard.live.copier import is_traced
+from leakguard.live.journal import Journal
+from leakguard.model import Finding, Proof, Report, Run
+from leakguard.model.finding import SEVERITY
+
+OnLeak = Callable[[Report], object]
+
+# Each takes a copy and some seconds; findings after these are small change.
+_MOST_PROOFS = 3
 
 
 def diagnose_within(run: Run) -> Report:
@@ -18,3 +29,59 @@ def diagnose_within(run: Run) -> Report:
         return diagnose(run)
     finally:
         forget()
+
+
+class Alarm:
+    """Calls a function once for each leak, at the end of the generation that proves it.
+
+    The function runs in the thread of the loop, between two generations. What it raises is the
+    user's own and reaches the loop, so that it may end the training.
+    """
+
+    def __init__(self, call: OnLeak) -> None:
+        """Set up the alarm; ``call`` gets the report of the run so far."""
+        self._call = call
+        self._told: set[str] = set()
+        self._looks = 0
+        self._pending: Report | None = None
+
+    def listen(self, journal: Journal) -> None:
+        """Diagnose the run so far where a look was taken since the last time."""
+        if journal.looks == self._looks:
+            return
+        self._looks = journal.looks
+        report = diagnose_within(journal.run())
+        leaks = {_name(finding) for finding in report.findings if finding.verdict == "leak"}
+        if leaks - self._told:
+            self._told |= leaks
+            self._pending = report
+
+    def ring(self) -> None:
+        """Call the function if there is something new to tell."""
+        report, self._pending = self._pending, None
+        if report is not None:
+            self._call(report)
+
+
+def _name(finding: Finding) -> str:
+    """Return what a finding is about; its fingerprint changes when its holder is found."""
+    return finding.type or finding.kind
+
+
+def proofs_of(run: Run) -> tuple[Proof, ...]:
+    """Cut what the leading findings are held by, in copies, and return what came free."""
+    holders = leading_holders(run)
+    if is_traced():
+        return tuple(
+            Proof(held_by, refused="another tool traces this process") for held_by in holders
+        )
+    return tuple(heap.prove(held_by, retained) for held_by, retained in holders.items())
+
+
+def leading_holders(run: Run) -> dict[str, int | None]:
+    """Return the holders of the leading findings of a run that is over, with what they retain."""
+    from leakguard.analysis import diagnose
+
+    telling = (f for f in diagnose(run).findings if SEVERITY[f.verdict] >= SEVERITY["suspect"])
+    held = {f.held_by: f.retained_bytes for f in telling if f.held_by}
+    return dict(list(held.items())[:_MOST_PROOFS])

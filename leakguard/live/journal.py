@@ -1,24 +1,27 @@
-"""The written record of a running guard: file, log and the run so far."""
+"""The written record of a running guard: file, log, the run so far, and what is said at the end."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import random
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from leakguard.capture.probe import reason_of
 from leakguard.live.children import Children
-from leakguard.live.end_report import show_end_report
-from leakguard.live.global_state import random_kept
 from leakguard.live.history import History
 from leakguard.model import Report, Run, RunInfo, Snapshot
+from leakguard.model.finding import SEVERITY
 from leakguard.store import jsonl, schema
 from leakguard.store.census_delta import CensusDelta
 from leakguard.store.remote_copy import RemoteCopy
 
 _TREND_GENERATIONS = 3
+_WIDEST = 100  # columns of the report at the end; longer lines are hard to read
 
 
 class Journal:
@@ -104,11 +107,11 @@ class Journal:
             self._safely(lambda writer: writer.close(spent))
         self._close_shared()
         report = functools.cache(self._report)
-        with random_kept():
+        with _random_kept():
             if self._sink is not None:
                 self._told(lambda sink: sink(_report_text(report())))
             elif self._on_screen:
-                show_end_report(report(), self._evidence)
+                _show_end_report(report(), self._evidence)
             tell(report)
 
     def _close_shared(self) -> None:
@@ -180,3 +183,38 @@ def _report_text(report: Report) -> str:
     from leakguard.render import render
 
     return render(report, "terminal", color=False, detail="full")
+
+
+@contextmanager
+def _random_kept() -> Iterator[None]:
+    """Leave the program's random sequence alone: rich draws from it when a style is made."""
+    state = random.getstate()
+    try:
+        yield
+    finally:
+        random.setstate(state)
+
+
+def _show_end_report(report: Report, out: Path | str | None) -> None:
+    """Write the short report to standard error, in one piece: one line where nothing leaks.
+
+    Of the processes of one training the first speaks for all that have nothing to tell.
+    """
+    from leakguard.render.brief import brief
+
+    telling = SEVERITY[report.verdict] >= SEVERITY["suspect"]
+    info = report.run.info
+    if sys.stderr is None or ((info.rank or (info.job and info.role)) and not telling):
+        return
+    width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+    lines = [brief(report, width), *([_next_step(out)] if telling else [])]
+    text = "\n".join(lines) + "\n"
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
+    sys.stderr.flush()
+
+
+def _next_step(out: Path | str | None) -> str:
+    if out is None:
+        return '  Evidence: LeakGuard(out="run.jsonl") keeps it; then leakguard report run.jsonl'
+    return f"  Evidence: leakguard report {out}"

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat, TypeAlias, cast, get_args
 
-from leakguard.capture.allocation_sites.tracer import Trace
+from leakguard.capture.allocation_sites import Trace
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError, shown
-from leakguard.live.alarm import OnLeak
 from leakguard.live.beacon import SIGNALS
-from leakguard.live.labels import plain_text
-from leakguard.live.log_sink import Log, log_sink
+from leakguard.live.diagnosing import OnLeak
+from leakguard.live.names import plain_text
 from leakguard.live.project_settings import checked_patterns
 from leakguard.live.run_directory import RunDirectory, identity, run_directory
-from leakguard.live.sinks import Sink, checked_sinks
+from leakguard.live.sinks import Log, Sink, checked_sinks, log_sink
 from leakguard.model.units import MB, format_bytes, parse_size
 
 Collect: TypeAlias = Literal["suspicion", "never"]

@@ -1,16 +1,47 @@
-"""Where else the numbers of a run go, beside its file and its log: dashboards and loggers."""
+"""Where a run goes beside its file: the log (a stream, a logger, a function) and dashboards."""
 
 from __future__ import annotations
 
+import functools
+import logging
 import sys
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from leakguard.capture.probe import reason_of
 from leakguard.errors import UsageError
 from leakguard.live.safety import Safety
 from leakguard.model import Report, Snapshot
 from leakguard.model.vitals import Vitals, vitals_of
+
+Log = TextIO | logging.Logger | Callable[[str], object]
+
+
+def log_sink(log: Log | None) -> Callable[[str], object] | None:
+    """Return a function that writes one block to ``log``.
+
+    Raises:
+        UsageError: ``log`` is none of the three.
+    """
+    if log is None:
+        return None
+    if isinstance(log, logging.Logger):
+        return lambda block: log.info("\n%s", block)
+    if callable(log):
+        return log
+    if hasattr(log, "write"):
+        return functools.partial(_write, log)
+    raise UsageError(f"log= takes a stream, a logger or a function, not {type(log).__name__}")
+
+
+def _write(stream: TextIO, block: str) -> None:
+    """Write a block; a stream that cannot encode the pictographs gets them replaced."""
+    try:
+        stream.write(block + "\n")
+    except UnicodeEncodeError:
+        encoding = getattr(stream, "encoding", None) or "ascii"
+        stream.write(block.encode(encoding, "replace").decode(encoding) + "\n")
+    stream.flush()
 
 
 class Sink(Protocol):

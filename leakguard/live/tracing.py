@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Tracer, fitting
-from leakguard.capture.allocation_sites.tracer import Trace
+from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Trace, Tracer, fitting
 from leakguard.capture.probe import reason_of
 from leakguard.live.diagnosing import diagnose_within
 from leakguard.model import Finding, Run, Site

@@ -12,12 +12,10 @@ from leakguard.capture.heap import Held
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.peak import Peak
 from leakguard.live import active
-from leakguard.live.alarm import Alarm
+from leakguard.live.diagnosing import Alarm, proofs_of
 from leakguard.live.look import Look, Looker, LookInCopy
-from leakguard.live.phase_names import DEEPEST, PhaseNames
-from leakguard.live.proving import proofs_of
-from leakguard.live.recurrence import Recurrence
-from leakguard.live.round import Round
+from leakguard.live.names import DEEPEST, PhaseNames
+from leakguard.live.round import Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
 from leakguard.live.scribe import Scribe, SnapshotDraft

@@ -25,10 +25,9 @@ proof        what came free when a holder was emptied in a copy of the process
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Verdict
 from leakguard.model.forecast import Forecast
-from leakguard.model.holder import Holder, Hop
+from leakguard.model.holder import Holder, Hop, Proof
 from leakguard.model.known_leak import Ignored, KnownLeak
 from leakguard.model.ledger import Ledger
-from leakguard.model.proof import Proof
 from leakguard.model.report import BaselineGrowth, CountChange, Report, TrendRow
 from leakguard.model.run import Run, RunInfo
 from leakguard.model.snapshot import (

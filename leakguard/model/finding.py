@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leakguard.model.forecast import Forecast
-from leakguard.model.proof import Proof
+from leakguard.model.holder import Proof
 
 Verdict = Literal["leak", "suspect", "inconclusive", "stable"]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from leakguard.model.census import Census, TypeCount
-from leakguard.model.holder import Holder, Hop
-from leakguard.model.proof import Proof
+from leakguard.model.holder import Holder, Hop, Proof
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from leakguard.model.finding import Cleared, Finding
 from leakguard.model.forecast import Forecast
+from leakguard.model.holder import Proof
 from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import PARTS, Ledger
-from leakguard.model.proof import Proof
 from leakguard.model.report import BaselineGrowth, Report, TrendRow
 from leakguard.model.run import Run
 from leakguard.render.outline import worst

@@ -6,9 +6,38 @@ and tells bytes by line. It may come after tracemalloc and never before: once a 
 run, tracemalloc misses allocations.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
 from leakguard.capture.allocation_sites.bytes_trace import BytesTrace
 from leakguard.capture.allocation_sites.object_trace import ObjectTrace
 from leakguard.capture.allocation_sites.suspect import Suspect
-from leakguard.capture.allocation_sites.tracer import TRACERS, Start, Tracer, fitting
+from leakguard.model import Site
 
 __all__ = ["TRACERS", "BytesTrace", "ObjectTrace", "Start", "Suspect", "Tracer", "fitting"]
+
+Trace = Literal["auto", "memray", "tracemalloc", "off"]
+
+
+class Tracer(Protocol):
+    """One traced generation: it starts when it is made, and ends with ``survivors`` or ``stop``."""
+
+    name: str
+
+    def survivors(self, suspects: Sequence[Suspect]) -> list[Any]: ...
+    def sites(self, held_by: Sequence[str | None]) -> list[Site]: ...
+    def stop(self) -> None: ...
+
+
+Start = Callable[[Sequence[Suspect]], Tracer]
+
+TRACERS: Mapping[str, Start] = {"memray": BytesTrace, "tracemalloc": ObjectTrace}
+
+
+def fitting(trace: Trace, suspects: Sequence[Suspect]) -> str:
+    """Return the name of the tool for these suspects; objects come before bytes."""
+    if trace != "auto":
+        return trace
+    return "tracemalloc" if any(suspect.type for suspect in suspects) else "memray"

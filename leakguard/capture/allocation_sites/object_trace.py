@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import sys
 import threading
 import tracemalloc
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from leakguard.capture import heap
 from leakguard.capture.allocation_sites.byte_sites import traced_blocks
 from leakguard.capture.allocation_sites.frames import described, forget, named, origin, place
-from leakguard.capture.allocation_sites.object_origin import Lines, origin_of
 from leakguard.capture.allocation_sites.suspect import Suspect
-from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.classes import MANAGED_DICT, flags, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.probe import Unavailable
 from leakguard.model import Site
+
+Lines = tuple[tuple[str, int], ...]
+
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
+# Collector header, and before it the two pointers that stand for an instance's dict.
+_HEADERS = 2 * _POINTER + 2 * _POINTER
+
+
+def origin_of(item: Any) -> Lines | None:
+    """Return (file, line) of the frames that made an object, innermost first; None if untraced."""
+    if sys.version_info[:2] == (3, 11) and flags(type(item)) & MANAGED_DICT:
+        # 3.11 looks for such an object where its collector header begins, not its block.
+        return _at_address()(0, id(item) - _HEADERS)
+    trace = tracemalloc.get_object_traceback(item)
+    return None if trace is None else tuple((f.filename, f.lineno) for f in reversed(trace))
+
+
+@functools.cache
+def _at_address() -> Callable[[int, int], Lines | None]:
+    read = ctypes.pythonapi._PyTraceMalloc_GetTraceback
+    read.restype, read.argtypes = ctypes.py_object, [ctypes.c_uint, ctypes.c_size_t]
+    return cast("Callable[[int, int], Lines | None]", read)
+
 
 # Each frame more makes every allocation of the generation dearer.
 _FRAMES = 6

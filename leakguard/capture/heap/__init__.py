@@ -18,7 +18,7 @@ from leakguard.capture.heap.frameworks import loaded
 from leakguard.capture.heap.growth import PathMemory
 from leakguard.capture.heap.inspection import take_inspection, take_memory
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
-from leakguard.model.proof import Proof
+from leakguard.model.holder import Proof
 from leakguard.model.snapshot import Collection as FreedByCollection
 
 ENGINE = engine.NAME

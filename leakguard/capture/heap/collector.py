@@ -1,4 +1,4 @@
-"""The garbage collector: held back during a look, or run to see what only cycles kept alive."""
+"""The garbage collector: its state, and how it is held back in a look or run to tell cycles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from leakguard.capture.heap.result import HeapCensus
+from leakguard.capture.probe import Reading
 from leakguard.model.census import Census
 from leakguard.model.snapshot import Collection
 
@@ -80,3 +81,14 @@ def _fewer(before: Census, after: Census) -> dict[str, int]:
     gone = {name: entry.count - (after.count(name) or 0) for name, entry in before.types.items()}
     freed = ((name, count) for name, count in gone.items() if count > 0)
     return dict(sorted(freed, key=lambda entry: -entry[1]))
+
+
+def collector_state() -> Reading:
+    """Read what waits for the collector, what it gave up on, and whether it runs at all."""
+    return {
+        "gc_pending": gc.get_count()[0],
+        "gc_full_collections": gc.get_stats()[-1]["collections"],
+        "gc_uncollectable": len(gc.garbage),
+        "gc_frozen": gc.get_freeze_count(),
+        "gc_enabled": int(program_collects()),
+    }

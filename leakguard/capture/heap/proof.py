@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from leakguard.capture.allocator import allocator_memory
+from leakguard.capture.allocator import allocator_memory, pool_memory
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.hops import ELEMENT
@@ -27,8 +27,7 @@ from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, Process
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import stable_name
 from leakguard.capture.heap.walked_graph import walk_graph
-from leakguard.capture.pools import pool_memory
-from leakguard.model.proof import Proof
+from leakguard.model.holder import Proof
 
 # What may be emptied, most derived first: how, and what is in it. The methods are those of the
 # base, so that no code of the program runs.

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
-from leakguard.store.curves.curve import Point, curve_run
-from leakguard.store.curves.names import factor, memory_names
+from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
 
 # What counts the rounds, the best first: a step is one where nothing coarser is told.
 _ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")

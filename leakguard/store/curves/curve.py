@@ -1,17 +1,28 @@
-"""A curve in the making: points in order become the rounds of a run."""
+"""A curve in the making: which of a stranger's numbers is memory, and points become rounds."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run, RunInfo, Snapshot
+from leakguard.model.units import UNITS
 
 # A sampler takes ten points a second. Of more points than this, so many groups are made, and the
 # lowest of a group stands for it: what a program keeps shows at its low points.
 _MOST, _GROUPS = 2_000, 500
+
+_UNIT = re.compile(r"(?:^|[^a-z])(kib|mib|gib|kb|mb|gb|bytes)(?![a-z])", re.IGNORECASE)
+_GPU = re.compile(r"gpu|cuda|allocated_bytes|reserved_bytes", re.IGNORECASE)
+# The surest name first; a share in percent is no amount.
+_MEMORY = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (r"(?<![a-z])rss(?![a-z])", r"(?<![a-z])ram(?![a-z])", r"mem(?:ory)?(?![a-z])")
+)
+_NONE = re.compile(r"percent|%|limit|total|available|free", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +81,23 @@ def _snapshot(serial: int, point: Point, started: float) -> Snapshot:
     label = f"Sample {number}" if point.round is None else f"Step {number}"
     seconds = None if point.seconds is None else point.seconds - started
     return Snapshot(serial, label, "generation", None, number, seconds, dict(point.metrics))
+
+
+def memory_names(names: Iterable[str]) -> dict[str, str]:
+    """Return which of ``names`` is which metric, at most one for each metric."""
+    usable = [name for name in names if not _NONE.search(name)]
+    found: dict[str, str] = {}
+    for pattern in _MEMORY:
+        for name in usable:
+            if not _GPU.search(name) and pattern.search(name):
+                found.setdefault("rss", name)
+    for name in usable:
+        if _GPU.search(name) and re.search("alloc|mem", name, re.IGNORECASE):
+            found.setdefault("gpu_allocated", name)
+    return {name: metric for metric, name in found.items()}
+
+
+def factor(name: str) -> int:
+    """Return the bytes that a value stands for, by the unit in its name; bytes without one."""
+    match = _UNIT.search(name.replace("_", " "))
+    return UNITS.get(match[1].lower(), 1) if match else 1

@@ -8,8 +8,7 @@ from typing import Any
 
 from leakguard.errors import UsageError, install
 from leakguard.model import Run
-from leakguard.store.curves.curve import Point, curve_run
-from leakguard.store.curves.names import factor, memory_names
+from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
 
 
 def is_mine(path: Path, start: bytes) -> bool:

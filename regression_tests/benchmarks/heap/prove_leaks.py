@@ -54,8 +54,7 @@ def released(held_by: str) -> int:
 
 
 def _in_use() -> int:
-    from leakguard.capture.allocator import allocator_memory
-    from leakguard.capture.pools import pool_memory
+    from leakguard.capture.allocator import allocator_memory, pool_memory
 
     return int(allocator_memory()["heap_in_use"] + pool_memory()["python_in_use"])
 

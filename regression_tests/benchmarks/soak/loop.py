@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from leakguard import LeakGuard
-from leakguard.capture.allocator import allocator_memory
-from leakguard.capture.pools import pool_memory
+from leakguard.capture.allocator import allocator_memory, pool_memory
 
 KEPT = 500  # transitions in the loop's buffer: full after 50 generations
 

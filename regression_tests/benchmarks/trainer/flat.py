@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from leakguard.capture.allocator import allocator_memory
-from leakguard.capture.pools import pool_memory
+from leakguard.capture.allocator import allocator_memory, pool_memory
 from reference_trainer.__main__ import parse_setting
 from reference_trainer.agent import DDPGAgent
 from reference_trainer.config import Config

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from leakguard.capture.collector import collector_state
-from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.heap.collector import collector_held, collector_state
 
 
 def test_collector_that_the_guard_holds_back_is_still_the_programs():

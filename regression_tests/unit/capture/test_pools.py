@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from leakguard.capture.pools import pool_memory
+from leakguard.capture.allocator import pool_memory
 
 KEEP = """
-from leakguard.capture.pools import pool_memory
+from leakguard.capture.allocator import pool_memory
 before = pool_memory()
 kept = [(n, n) for n in range(200_000)]
 full = pool_memory()

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from leakguard.capture.allocator import allocator_memory, allocator_name
-from leakguard.capture.collector import collector_state
 from leakguard.capture.gpu import gpu_memory
+from leakguard.capture.heap.collector import collector_state
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.probe import Unavailable, measure
 from leakguard.capture.process import _cgroup_limits, memory_limit, process_memory

@@ -27,7 +27,7 @@ from leakguard.capture import heap
 from leakguard.capture.allocation_sites import TRACERS
 from leakguard.live.active import active_guard, open_phases
 from leakguard.live.beacon import beacon_path, find_beacon, process_began
-from leakguard.live.phase_names import DEEPEST
+from leakguard.live.names import DEEPEST
 from leakguard.testing import FakeClock
 
 

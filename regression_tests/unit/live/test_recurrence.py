@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from leakguard import LeakGuard, diagnose
-from leakguard.live.recurrence import Recurrence
+from leakguard.live.round import Recurrence
 
 KEPT: list[bytearray] = []
 

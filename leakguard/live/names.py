@@ -1,9 +1,10 @@
-"""Names of phases: those that differ in numbers only are one phase after the first few."""
+"""Names and labels as users give them, made fit for every file, and bounded in number."""
 
 from __future__ import annotations
 
 import re
 
+_LONGEST = 200  # characters: a label is a heading, and is written down with every snapshot
 _NUMBER = re.compile(r"\d+(?:[.,:_-]\d+)*")
 # Layers or stages that somebody numbered are told apart; episodes are not.
 _NUMBERED_APART = 8
@@ -12,6 +13,18 @@ _MOST_KINDS = 256
 #: Phases inside phases: deeper ones are a part of the one around them.
 DEEPEST = 16
 OTHERS = "(other phases)"
+
+
+def plain_text(text: object) -> str:
+    """Return a label in one line of at most 200 characters, whatever was given for it."""
+    if type(text) is not str:
+        try:
+            text = f"{text}"
+        except Exception:
+            text = type(text).__name__
+    if not text.isprintable():
+        text = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def kind_of(name: str) -> str:
