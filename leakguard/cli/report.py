@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 import click
 
 from leakguard.cli.output import append_summary, columns, complain, wants_color, write
-from leakguard.errors import LeakguardError, UnreadableRun
+from leakguard.errors import LeakguardError, UnreadableRun, UsageError
 from leakguard.live.project_settings import project_ignores
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.model.job import Job
@@ -30,7 +30,8 @@ from leakguard.store.textlog.pattern import GROUPS, read_pattern
 
 _STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
-              ".svg": "svg", ".png": "png"}  # fmt: skip
+              ".svg": "svg", ".png": "png", ".txt": "terminal",
+              ".log": "terminal", "": "terminal"}  # fmt: skip
 
 
 class RunPath(click.Path):
@@ -79,10 +80,10 @@ def report(
 
     A file in which one run follows the other is reported by its last run.
     """
+    chosen = format_ or format_of(output)
     reports, unusable = read_reports(paths, all_runs, pattern)
     if not reports:
         return 2
-    chosen = format_ or format_of(output)
     drawn = document(
         reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
         fail_on=fail_on or "leak", detail=detail or "usual",
@@ -224,8 +225,18 @@ def _spooled(stream: BinaryIO) -> Iterator[Path]:
 
 
 def format_of(output: Path | None) -> str:
-    """Return the format that a file name asks for."""
-    return _BY_SUFFIX.get(output.suffix.lower(), "terminal") if output else "terminal"
+    """Return the format that a file name asks for.
+
+    Raises:
+        UsageError: its suffix stands for none.
+    """
+    suffix = output.suffix.lower() if output else ""
+    if suffix not in _BY_SUFFIX:
+        known = ", ".join(filter(None, _BY_SUFFIX))
+        raise UsageError(
+            f"no format goes with {output}: choose one by --format, or a name that ends in {known}"
+        )
+    return _BY_SUFFIX[suffix]
 
 
 def fails(reports: list[Report], fail_on: Verdict | None) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
 import functools
+import gc
 import math
+import os
 import signal
 from pathlib import Path
 
@@ -57,15 +60,31 @@ ANYTHING = st.one_of(
          functools.partial(int, 3)]
     ),
 )  # fmt: skip
-PATIENT = settings(
-    max_examples=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+PATIENT = settings(  # 50 examples each; 20,000 with the profile "many"
+    max_examples=settings().max_examples // 2,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
 )
+NAMES = ["watch", "out", "log", "log_every", "large_object", "max_overhead", "on_signal", "collect",
+         "trace", "name", "ignore", "report", "on_leak", "sinks", "max_file_size", "prove",
+         "generation_means", "clock"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def guard():
     with LeakGuard(report=None) as running:
         yield running
+
+
+@contextlib.contextmanager
+def working_in(folder: Path):
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def accepted(call) -> bool:
@@ -80,14 +99,26 @@ def accepted(call) -> bool:
 
 
 @PATIENT
-@given(st.data())
-def test_any_arguments_are_taken_or_refused_in_one_line(data):
-    names = ["watch", "out", "log", "log_every", "large_object", "max_overhead", "on_signal",
-             "collect", "trace", "name", "ignore", "report", "on_leak", "clock"]  # fmt: skip
-    chosen = data.draw(st.sampled_from(names))
-    value = data.draw(ANYTHING)
-    accepted(lambda: LeakGuard(**{chosen: value}))
-    assert active_guard() is None or active_guard() is not value
+@given(arguments=st.dictionaries(st.sampled_from(NAMES), ANYTHING, min_size=1, max_size=3))
+def test_any_arguments_are_taken_or_refused_in_one_line(arguments):
+    accepted(lambda: LeakGuard(**arguments))
+
+
+@settings(PATIENT, max_examples=PATIENT.max_examples // 2)
+@given(arguments=st.dictionaries(st.sampled_from(NAMES), ANYTHING, min_size=1, max_size=3))
+def test_guard_of_any_arguments_never_ends_a_loop(tmp_path_factory, arguments):
+    rounds = []
+
+    def loop() -> None:
+        with LeakGuard(**{"report": None, **arguments}) as guard:
+            for number in guard.generations(2):
+                with guard.phase("work"):
+                    rounds.append(number)
+
+    with working_in(tmp_path_factory.mktemp("any")):
+        began = accepted(loop)
+    assert rounds == ([0, 1] if began else [])
+    assert active_guard() is None and open_phases() == () and gc.isenabled()
 
 
 @PATIENT
