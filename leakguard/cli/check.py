@@ -38,15 +38,16 @@ def check(
 ) -> int:  # fmt: skip
     """Check RUN against a memory budget; exit with 1 when a limit is broken.
 
-    Of a run directory, which may be a URL, each process is checked. A limit on something that RUN
-    does not record is no success: it ends with status 2.
+    Of a run directory, which may be a URL, each process is checked; of any other folder each file.
+    A limit on something that RUN does not record is no success: it ends with status 2.
     """
     from leakguard.analysis import comparison
     from leakguard.render.checks import render_checks
 
     limits = read_budget(budget)
     report, processes = read_processes(run)
-    checks = tuple(check for process in processes for check in _checks(process, limits))
+    several = len(processes) > 1
+    checks = tuple(c for process in processes for c in _checks(process, limits, several=several))
     if baseline is not None:
         checks += comparison.regressions(comparison.compare(read_report(baseline), report), limits)
     layout = Layout(width=columns(), color=wants_color(color, output))
@@ -56,15 +57,16 @@ def check(
     return _status(checks)
 
 
-def _checks(process: Report, limits: Budget) -> Iterator[Check]:
-    """Yield the checks of one process, with its name where it is one of several."""
+def _checks(process: Report, limits: Budget, *, several: bool) -> Iterator[Check]:
+    """Yield the checks of one process or file, with its name where it is one of several."""
     from leakguard.analysis import budget as budgets
 
     info = process.run.info
     for check in budgets.check(process, limits):
         if info.observer is not None and check.outcome == "unknown":
             continue  # what is seen from outside has no objects to be counted
-        subject = check.subject if info.job is None else f"{info.name}: {check.subject}"
+        named = several or info.job is not None
+        subject = f"{info.name}: {check.subject}" if named else check.subject
         yield replace(check, subject=subject)
 
 

@@ -130,7 +130,9 @@ def read_reports(
 
 def _run_files(path: Path | str) -> tuple[Path, ...]:
     """Return the run files in a folder; none where ``path`` is no folder."""
-    return tuple(sorted(path.glob("*.jsonl"))) if isinstance(path, Path) else ()
+    from leakguard.store import run_files
+
+    return tuple(run_files(path)) if isinstance(path, Path) and path.is_dir() else ()
 
 
 def _job_reports(job: Job, all_runs: bool) -> list[Report]:
@@ -163,7 +165,7 @@ def is_last(run: Run) -> bool:
 
 
 def read_report(path: Path | str) -> Report:
-    """Return the report of the last run in a file or folder, or that of a job.
+    """Return the report of the last run in a file, of the gravest in a folder, or that of a job.
 
     Raises:
         UnreadableRun: there is none.
@@ -172,19 +174,24 @@ def read_report(path: Path | str) -> Report:
 
 
 def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
-    """Return the report that ``read_report`` does, and those of all processes behind it.
+    """Return the report that ``read_report`` does, and those of all processes or files behind it.
 
     Raises:
-        UnreadableRun: there is none.
+        UnreadableRun: there is none, or one of several files cannot be read.
     """
     from leakguard.analysis import diagnose
     from leakguard.analysis.job import diagnose_job
 
     job = read_job(path)
     if job is not None:
-        return diagnose_job(job)
-    report = diagnose(read_runs(path)[-1])
-    return report, [report]
+        report, processes = diagnose_job(job)
+        return report, processes + [diagnose(run) for run in job.others if is_last(run)]
+    files = _run_files(path)
+    if len(files) > 1:
+        reports = [diagnose(_renamed(read_runs(file)[-1], file.name)) for file in files]
+    else:
+        reports = [diagnose(read_runs(path)[-1])]
+    return worst(reports), reports
 
 
 def read_runs(path: Path | str, pattern: str | None = None) -> list[Run]:
@@ -212,6 +219,11 @@ def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
 def _named(run: Run, name: str) -> Run:
     ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
     return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
+
+
+def _renamed(run: Run, name: str) -> Run:
+    """Return the run called after its file: several of one program have one name."""
+    return replace(run, info=replace(run.info, name=name))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from leakguard.model import Run
 from leakguard.model.job import Job
 from leakguard.store import jsonl
 
-__all__ = ["is_url", "load_job", "load_runs"]
+__all__ = ["is_url", "load_job", "load_runs", "run_files"]
 
 _START = 4096  # bytes of a file that its format is told by
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
@@ -39,7 +39,7 @@ def load_job(path: Path | str) -> Job | None:
 
 
 def load_runs(path: Path) -> list[Run]:
-    """Read every run under ``path``: a ``.jsonl`` file, a folder of them, a text log, or a curve.
+    """Read every run under ``path``: a ``.jsonl`` file, a folder, a text log, or a curve.
 
     Raises:
         UnreadableRun: the path is missing, empty, binary, or holds no snapshot.
@@ -60,13 +60,20 @@ def load_runs(path: Path) -> list[Run]:
         raise UnreadableRun(f"cannot read {path}: {reason}") from None
 
 
+def run_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that hold runs: those of guards, else curves of other tools."""
+    from leakguard.store import curves
+
+    return sorted(folder.glob("*.jsonl")) or curves.curve_files(folder)
+
+
 def _load_folder(folder: Path) -> list[Run]:
-    files = sorted(folder.glob("*.jsonl"))
+    files = run_files(folder)
     if not files:
         raise UnreadableRun(
             f"{folder} holds no *.jsonl file; give the file that LeakGuard(out=...) wrote, or a log"
         )
-    return [_named(run, file) for file in files for run in jsonl.read_runs(file)]
+    return [_named(run, file) for file in files for run in load_runs(file)]
 
 
 def _named(run: Run, file: Path) -> Run:

@@ -10,16 +10,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from leakguard.model import Run
-from leakguard.store.curves import cgroup, columns, mprof, psrecord, tensorboard
+from leakguard.store.curves import cgroup, columns, mprof, psrecord, tensorboard, wandb
 
 _Reader = tuple[Callable[[Path, bytes], bool], Callable[[Path], list[Run]]]
 _READERS: tuple[_Reader, ...] = (
+    (wandb.is_mine, wandb.read),
     (tensorboard.is_mine, tensorboard.read),
     (mprof.is_mine, mprof.read),
     (psrecord.is_mine, psrecord.read),
     (cgroup.is_mine, cgroup.read),
     (columns.is_mine, columns.read),
 )
+
+
+# How tools call the files that they put into a folder of their own.
+_CALLED = ("*.wandb", "*.tfevents.*")
+
+
+def curve_files(folder: Path) -> list[Path]:
+    """Return the files in a folder that are curves by their names."""
+    return sorted(path for pattern in _CALLED for path in folder.glob(pattern))
 
 
 def curve_reader(path: Path, start: bytes) -> Callable[[Path], list[Run]] | None:

@@ -8,10 +8,7 @@ from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
-from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
-
-# What counts the rounds, the best first: a step is one where nothing coarser is told.
-_ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
+from leakguard.store.curves.curve import ROUNDS, Point, curve_run, factor, memory_names
 
 
 def is_mine(path: Path, start: bytes) -> bool:
@@ -51,7 +48,7 @@ def _dialect(path: Path) -> type[csv.Dialect]:
 
 
 def _round_of(names: Sequence[str]) -> str | None:
-    return next((name for name in _ROUNDS if name in names), None)
+    return next((name for name in ROUNDS if name in names), None)
 
 
 def _points(

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import training_logs
 
+from leakguard import LeakGuard
 from leakguard.cli import main
 
 
@@ -55,6 +56,19 @@ def test_the_block_of_a_leak_fits_the_terminal(command, runs, capsys, monkeypatc
     out = capsys.readouterr().out
     assert "LEAK DETECTED:" in out
     assert max(map(len, out.splitlines())) <= 60
+
+
+def test_each_file_of_a_folder_is_held_against_the_budget(tmp_path, capsys):
+    for name, keeps in (("a_leaking", True), ("b_healthy", False)):
+        kept = []
+        with LeakGuard(out=tmp_path / f"{name}.jsonl", name="train", report=None) as guard:
+            for _ in guard.generations(8):
+                kept += [bytearray(2_000_000)] if keeps else []
+    assert main(["check", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "FAILED: 1 of 2 limits broken" in out
+    assert "a_leaking.jsonl: " in out
+    assert "b_healthy.jsonl: " in out
 
 
 def test_budget_of_the_project_file_is_found(runs, capsys):

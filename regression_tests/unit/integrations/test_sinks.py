@@ -12,6 +12,7 @@ import leakguard
 from leakguard import LeakGuard, UsageError
 from leakguard.integrations.sinks.logging import Logging
 from leakguard.model.vitals import Vitals
+from leakguard.store import load_runs
 
 GENERATIONS = 6
 
@@ -179,3 +180,6 @@ def test_wandb_run_offline_gets_numbers_and_a_summary(tmp_path, monkeypatch):
         assert active.summary["leakguard/verdict"] == "stable"
         assert active.summary["leakguard/generation"] == GENERATIONS - 1
         assert active.summary["leakguard/memory/rss"] > 0
+    [read] = load_runs(next(tmp_path.glob("wandb/offline-run-*/*.wandb")))
+    assert read.generations == tuple(range(GENERATIONS))
+    assert all(snapshot.metrics["rss"] > 0 for snapshot in read.snapshots)

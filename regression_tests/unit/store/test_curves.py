@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 import pytest
 
 from leakguard.analysis import diagnose
@@ -42,11 +45,39 @@ def tensorboard(path, rate):
     next(path.parent.glob("events.out.tfevents.*")).rename(path)
 
 
+def wandb(path, rate):
+    pb = pytest.importorskip("wandb.proto.wandb_internal_pb2", reason="wandb is not installed")
+    records = [pb.Record(header=pb.HeaderRecord())]
+    for n in range(20):
+        values = {"epoch": n, "notes": '"' + "x" * 5_000 + '"', "system/rss_mb": 105 + rate * n}
+        items = [pb.HistoryItem(nested_key=[k], value_json=str(v)) for k, v in values.items()]
+        records.append(pb.Record(history=pb.HistoryRecord(item=items)))
+    path.write_bytes(in_blocks(record.SerializeToString() for record in records))
+
+
+def in_blocks(records):
+    """Write records as W&B does: what does not fit into a block of 32 KiB goes on in the next."""
+    data = bytearray(b":W&B\xe1\xbe\x00")
+    for record in records:
+        begun = False
+        while record or not begun:
+            left = 32_768 - len(data) % 32_768
+            if left < 7:
+                data += bytes(left)
+                continue
+            part, record = record[: left - 7], record[left - 7 :]
+            kind = (3 if record else 4) if begun else (2 if record else 1)
+            data += struct.pack("<IHB", zlib.crc32(bytes([kind]) + part), len(part), kind) + part
+            begun = True
+    return bytes(data)
+
+
 FORMATS = {
     "mprofile_2026.dat": mprof,
     "activity.txt": psrecord,
     "metrics.csv": lightning,
     "events.out.tfevents.1700000000.node": tensorboard,
+    "run-1a2b3c4d.wandb": wandb,
 }
 
 
@@ -109,3 +140,40 @@ def test_table_without_a_value_of_memory_is_refused(tmp_path):
     path.write_text("epoch,rss_mb\n1,\n2,\n")
     with pytest.raises(UnreadableRun, match="without a single value of memory"):
         load_runs(path)
+
+
+def test_half_written_end_of_a_wandb_run_costs_only_its_last_record(tmp_path):
+    path = tmp_path / "run-1a2b3c4d.wandb"
+    wandb(path, 5)
+    path.write_bytes(path.read_bytes()[:-1_000])
+    (run,) = load_runs(path)
+    assert run.generations == tuple(range(19))
+
+
+def test_wandb_run_that_logged_nothing_of_memory_is_judged_by_what_wandb_sampled(tmp_path):
+    pb = pytest.importorskip("wandb.proto.wandb_internal_pb2", reason="wandb is not installed")
+    records = []
+    for n in range(20):
+        items = [pb.HistoryItem(key="loss", value_json="0.5")]
+        records.append(pb.Record(history=pb.HistoryRecord(item=items)))
+        sampled = {"memory_percent": 10.5, "proc.memory.rssMB": 100.0 + 5 * n}
+        stats = pb.StatsRecord(
+            item=[pb.StatsItem(key=k, value_json=str(v)) for k, v in sampled.items()]
+        )
+        stats.timestamp.FromMilliseconds(1_700_000_000_000 + 1_000 * n)
+        records.append(pb.Record(stats=stats))
+    path = tmp_path / "run-1a2b3c4d.wandb"
+    path.write_bytes(in_blocks(record.SerializeToString() for record in records))
+    (run,) = load_runs(path)
+    assert [s.metrics["rss"] for s in run.snapshots] == [(100 + 5 * n) << 20 for n in range(20)]
+    assert diagnose(run).verdict == "suspect"
+
+
+def test_folder_of_an_offline_wandb_run_is_reported(tmp_path, capsys):
+    folder = tmp_path / "wandb" / "offline-run-20261122_120000-1a2b3c4d"
+    folder.mkdir(parents=True)
+    wandb(folder / "run-1a2b3c4d.wandb", 5)
+    assert main(["report", str(folder), "--full"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "SUSPECT" in shown
+    assert "the logged 'system/rss_mb' of a W&B run" in shown
