@@ -15,6 +15,8 @@ from leakguard.model.units import UNITS
 # lowest of a group stands for it: what a program keeps shows at its low points.
 _MOST, _GROUPS = 2_000, 500
 
+#: What counts the rounds, the best first: a step is one where nothing coarser is told.
+ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
 _UNIT = re.compile(r"(?:^|[^a-z])(kib|mib|gib|kb|mb|gb|bytes)(?![a-z])", re.IGNORECASE)
 _GPU = re.compile(r"gpu|cuda|allocated_bytes|reserved_bytes", re.IGNORECASE)
 # The surest name first; a share in percent is no amount.
