@@ -10,7 +10,7 @@ from leakguard.model.budget import Check
 from leakguard.model.report import Report
 from leakguard.render import Layout, outline
 from leakguard.render.github import annotation, place
-from leakguard.render.json_report import finding_value, finite_json
+from leakguard.render.json_report import fields, finding_value, finite_json
 from leakguard.render.junit import add_case, document, legal
 from leakguard.render.log_block import leak_block
 from leakguard.render.page import Page
@@ -90,13 +90,7 @@ def _json(report: Report, checks: Sequence[Check], layout: Layout) -> str:
         "verdict": report.verdict,
         "checks": [
             {
-                "subject": check.subject,
-                "phase": check.phase,
-                "outcome": check.outcome,
-                "limit": check.limit,
-                "fact": check.fact,
-                "allowed": check.allowed,
-                "measured": check.measured,
+                **fields(check, "subject phase outcome limit fact allowed measured"),
                 "culprit": finding_value(check.culprit) if check.culprit else None,
             }
             for check in checks

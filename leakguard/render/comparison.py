@@ -9,13 +9,14 @@ from leakguard.model.comparison import Comparison, Measure
 from leakguard.model.finding import SEVERITY, Finding
 from leakguard.model.units import format_bytes, format_change, format_difference, format_number
 from leakguard.render import Layout, facts, outline
-from leakguard.render.json_report import finding_value, finite_json
+from leakguard.render.json_report import fields, finding_value, finite_json
 from leakguard.render.log_block import leak_block
 from leakguard.render.page import Page
 from leakguard.render.section import Section
 from leakguard.render.text import clean, clean_lines, short_type
 
 _COLUMNS = ("", "Before", "After", "Change")
+_MEASURE = "name unit before after"  # of a number, in the JSON document
 
 
 def render_comparison(comparison: Comparison, format: str, layout: Layout) -> str:  # noqa: A002
@@ -123,19 +124,10 @@ def _json(comparison: Comparison, layout: Layout) -> str:
             {"before": finding_value(old), "after": finding_value(now)}
             for old, now in comparison.stayed
         ],
-        "measures": [_measure(m) for m in comparison.measures],
-        "phases": [_measure(m) for m in comparison.phases],
-        "counts": [_measure(m) for m in comparison.counts],
+        "measures": [fields(m, _MEASURE) for m in comparison.measures],
+        "phases": [fields(m, _MEASURE) for m in comparison.phases],
+        "counts": [fields(m, _MEASURE) for m in comparison.counts],
     })  # fmt: skip
-
-
-def _measure(measure: Measure) -> dict[str, object]:
-    return {
-        "name": measure.name,
-        "unit": measure.unit,
-        "before": measure.before,
-        "after": measure.after,
-    }
 
 
 def _names(comparison: Comparison) -> str:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from leakguard.model.finding import Cleared, Finding
+from leakguard.model.finding import Finding
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Proof
 from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import PARTS, Ledger
-from leakguard.model.report import BaselineGrowth, Report, TrendRow
+from leakguard.model.report import BaselineGrowth, Report
 from leakguard.model.run import Run
 from leakguard.render.outline import worst
 from leakguard.render.run_facts import notes
@@ -29,6 +29,19 @@ SCHEMA = "leakguard.report/1"
 
 # Direction marks and further control characters; the file may be shown in a terminal.
 _INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+# The public promise: what is said of each value, in this order.
+_RUN = "name source started command pid rank python platform packages memory_limit"
+_FINDING = (
+    "fingerprint kind verdict pattern phase started_at type counts count_per_generation "
+    "bytes_per_generation interval retained_bytes held_by path created_at created_at_unknown "
+    "created_stack confidence reason fix label ruled_out library forecast serial proof in_pools"
+)
+_CLEARED = "metric pattern reason plateau until"
+_LEDGER = "growth since until generations unknown"
+_FORECAST = "rate used limit generation between seconds"
+_TREND = "label generation phase rss change"
+_GROWTH = "baseline current rss_before rss_after"
 
 Json = dict[str, Any]
 
@@ -55,12 +68,12 @@ def report_value(report: Report) -> Json:
         "headline": report.headline,
         "run": _run(report.run),
         "findings": [finding_value(finding) for finding in report.findings],
-        "cleared": [_cleared(item) for item in report.cleared],
+        "cleared": [fields(item, _CLEARED) for item in report.cleared],
         "ignored": [_ignored(item) for item in report.ignored],
         "ledger": _ledger(report.ledger),
         "forecast": _forecast(report.forecast),
         "coverage": report.coverage,
-        "trend": [_trend_row(row) for row in report.trend],
+        "trend": [fields(row, _TREND) for row in report.trend],
         "growth": _growth(report.growth),
         "phase_growth": dict(report.phase_growth),
         "limits": list(report.limits),
@@ -73,18 +86,8 @@ def report_value(report: Report) -> Json:
 
 
 def _run(run: Run) -> Json:
-    info = run.info
     return {
-        "name": info.name,
-        "source": info.source,
-        "started": info.started,
-        "command": info.command,
-        "pid": info.pid,
-        "rank": info.rank,
-        "python": info.python,
-        "platform": info.platform,
-        "packages": dict(info.packages),
-        "memory_limit": info.memory_limit,
+        **fields(run.info, _RUN),
         "part": list(run.part),
         "finished": run.finished,
         "snapshots": len(run.snapshots),
@@ -94,36 +97,23 @@ def _run(run: Run) -> Json:
     }
 
 
+def fields(item: object, names: str) -> Json:
+    """Return the named fields of a value as JSON has them: lists for tuples, dicts for mappings."""
+    values = {name: getattr(item, name) for name in names.split()}
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
 def finding_value(finding: Finding) -> Json:
     """Return a finding as plain values, keys in their documented order."""
-    return {
-        "fingerprint": finding.fingerprint,
-        "kind": finding.kind,
-        "verdict": finding.verdict,
-        "pattern": finding.pattern,
-        "phase": finding.phase,
-        "started_at": finding.started_at,
-        "type": finding.type,
-        "counts": list(finding.counts),
-        "count_per_generation": finding.count_per_generation,
-        "bytes_per_generation": finding.bytes_per_generation,
-        "interval": None if finding.interval is None else list(finding.interval),
-        "retained_bytes": finding.retained_bytes,
-        "held_by": finding.held_by,
-        "path": list(finding.path),
-        "created_at": finding.created_at,
-        "created_at_unknown": finding.created_at_unknown,
-        "created_stack": list(finding.created_stack),
-        "confidence": finding.confidence,
-        "reason": finding.reason,
-        "fix": finding.fix,
-        "label": finding.label,
-        "ruled_out": list(finding.ruled_out),
-        "library": finding.library,
+    return fields(finding, _FINDING) | {
         "forecast": _forecast(finding.forecast),
-        "serial": finding.serial,
         "proof": _proof(finding.proof),
-        "in_pools": finding.in_pools,
     }
 
 
@@ -138,66 +128,25 @@ def _proof(proof: Proof | None) -> Json | None:
     }
 
 
-def _cleared(item: Cleared) -> Json:
-    return {
-        "metric": item.metric,
-        "pattern": item.pattern,
-        "reason": item.reason,
-        "plateau": item.plateau,
-        "until": item.until,
-    }
-
-
 def _ignored(item: Ignored) -> Json:
     return {"pattern": item.pattern, "finding": finding_value(item.finding)}
 
 
 def _ledger(ledger: Ledger | None) -> Json:
     if ledger is None:
-        return dict.fromkeys((*PARTS, "growth", "since", "until", "generations", "unknown"))
-    return {
-        **ledger.parts,
-        "growth": ledger.growth,
-        "since": ledger.since,
-        "until": ledger.until,
-        "generations": ledger.generations,
-        "unknown": dict(ledger.unknown),
-    }
+        return dict.fromkeys((*PARTS, *_LEDGER.split()))
+    return {**ledger.parts, **fields(ledger, _LEDGER)}
 
 
 def _forecast(forecast: Forecast | None) -> Json | None:
-    if forecast is None:
-        return None
-    return {
-        "rate": forecast.rate,
-        "used": forecast.used,
-        "limit": forecast.limit,
-        "generation": forecast.generation,
-        "between": None if forecast.between is None else list(forecast.between),
-        "seconds": forecast.seconds,
-    }
-
-
-def _trend_row(row: TrendRow) -> Json:
-    return {
-        "label": row.label,
-        "generation": row.generation,
-        "phase": row.phase,
-        "rss": row.rss,
-        "change": row.change,
-    }
+    return None if forecast is None else fields(forecast, _FORECAST)
 
 
 def _growth(growth: BaselineGrowth | None) -> Json | None:
     if growth is None:
         return None
-    return {
-        "baseline": growth.baseline,
-        "current": growth.current,
-        "rss_before": growth.rss_before,
-        "rss_after": growth.rss_after,
-        "counts": [{"type": c.type, "before": c.before, "after": c.after} for c in growth.counts],
-    }
+    counts = [fields(change, "type before after") for change in growth.counts]
+    return {**fields(growth, _GROWTH), "counts": counts}
 
 
 def _finite(value: Any) -> Any:
