@@ -166,13 +166,8 @@ count_object(Leaves *leaves, PyObject *item, PyObject **handed, PyObject *big)
     if (cls->handed && PyList_Append(handed[cls->handed - 1], item) < 0) {
         return -1;
     }
-    if (size >= large) {
-        PyObject *entry = Py_BuildValue("(On)", cls->cls, size);
-        if (entry == NULL || PyList_Append(big, entry) < 0) {
-            Py_XDECREF(entry);
-            return -1;
-        }
-        Py_DECREF(entry);
+    if (size >= large && append_new(big, Py_BuildValue("(On)", cls->cls, size)) < 0) {
+        return -1;
     }
     if (Py_TYPE(item) == &PyCode_Type) {
         scan->n_found = 0;
@@ -257,12 +252,10 @@ scan_census(Scan *scan, PyObject *args)
     classes = PyList_New(0);
     for (Py_ssize_t i = 0; classes != NULL && i < scan->n_classes; i++) {
         Class *cls = &scan->classes[i];
-        PyObject *entry = Py_BuildValue("(Onnnn)", cls->cls, cls->live, cls->bytes, cls->owners,
-                                        cls->owned);
-        if (entry == NULL || PyList_Append(classes, entry) < 0) {
+        if (append_new(classes, Py_BuildValue("(Onnnn)", cls->cls, cls->live, cls->bytes,
+                                              cls->owners, cls->owned)) < 0) {
             Py_CLEAR(classes);
         }
-        Py_XDECREF(entry);
     }
     if (classes != NULL) {
         result = PyTuple_Pack(4, classes, handed[0], handed[1], big);

@@ -300,12 +300,9 @@ add_root(Scan *scan, PyObject *item, PyObject *name, int is_namespace, int32_t r
 static int32_t
 name_root(Scan *scan, PyObject *name, int is_namespace)
 {
-    PyObject *entry = Py_BuildValue("(OO)", name, is_namespace ? Py_True : Py_False);
-    if (entry == NULL || PyList_Append(scan->roots, entry) < 0) {
-        Py_XDECREF(entry);
+    if (append_new(scan->roots, Py_BuildValue("(OO)", name, is_namespace ? Py_True : Py_False)) < 0) {
         return -1;
     }
-    Py_DECREF(entry);
     return (int32_t)PyList_GET_SIZE(scan->roots) - 1;
 }
 

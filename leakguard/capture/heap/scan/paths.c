@@ -152,11 +152,9 @@ scan_path_count(Scan *scan, PyObject *unused)
 static void
 append_number(PyObject **list, Py_ssize_t value)
 {
-    PyObject *number = PyLong_FromSsize_t(value);
-    if (number == NULL || PyList_Append(*list, number) < 0) {
+    if (append_new(*list, PyLong_FromSsize_t(value)) < 0) {
         Py_CLEAR(*list);
     }
-    Py_XDECREF(number);
 }
 
 /* How many nodes lie at each path; the caller frees it. */
@@ -277,19 +275,14 @@ scan_members(Scan *scan, PyObject *paths)
             list = lists[path] != NULL ? Py_NewRef(lists[path]) : PyList_New(0);
             lists[path] = list;
         }
-        if (list == NULL || PyList_Append(result, list) < 0) {
+        if (append_new(result, list) < 0) {
             Py_CLEAR(result);
         }
-        Py_XDECREF(list);
     }
     for (Py_ssize_t i = 0; result != NULL && i < scan->count; i++) {
         PyObject *list = lists[scan->path_of[i]];
-        if (list != NULL) {
-            PyObject *node = PyLong_FromSsize_t(i);
-            if (node == NULL || PyList_Append(list, node) < 0) {
-                Py_CLEAR(result);
-            }
-            Py_XDECREF(node);
+        if (list != NULL && append_new(list, PyLong_FromSsize_t(i)) < 0) {
+            Py_CLEAR(result);
         }
     }
 done:

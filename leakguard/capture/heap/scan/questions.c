@@ -23,12 +23,18 @@ scan_find(Scan *scan, PyObject *item)
     return PyLong_FromLong(find(scan, item));
 }
 
-static PyObject *
-scan_object_at(Scan *scan, PyObject *number)
-{
-    int32_t node;
-    return as_node(scan, number, &node) < 0 ? NULL : Py_NewRef(scan->objects[node]);
-}
+/* A question about one node that a single expression answers. */
+#define NODE_GETTER(name, answer)                                                                  \
+    static PyObject *name(Scan *scan, PyObject *number)                                            \
+    {                                                                                              \
+        int32_t node;                                                                              \
+        return as_node(scan, number, &node) < 0 ? NULL : (answer);                                 \
+    }
+
+NODE_GETTER(scan_object_at, Py_NewRef(scan->objects[node]))
+NODE_GETTER(scan_path_of, PyLong_FromLong(scan->path_of[node]))
+NODE_GETTER(scan_size_of, PyLong_FromLongLong(scan->sizes[node]))
+NODE_GETTER(scan_kind_of, PyLong_FromLong(scan->kinds[node]))
 
 static PyObject *
 scan_chain_to(Scan *scan, PyObject *number)
@@ -36,38 +42,15 @@ scan_chain_to(Scan *scan, PyObject *number)
     int32_t node;
     PyObject *chain = as_node(scan, number, &node) < 0 ? NULL : PyList_New(0);
     while (chain != NULL && node >= 0) {
-        PyObject *entry = PyLong_FromLong(node);
-        if (entry == NULL || PyList_Append(chain, entry) < 0) {
+        if (append_new(chain, PyLong_FromLong(node)) < 0) {
             Py_CLEAR(chain);
         }
-        Py_XDECREF(entry);
         node = scan->parents[node];
     }
     if (chain != NULL && PyList_Reverse(chain) < 0) {
         Py_CLEAR(chain);
     }
     return chain;
-}
-
-static PyObject *
-scan_path_of(Scan *scan, PyObject *number)
-{
-    int32_t node;
-    return as_node(scan, number, &node) < 0 ? NULL : PyLong_FromLong(scan->path_of[node]);
-}
-
-static PyObject *
-scan_size_of(Scan *scan, PyObject *number)
-{
-    int32_t node;
-    return as_node(scan, number, &node) < 0 ? NULL : PyLong_FromLongLong(scan->sizes[node]);
-}
-
-static PyObject *
-scan_kind_of(Scan *scan, PyObject *number)
-{
-    int32_t node;
-    return as_node(scan, number, &node) < 0 ? NULL : PyLong_FromLong(scan->kinds[node]);
 }
 
 static PyObject *
@@ -155,12 +138,8 @@ scan_heavy(Scan *scan, PyObject *arg)
     }
     PyObject *found = PyList_New(0);
     for (Py_ssize_t i = 0; found != NULL && i < scan->count; i++) {
-        if (below[i] >= threshold) {
-            PyObject *node = PyLong_FromSsize_t(i);
-            if (node == NULL || PyList_Append(found, node) < 0) {
-                Py_CLEAR(found);
-            }
-            Py_XDECREF(node);
+        if (below[i] >= threshold && append_new(found, PyLong_FromSsize_t(i)) < 0) {
+            Py_CLEAR(found);
         }
     }
     pages_free(below);
@@ -189,11 +168,9 @@ ranked_classes(Scan *scan)
         qsort(ranked, (size_t)used, sizeof(Class *), compare_tally);
     }
     for (Py_ssize_t i = 0; result != NULL && i < used; i++) {
-        PyObject *entry = Py_BuildValue("(On)", ranked[i]->cls, ranked[i]->tally);
-        if (entry == NULL || PyList_Append(result, entry) < 0) {
+        if (append_new(result, Py_BuildValue("(On)", ranked[i]->cls, ranked[i]->tally)) < 0) {
             Py_CLEAR(result);
         }
-        Py_XDECREF(entry);
     }
     pages_free(ranked);
     return result;

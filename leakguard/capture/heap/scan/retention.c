@@ -223,11 +223,9 @@ measure(Retention *r)
     }
     PyObject *results = PyList_New(0);
     for (Py_ssize_t i = 0; results != NULL && i < r->count; i++) {
-        PyObject *result = result_of(r, i);
-        if (result == NULL || PyList_Append(results, result) < 0) {
+        if (append_new(results, result_of(r, i)) < 0) {
             Py_CLEAR(results);
         }
-        Py_XDECREF(result);
     }
     return results;
 }

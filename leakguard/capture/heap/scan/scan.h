@@ -123,6 +123,17 @@ typedef struct {
     Py_ssize_t n_found, cap_found;
 } Scan;
 
+/* ---- lists for Python ------------------------------------------------------------------------ */
+
+/* Append a new reference and give it up; -1 where it could not be made (NULL) or appended. */
+static inline int
+append_new(PyObject *list, PyObject *entry)
+{
+    int failed = entry == NULL || PyList_Append(list, entry) < 0;
+    Py_XDECREF(entry);
+    return failed ? -1 : 0;
+}
+
 /* ---- growing arrays and hashing -------------------------------------------------------------- */
 
 static inline int
