@@ -1,16 +1,23 @@
-"""Holds a run against a budget. Live bytes and counts decide, RSS only where nothing else is."""
+"""Holds a run against a budget. Live bytes and counts decide, RSS only where nothing else is.
+
+In a test, where RSS alone may never decide, growth has to show in two measurements.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from leakguard.analysis.measure import Rate, highest_rss, live_growth, metric_growth
+from leakguard.analysis.measure import Rate, growths, highest_rss, live_growth, metric_growth
 from leakguard.model.budget import Budget, Check, Outcome
 from leakguard.model.finding import SEVERITY, Finding, Verdict
 from leakguard.model.metric import METRICS
 from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.model.units import format_bytes, format_change, format_number
+
+# A second measurement confirms growth when it shows this share of what is allowed. Chosen.
+_CONFIRMS = 0.5
+_CONFIRM_ONLY = frozenset({"rss", "rss_anonymous"})
 
 
 def check(report: Report, budget: Budget) -> tuple[Check, ...]:
@@ -53,6 +60,48 @@ def _growth(report: Report, most: int, growth: Rate) -> Check:
     fact = f"{format_change(growth.value)} ({METRICS[growth.metric].title})"
     return Check("growth per generation", limit, fact, _outcome(growth.value, most),
                  growth.value, most, culprit=_largest(report, growth.value > most))  # fmt: skip
+
+
+def confirmed_growth(
+    report: Report, most: int, warmup: int, *, rounds: int | None = None, traced: bool = False
+) -> Check:
+    """Return a check of growth that is broken only where a second measurement shows it too.
+
+    With ``rounds`` the limit is what so many generations may add together, those of a test.
+    ``traced`` says that another tool records allocations meanwhile, in the allocator.
+    """
+    subject = f"growth per {'generation' if rounds is None else 'test'}"
+    limit = f"at most {format_bytes(most)}"
+    rates = growths(report.run, warmup)
+    aside = _CONFIRM_ONLY | {"heap_in_use"} if traced else _CONFIRM_ONLY
+    leading = [name for name in rates if name not in aside]
+    if not leading:
+        fact = metric_growth(report.run, "heap_in_use", warmup).reason
+        return Check(subject, limit, fact, "unknown", allowed=most)
+    first = max(leading, key=lambda name: rates[name])
+    grown = rates[first] * (rounds or 1)
+    second = _second(report, rates, first, most / (rounds or 1) * _CONFIRMS)
+    broken = grown > most and second is not None
+    said = f", confirmed by {second}" if second else "; no second measurement confirms it"
+    fact = f"{format_change(grown)} ({_said(first)}{said if grown > most else ''})"
+    return Check(subject, limit, fact, "broken" if broken else "kept", grown, most,
+                 culprit=_largest(report, broken))  # fmt: skip
+
+
+def _second(report: Report, rates: Mapping[str, float], first: str, least: float) -> str | None:
+    """Return what shows the growth beside the first measurement; None where nothing does."""
+    if report.verdict == "leak":
+        return "the diagnosis"
+    return next(
+        (_said(name) for name, rate in rates.items() if name != first and rate >= least), None
+    )
+
+
+def _said(measured: str) -> str:
+    """Return the name of a measurement within a sentence."""
+    if measured == "objects":
+        return "bytes of counted objects"
+    return METRICS[measured].words.partition(" (")[0]
 
 
 def _phase_growth(report: Report, phase: str, most: int) -> Check:

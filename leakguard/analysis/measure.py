@@ -8,6 +8,8 @@ from leakguard.analysis.series import rate
 from leakguard.model.metric import METRICS
 from leakguard.model.run import Run
 
+_MEASURED = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
+
 
 class Rate(NamedTuple):
     """Growth per generation of a metric; ``value`` is None for ``reason``."""
@@ -35,6 +37,19 @@ def metric_growth(run: Run, metric: str, warmup: int = 1) -> Rate:
     if len(values) < len(ends):
         return Rate(metric, None, f"the run does not record {METRICS[metric].title}")
     return Rate(metric, rate(values)[0])
+
+
+def growths(run: Run, warmup: int = 1) -> dict[str, float]:
+    """Return growth in bytes a generation by each measurement that the run has.
+
+    Allocators first, then RSS, then ``objects``: the bytes of counted objects.
+    """
+    recorded = {name for snapshot in run.snapshots for name in snapshot.metrics}
+    rates = {name: metric_growth(run, name, warmup).value for name in _MEASURED if name in recorded}
+    known = {name: value for name, value in rates.items() if value is not None}
+    ends = [shot.census for shot in run.generation_ends()[warmup:]]
+    sizes = [float(seen.bytes) for seen in ends if seen is not None and seen.bytes is not None]
+    return {**known, "objects": rate(sizes)[0]} if len(sizes) == len(ends) >= 2 else known
 
 
 def highest_rss(run: Run, phase: str | None = None) -> int | None:

@@ -29,7 +29,8 @@ class Metric:
     @property
     def words(self) -> str:
         """The title as it stands within a sentence."""
-        return self.title if self.title[:2].isupper() else self.title[0].lower() + self.title[1:]
+        is_name = self.title[:2].isupper() or self.title.startswith("Python")
+        return self.title if is_name else self.title[0].lower() + self.title[1:]
 
     def read(self, values: Mapping[str, int | float]) -> int | float | None:
         """Return this number out of ``values``, or of changes of them; None where it is unknown."""

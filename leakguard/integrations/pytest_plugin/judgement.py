@@ -1,28 +1,18 @@
-"""Whether a run keeps its budget: two witnesses for growth, and nothing of what was there before.
-
-Bytes are judged on what lives (allocator in use, counted objects), RSS only ever confirms.
-"""
+"""Whether a test keeps its budget: nothing of before it counts, and no name is pytest's own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from leakguard.analysis import diagnose
-from leakguard.analysis.budget import check
-from leakguard.analysis.measure import metric_growth
-from leakguard.analysis.series import rate
+from leakguard.analysis.budget import check, confirmed_growth
 from leakguard.integrations.pytest_plugin.older import Older
 from leakguard.integrations.pytest_plugin.settings import BudgetSettings
 from leakguard.model import Finding, Report, Run
-from leakguard.model.budget import Budget, Check, Outcome
-from leakguard.model.units import format_bytes, format_change
-
-# A second measurement confirms growth when it shows this share of what is allowed.
-_CONFIRMS = 0.5
-_CONFIRMING = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
+from leakguard.model.budget import Budget, Check
 
 # Where pytest keeps the value of a fixture: among a test's arguments, or with its definition.
 _OF_FIXTURE = re.compile(
@@ -73,8 +63,9 @@ def judge(
     window = replace(report, run=_since(run, first))
     budget = replace(settings.budget, growth=None, warmup=warmup)
     checks = [_without_older(one, window, budget, older) for one in check(window, budget)]
-    if settings.budget.growth is not None:
-        checks.append(_growth(window, settings, warmup, traced))
+    if (most := settings.budget.growth) is not None:
+        rounds = settings.counted if settings.per == "test" else None
+        checks.append(confirmed_growth(window, most, warmup, rounds=rounds, traced=traced))
     return Judgement(report, tuple(checks))
 
 
@@ -149,65 +140,3 @@ def _without_older(
     shifted = Budget(verdict="never", constant={name: (low, high + before.count)})
     (again,) = check(report, shifted)
     return replace(again, limit=broken.limit, fact=f"{again.fact}, {before}")
-
-
-def _growth(report: Report, settings: BudgetSettings, warmup: int, traced: bool) -> Check:
-    most = settings.budget.growth or 0
-    rates = dict(_rates(report.run, warmup))
-    outside = {"rss", "rss_anonymous", "heap_in_use"} if traced else {"rss", "rss_anonymous"}
-    live = {name: value for name, value in rates.items() if name not in outside}
-    counted = settings.generations - settings.budget.warmup if settings.per == "test" else 1
-    subject = f"growth per {settings.per}"
-    limit = f"at most {format_bytes(most)}"
-    if not live:
-        fact = metric_growth(report.run, "heap_in_use", warmup).reason
-        return Check(subject, limit, fact, "unknown", allowed=most)
-    name = max(live, key=lambda metric: live[metric])
-    grown = live[name] * counted
-    confirming = _confirming(rates, name, most / counted * _CONFIRMS, report)
-    fact = f"{format_change(grown)} ({_TITLES[name]}{_seconded(grown > most, confirming)})"
-    broken = grown > most and confirming is not None
-    culprit = report.findings[0] if broken and report.findings else None
-    outcome: Outcome = "broken" if broken else "kept"
-    return Check(subject, limit, fact, outcome, grown, most, culprit=culprit)
-
-
-_TITLES = {
-    "heap_in_use": "allocator in use",
-    "python_in_use": "Python's pools in use",
-    "objects": "bytes of counted objects",
-    "rss_anonymous": "anonymous RSS",
-    "rss": "RSS",
-    "diagnosis": "the diagnosis",
-}
-
-
-def _rates(run: Run, warmup: int) -> Iterator[tuple[str, float]]:
-    for metric in _CONFIRMING:
-        grown = metric_growth(run, metric, warmup).value if _records(run, metric) else None
-        if grown is not None:
-            yield metric, grown
-    ends = [s.census for s in run.generation_ends()[warmup:]]
-    sizes = [float(c.bytes) for c in ends if c is not None and c.bytes is not None]
-    if len(sizes) == len(ends) >= 2:
-        yield "objects", rate(sizes)[0]
-
-
-def _records(run: Run, metric: str) -> bool:
-    return any(metric in snapshot.metrics for snapshot in run.snapshots)
-
-
-def _confirming(rates: Mapping[str, float], first: str, least: float, report: Report) -> str | None:
-    """Return a second measurement that shows the growth too; None when there is none."""
-    if report.verdict == "leak":
-        return "diagnosis"
-    others = (name for name, value in rates.items() if name != first and value >= least)
-    return next(others, None)
-
-
-def _seconded(over: bool, confirming: str | None) -> str:
-    if not over:
-        return ""
-    if confirming is None:
-        return "; no second measurement confirms it"
-    return f", confirmed by {_TITLES[confirming]}"

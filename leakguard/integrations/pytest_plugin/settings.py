@@ -56,9 +56,9 @@ class BudgetSettings:
         return {qualified_name(cls): cls for cls in self.watch}
 
     @property
-    def most_generations(self) -> int:
-        """The rounds after which the budget is decided at the latest."""
-        return self.generations * (1 + self.retries)
+    def counted(self) -> int:
+        """The rounds of one batch that are no warm-up."""
+        return self.generations - self.budget.warmup
 
 
 def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> BudgetSettings:

@@ -81,7 +81,7 @@ def test_arguments_go_over_the_ini_file():
     settings = settings_of({"growth": "2 MB"}, {"growth": "1 MB", "threads": "1", "retries": "0"})
     assert settings.budget.growth == 2 * MB
     assert settings.budget.resources == {"threads": 1.0}
-    assert settings.most_generations == 5
+    assert (settings.generations, settings.retries) == (5, 0)
 
 
 @pytest.mark.parametrize(
