@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reference_trainer.replay_buffer import Batch
     from reference_trainer.rollout import EpisodeStats
     from reference_trainer.task import Env
-    from reference_trainer.trainer import ERLTrainer
 
 
 class Hooks:
     """Nobody looks on: every point is passed without effect."""
 
-    def attach(self, trainer: ERLTrainer) -> None:
-        """Called once, when the trainer has been built."""
+    def attach(self, trainer: Any) -> None:
+        """Called once with the ``ERLTrainer``, which knows this file, when it has been built."""
 
     def training(self, generations: Iterable[int]) -> AbstractContextManager[Iterable[int]]:
         """Surround the whole run; gives the generations that are to be run."""
@@ -60,7 +59,7 @@ class HookChain(Hooks):
     def __init__(self, hooks: Sequence[Hooks]) -> None:
         self.hooks = tuple(hooks)
 
-    def attach(self, trainer: ERLTrainer) -> None:
+    def attach(self, trainer: Any) -> None:
         for hook in self.hooks:
             hook.attach(trainer)
 

@@ -22,11 +22,11 @@ _KEEPS_PINNED = (5, 12)
 _DEVICES = re.compile(r"/dev/(infiniband|nvidia|kfd|dri|accel|hl|neuron|vfio|xpmem)")
 
 
-def cores(quota: Path = _CPU_GROUP) -> float:
+def cores() -> float:
     """Return how many cores this process may use: its affinity, less where a quota says so."""
     allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else 1.0
     try:
-        most, period = quota.read_text("ascii").split()
+        most, period = _CPU_GROUP.read_text("ascii").split()
     except (OSError, ValueError):
         return allowed
     return allowed if most == "max" else min(allowed, int(most) / int(period))

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from leakguard.launch.target import MAIN, Target
+from leakguard.launch.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,3 @@ class Plan:
         """
         named = (*self.phases, *self.watches, *([self.generation] if self.generation else ()))
         return tuple(map(Target.parse, named))
-
-    def of_main(self) -> tuple[Target, ...]:
-        """Return the functions to be found in the script itself, whose source is at hand."""
-        functions = (*self.phases, *([self.generation] if self.generation else ()))
-        return tuple(t for t in map(Target.parse, functions) if t.module == MAIN)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from leakguard.capture.heap import LARGE_OBJECT
 from leakguard.capture.probe import reason_of
 from leakguard.live.children import Children
 from leakguard.live.history import History
@@ -149,7 +150,9 @@ class Journal:
     def _log(self, snapshot: Snapshot) -> None:
         from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
-        block = snapshot_block(snapshot, first=self._delta.first, exact=True)
+        block = snapshot_block(
+            snapshot, self._info.large_object or LARGE_OBJECT, first=self._delta.first, exact=True
+        )
         self._told(lambda sink: sink(block))
         if snapshot.moment != "generation" or self._sink is None:
             return

@@ -17,14 +17,18 @@ from leakguard.render.page import Page
 from leakguard.render.section import Section
 from leakguard.render.text import clean
 
+_WIDTH = 100  # columns: ways to a holder are long
+_SHOWN = ("rss", "rss_high_water", "rss_anonymous", "rss_file", "rss_shared", "private", "pss",
+          "swap", "vms", "threads", "open_files", "children")  # fmt: skip
 
-def render_holders(snapshot: Snapshot, width: int = 100) -> str:
+
+def render_holders(snapshot: Snapshot) -> str:
     """Return the snapshot's block and its containers, those that keep most alive first."""
     table = Table("Retained", "Entries", "Of", "Held by", title="Who holds what", box=None)
     for holder in sorted(snapshot.holders, key=lambda holder: -(holder.retained_bytes or 0)):
         table.add_row(*_cells(holder))
     stream = io.StringIO()
-    console = Console(file=stream, width=width, color_system=None)
+    console = Console(file=stream, width=_WIDTH, color_system=None)
     console.print(Text(snapshot_block(snapshot)))
     console.print(table)
     return stream.getvalue()
@@ -35,10 +39,6 @@ def _cells(holder: Holder) -> tuple[Text, ...]:
     grown = "" if holder.before is None else f" (+{holder.entries - holder.before:,})"
     entries = f"{holder.entries:,}{grown}"
     return Text(retained), Text(entries), Text(holder.element), Text(holder.path)
-
-
-_SHOWN = ("rss", "rss_high_water", "rss_anonymous", "rss_file", "rss_shared", "private", "pss",
-          "swap", "vms", "threads", "open_files", "children")  # fmt: skip
 
 
 def render_outside(

@@ -38,8 +38,8 @@ def markdown_text(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", safe)
 
 
-def fenced(block: str, language: str = "text") -> str:
+def fenced(block: str) -> str:
     """Return a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall("`+", block)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{block}\n{fence}"
+    return f"{fence}text\n{block}\n{fence}"

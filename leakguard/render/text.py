@@ -10,6 +10,7 @@ from collections.abc import Sequence
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 # Cf holds the marks that turn the reading direction, Cs lone surrogates that no encoder accepts.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_ARROWS = 7  # values of a series that one line shows
 
 
 def clean(text: object) -> str:
@@ -31,9 +32,7 @@ def short_type(name: str) -> str:
     return name.rsplit(".", 1)[-1] or name
 
 
-def arrows(values: Sequence[str], most: int = 7) -> str:
+def arrows(values: Sequence[str]) -> str:
     """Return ``2 → 18 → 34``; of a long series the first and the last values."""
-    if len(values) <= most:
-        return " → ".join(values)
-    head = most // 2
-    return " → ".join([*values[:head], "…", *values[-(most - head - 1) :]])
+    shown = values if len(values) <= _ARROWS else [*values[:3], "…", *values[-3:]]
+    return " → ".join(shown)

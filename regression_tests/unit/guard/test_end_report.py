@@ -113,3 +113,11 @@ def test_what_an_alarm_raises_ends_the_loop():
 def test_wrong_arguments_are_refused_in_one_line(wrong):
     with pytest.raises(UsageError, match=rf"^{next(iter(wrong))}=.*"):
         LeakGuard(**wrong)
+
+
+def test_log_names_the_size_from_which_it_lists_objects():
+    log, kept = io.StringIO(), bytearray(2_000_000)
+    with LeakGuard(log=log, large_object="1 MB", clock=FakeClock()) as guard:
+        guard.snapshot("Loaded", baseline=True)
+    assert len(kept) == 2_000_000
+    assert "Large Objects (>= 1 MB):" in log.getvalue()
