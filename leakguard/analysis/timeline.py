@@ -30,22 +30,12 @@ def count_reader(type_name: str) -> Reader:
 
 def bytes_reader(type_name: str) -> Reader:
     """Return what reads the bytes of a type."""
-
-    def read(snapshot: Snapshot) -> float | None:
-        entry = None if snapshot.census is None else snapshot.census.types.get(type_name)
-        return None if entry is None else entry.bytes
-
-    return read
+    return lambda snapshot: snapshot.size(type_name)
 
 
 def gauge_reader(name: str) -> Reader:
     """Return what reads a gauge."""
-
-    def read(snapshot: Snapshot) -> float | None:
-        gauge = snapshot.gauges.get(name)
-        return None if gauge is None else gauge.value
-
-    return read
+    return lambda snapshot: snapshot.gauge(name)
 
 
 class Timeline:

@@ -186,3 +186,13 @@ class Snapshot:
         if watched is not None:
             return watched.count
         return None if self.census is None else self.census.count(type_name)
+
+    def size(self, type_name: str) -> int | None:
+        """Return the bytes of a type's instances as the census has them; None when unknown."""
+        entry = None if self.census is None else self.census.types.get(type_name)
+        return None if entry is None else entry.bytes
+
+    def gauge(self, name: str) -> float | None:
+        """Return the user's own number of this name; None when it was not read."""
+        gauge = self.gauges.get(name)
+        return None if gauge is None else gauge.value

@@ -109,7 +109,13 @@ def count_curves(run: Run) -> list[Curve]:
         for name in _names(run, "watched")
     ]  # fmt: skip
     curves += [
-        _curve(run, f"gauge:{name}", clean(name), _gauge(name), ceiling=_capacity(run, name))
+        _curve(
+            run,
+            f"gauge:{name}",
+            clean(name),
+            _about(name, Snapshot.gauge),
+            ceiling=_capacity(run, name),
+        )
         for name in _names(run, "gauges")
     ]
     return [curve for curve in curves if curve.points]
@@ -147,9 +153,9 @@ def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:
     if finding.type is not None:
         short = short_type(finding.type)
         if finding.kind == "queue":
-            yield "gauge", clean(finding.type), _gauge(finding.type), False
-        yield "type", f"{short} alive", _alive(finding.type), False
-        yield "bytes", f"Memory of {short} objects", _bytes(finding.type), True
+            yield "gauge", clean(finding.type), _about(finding.type, Snapshot.gauge), False
+        yield "type", f"{short} alive", _about(finding.type, Snapshot.count), False
+        yield "bytes", f"Memory of {short} objects", _about(finding.type, Snapshot.size), True
     if finding.held_by is not None:
         yield "entries", f"Entries of {clean(finding.held_by)}", _entries(finding.held_by), False
     if finding.bytes_per_generation:
@@ -209,28 +215,16 @@ def _metric(name: str) -> Reading:
     return lambda snapshot: snapshot.metrics.get(name)
 
 
-def _alive(type_name: str) -> Reading:
-    return lambda snapshot: snapshot.count(type_name)
+def _about(name: str, read: Callable[[Snapshot, str], float | None]) -> Reading:
+    return lambda snapshot: read(snapshot, name)
 
 
-def _bytes(type_name: str) -> Reading:
-    def read(snapshot: Snapshot) -> float | None:
-        known = None if snapshot.census is None else snapshot.census.types.get(type_name)
-        return None if known is None else known.bytes
-
-    return read
+def _watched(name: str) -> Reading:
+    return lambda snapshot: seen.count if (seen := snapshot.watched.get(name)) else None
 
 
 def _entries(path: str) -> Reading:
     return lambda snapshot: next((h.entries for h in snapshot.holders if h.path == path), None)
-
-
-def _watched(name: str) -> Reading:
-    return lambda snapshot: s.count if (s := snapshot.watched.get(name)) else None
-
-
-def _gauge(name: str) -> Reading:
-    return lambda snapshot: g.value if (g := snapshot.gauges.get(name)) else None
 
 
 def _names(run: Run, field: str) -> Iterator[str]:

@@ -2,21 +2,75 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from leakguard.capture.heap.attributes import is_attribute_dict
 from leakguard.capture.heap.classes import LRU_CACHE, derives, lineage, namespace
+from leakguard.capture.heap.frameworks import Frameworks
+from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.half_built import is_blank, or_empty, referents
 
+# Of more containers than these at one path the bound is not asked: it would cost, and tell little.
+_MOST_BOUNDED = 1_000
 _CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
 # Attributes by which classes say how many entries their one container may have.
 _NAMES = ("capacity", "maxsize", "max_size", "maxlen", "max_len", "max_entries", "max_items",
           "_capacity", "_maxsize", "_max_size", "_maxlen", "_max_entries")  # fmt: skip
 _CONTAINERS = (list, dict, set, deque)
 _lookup = object.__getattribute__
+
+
+def capacity_of(
+    graph: Graph, frameworks: Frameworks, nodes: Sequence[int], entries: int
+) -> int | None:
+    """Return how many entries the containers at ``nodes`` can hold; None unless all are bounded.
+
+    A list or array with empty slots has its length for a bound, as long as that stays.
+    """
+    if len(nodes) > _MOST_BOUNDED:
+        return None
+    declared = _declared(graph, nodes)
+    if declared is not None:
+        return declared
+    total = 0.0
+    for node in nodes:
+        total += _slots(frameworks, graph.object_at(node))
+        if total == math.inf:
+            return None
+    return int(total) if entries < total else None
+
+
+def _declared(graph: Graph, nodes: Sequence[int]) -> int | None:
+    """Return the sum of the bounds that containers or their owners state; None if one lacks."""
+    total = 0
+    for node in nodes:
+        bound = declared_capacity(graph.object_at(node), partial(_owner, graph, node))
+        if bound is None:
+            return None
+        total += bound
+    return total
+
+
+def _owner(graph: Graph, node: int) -> Any:
+    """Return what refers to a container, the attribute dict of an instance passed over."""
+    above = [graph.object_at(n) for n in graph.chain_to(node)[-3:-1]]
+    if len(above) == 2 and type(above[1]) is dict and is_attribute_dict(*above):
+        return above[0]
+    return above[-1] if above else None
+
+
+def _slots(frameworks: Frameworks, container: Any) -> float:
+    """Return how many entries a container has room for as it is; infinity where none says."""
+    if type(container) is list:
+        return len(container)
+    shape = frameworks.describe(container).shape
+    return math.inf if shape is None else math.prod(shape)
 
 
 def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import Any
 from weakref import ReferenceType
 
-from leakguard.capture.heap.attributes import is_attribute_dict
-from leakguard.capture.heap.capacity import declared_capacity
+from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.contents import Contents
@@ -36,8 +34,6 @@ from leakguard.model.holder import Holder, Hop
 
 # A container must be the way to this much before it is worth naming without having grown.
 _WORTH_NAMING = 100_000
-# Of more containers than these at one path the bound is not asked: it would cost, and tell little.
-_MOST_BOUNDED = 1_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
 _SEVERAL = 2
@@ -212,23 +208,23 @@ class _Look:
     def _holder(
         self, path: int, nodes: Sequence[int], retained: Retained, growth: PathGrowth | None
     ) -> Holder:
-        sample = self._paths.sample[path]
+        graph, sample = self._graph, self._paths.sample[path]
         if self._is_buffer(path):
             return self._buffer(path, growth)
-        classes, size = self._graph.entries(nodes)
+        classes, size = graph.entries(nodes)
         tensor = self._before_graph(sample)
         if tensor is not None:
             return self._graph_of(tensor, path, retained, growth)
         element = qualified_name(self._element(sample, classes))
-        name = stable_name(self._graph, sample) + ELEMENT
-        hops = trace_to(self._graph, sample)
+        name = stable_name(graph, sample) + ELEMENT
+        hops = trace_to(graph, sample)
         return Holder(
             path=name,
             element=element,
             entries=self._paths.entries[path],
             before=growth.before if growth else None,
             streak=growth.streak if growth else 0,
-            capacity=self._capacity(nodes, self._paths.entries[path]),
+            capacity=capacity_of(graph, self._frameworks, nodes, self._paths.entries[path]),
             bytes=size,
             retained_bytes=retained.bytes,
             trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
@@ -259,17 +255,11 @@ class _Look:
         self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None
     ) -> Holder:
         """Describe a backward graph that became longer, by the tensor that holds it."""
-        name = stable_name(self._graph, tensor)
-        element = qualified_name(type(self._graph.object_at(tensor)))
-        return Holder(
-            path=name,
-            element=element,
+        return replace(
+            self._named(tensor, growth),
             entries=self._paths.entries[path],
             before=growth.before if growth else None,
-            streak=growth.streak if growth else 0,
             retained_bytes=retained.bytes,
-            trace=_suspect_last(trace_to(self._graph, tensor)),
-            fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
         )
 
@@ -280,62 +270,22 @@ class _Look:
         """Describe a text, byte string or array that became larger; its memory is its own."""
         chain = self._graph.chain_to(self._paths.sample[path])
         node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]
-        name, element = (
-            stable_name(self._graph, node),
-            qualified_name(type(self._graph.object_at(node))),
-        )
-        size = self._paths.bytes[path]
+        entries, size = self._paths.objects[path], self._paths.bytes[path]
+        named = self._named(node, growth)
+        return replace(named, entries=entries, bytes=size, retained_bytes=size)
+
+    def _named(self, node: int, growth: PathGrowth | None) -> Holder:
+        """Return the holder that a node is itself, not yet counted or measured."""
+        name = stable_name(self._graph, node)
+        element = qualified_name(type(self._graph.object_at(node)))
         return Holder(
             path=name,
             element=element,
-            entries=self._paths.objects[path],
+            entries=0,
             streak=growth.streak if growth else 0,
-            bytes=size,
-            retained_bytes=size,
             trace=_suspect_last(trace_to(self._graph, node)),
             fingerprint=fingerprint(name, element),
         )
-
-    def _capacity(self, nodes: Sequence[int], entries: int) -> int | None:
-        """Return how many entries these containers can hold; None unless all are bounded.
-
-        A list or array with empty slots has its length for a bound, as long as that stays.
-        """
-        if len(nodes) > _MOST_BOUNDED:
-            return None
-        declared = self._declared(nodes)
-        if declared is not None:
-            return declared
-        total = 0.0
-        for node in nodes:
-            total += self._slots(self._graph.object_at(node))
-            if total == math.inf:
-                return None
-        return int(total) if entries < total else None
-
-    def _declared(self, nodes: Sequence[int]) -> int | None:
-        """Return the sum of the bounds that containers or their owners state; None if one lacks."""
-        total = 0
-        for node in nodes:
-            bound = declared_capacity(self._graph.object_at(node), partial(self._owner, node))
-            if bound is None:
-                return None
-            total += bound
-        return total
-
-    def _owner(self, node: int) -> Any:
-        """Return what refers to a container, the attribute dict of an instance passed over."""
-        above = [self._graph.object_at(n) for n in self._graph.chain_to(node)[-3:-1]]
-        if len(above) == 2 and type(above[1]) is dict and is_attribute_dict(*above):
-            return above[0]
-        return above[-1] if above else None
-
-    def _slots(self, container: Any) -> float:
-        """Return how many entries a container has room for as it is; infinity where none says."""
-        if type(container) is list:
-            return len(container)
-        shape = self._frameworks.describe(container).shape
-        return math.inf if shape is None else math.prod(shape)
 
     def _held(self, node: int, retained: Retained) -> Held:
         graph = self._graph
