@@ -4,8 +4,8 @@
 
 prints a table with a column for each git revision, and one for the working tree. Lines are those of
 a file as they stand; a function's are without its docstring. A module counts as imported where a
-module of the same package names it, in a function or for type checking too; a stub (.pyi) stands for
-the compiled module it describes.
+module of the same package names it, in a function or for type checking too; a stub (.pyi) stands
+for the compiled module that it describes.
 """
 
 from __future__ import annotations
