@@ -13,7 +13,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.evidence import memory_witness
+from leakguard.analysis.group import (
+    by_phase,
+    gained_bytes,
+    is_kept,
+    is_programs,
+    is_telling,
+    known_bytes,
+    names_of,
+    weight,
+)
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import keeps_self, place_of
 from leakguard.analysis.place_in_loop import (
@@ -24,19 +33,15 @@ from leakguard.analysis.place_in_loop import (
     phases_of,
 )
 from leakguard.analysis.sources.containers import keeper, keeper_of_most
-from leakguard.analysis.sources.types import KINDS, is_users
+from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import (
     MAJORITY,
-    MATERIAL_BYTES,
     NEARLY_ALL,
     NOTABLE_BUFFER,
-    NOTABLE_COUNTED,
     NOTABLE_ENTRIES,
-    NOTABLE_OBJECTS,
     OWN_SHARE,
     SAME_COUNT,
     SAME_RATE,
-    notable,
     same,
 )
 from leakguard.model.finding import Kind
@@ -108,7 +113,7 @@ def object_defects(
     ``excused`` are paths of containers that are explained otherwise.
     """
     sorter = _Sorter(case, list(containers))
-    for phase, group in sorted(_by_phase(types).items(), key=_weight):
+    for phase, group in sorted(by_phase(types).items(), key=weight):
         sorter.add_group(phase, group)
     sorter.join_method_caches()
     sorter.add_loose(set(excused))
@@ -137,10 +142,10 @@ class _Sorter:
         if holding and holding[0].name in named:
             return
         kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
-        if not holding and _is_kept(group, kept):
+        if not holding and is_kept(group, kept):
             return
         fresh = [c for c in self.containers if c.name not in named]
-        names, full = _names(group), [c for c in fresh if c.fills]
+        names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names]
         growing = _holding(group, fresh)
         if growing:
@@ -150,11 +155,11 @@ class _Sorter:
 
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
-        if rest and _is_telling(self.case, rest):
+        if rest and is_telling(self.case, rest):
             lead = rest[0]
             container = keeper(self.case, lead.name, lead.rate or 0.0)
-            if container is None and not _is_programs(lead):
-                container = keeper_of_most(self.case, _names(rest), _gained_bytes(rest))
+            if container is None and not is_programs(lead):
+                container = keeper_of_most(self.case, names_of(rest), gained_bytes(rest))
                 lead = lead if container is None else _lead(rest, container)
             self._add(phase, lead, rest, container, known_bytes(rest))
 
@@ -170,7 +175,7 @@ class _Sorter:
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
         lead = _lead(rest, first)
-        others = [c for c in (*own, *full) if c.type in _names(rest)]
+        others = [c for c in (*own, *full) if c.type in names_of(rest)]
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = _part(self.case, lead, first)
@@ -190,7 +195,7 @@ class _Sorter:
         alike = [c for c in growing if _alike(c.name) == _alike(first.name)]
         self._merged |= {c.name for c in alike}
         least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
-        rest = [c for c in growing if c not in alike and c.type in _names(group)]
+        rest = [c for c in growing if c not in alike and c.type in names_of(group)]
         return [
             c for c in rest if (c.bytes_rate or 0.0) >= least or _is_apart(c, group, [first, *rest])
         ]
@@ -242,84 +247,13 @@ class _Sorter:
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
 
 
-# -- groups of types -------------------------------------------------------------------------------
-
-
-def _by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
-    """Group types by the phase that adds them, in each group the most telling type first.
-
-    Watched types that break their expectation come first, then the program's own classes, then
-    the rest; larger growth in bytes goes before smaller.
-    """
-    groups: dict[str | None, list[Growth]] = {}
-    for growing in types:
-        groups.setdefault(growing.main_phase, []).append(growing)
-    for group in groups.values():
-        group.sort(key=_rank)
-    return groups
-
-
-def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
-    return (
-        not growing.breaks_expectation,
-        not growing.watched,
-        not is_users(growing.name),
-        -(growing.bytes_rate or 0.0),
-        -(growing.rate or 0.0),
-    )
-
-
-def _weight(entry: tuple[str | None, list[Growth]]) -> tuple[bool, float]:
-    phase, group = entry
-    return phase is None, -known_bytes(group)
-
-
-def _names(group: Iterable[Growth]) -> set[str]:
-    return {growing.name for growing in group}
-
-
-def known_bytes(group: Iterable[Growth]) -> float:
-    """Return the bytes that types gain a generation, as far as they were counted."""
-    return sum(growing.bytes_rate or 0.0 for growing in group)
-
-
-def _gained_bytes(group: Iterable[Growth]) -> float:
-    """Return the bytes that types have gained from the first look at each to the last one."""
-    series = ((g, g.judged.series.generations) for g in group if g.judged is not None)
-    return sum((growing.bytes_rate or 0.0) * (at[-1] - at[0]) for growing, at in series)
-
-
-def _is_programs(growing: Growth) -> bool:
-    return growing.watched is not None or is_users(growing.name)
-
-
-def _is_kept(group: list[Growth], kept: float) -> bool:
-    """True for builtin objects that are part of what containers of other findings keep alive."""
-    return not _is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
-
-
-def _is_telling(case: Case, group: list[Growth]) -> bool:
-    """A few more builtin objects, held by nothing that grows, are what interpreters do."""
-    lead, size = group[0], known_bytes(group)
-    if _is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
-        return True
-    last = lead.judged.series.generations[-1] if lead.judged is not None else None
-    if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
-        return False
-    memory = case.memory()
-    if size < NOTABLE_OBJECTS and memory is not None and not memory.grows:
-        return False  # what is little a generation counts where every number agrees
-    phase = lead.main_phase or phase_of_memory(case, lead, size)
-    return memory_witness(case, phase, lead.since) is not None
-
-
 # -- containers of a group -------------------------------------------------------------------------
 
 
 def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
     """Return the unbounded containers whose elements, or graphs, belong to the group."""
-    names = _names(group)
-    strong = any(map(_is_programs, group))
+    names = names_of(group)
+    strong = any(map(is_programs, group))
     own = [
         container
         for container in containers
@@ -363,7 +297,7 @@ def _lead(group: list[Growth], container: Growth) -> Growth:
 
     Of entries that are tuples or dicts, a class of which there is one in each tells more.
     """
-    if _is_programs(group[0]):
+    if is_programs(group[0]):
         return group[0]
     lead = next((g for g in group if g.name == container.type), group[0])
     inside = (g for g in group if "." in g.name and as_many(g, container))

@@ -95,7 +95,7 @@ def judge_series(
     verdict = _judge(looks, warmup)
     if capacity is not None and verdict.growing != "no" and len(looks) >= FEWEST_LOOKS:
         verdict = _towards(capacity / unit, looks, verdict)
-    return verdict if unit == 1.0 else _in_unit(unit, verdict)
+    return verdict if unit == 1.0 else verdict.times(unit)
 
 
 def _checked(
@@ -127,18 +127,6 @@ def _unit(series: Sequence[float]) -> float:
     if peak == 0.0 or _SMALLEST < peak < _LARGEST:
         return 1.0
     return math.ldexp(1.0, max(-_POWERS_OF_TWO, min(_POWERS_OF_TWO, math.frexp(peak)[1])))
-
-
-def _in_unit(unit: float, verdict: SeriesVerdict) -> SeriesVerdict:
-    plateau = verdict.plateau
-    return replace(
-        verdict,
-        rate=verdict.rate * unit,
-        interval=(verdict.interval[0] * unit, verdict.interval[1] * unit),
-        plateau=plateau and replace(plateau, value=plateau.value * unit),
-        noise=verdict.noise * unit,
-        detectable=verdict.detectable * unit,
-    )
 
 
 def _judge(looks: Looks, warmup: int) -> SeriesVerdict:

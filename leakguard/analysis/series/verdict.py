@@ -79,3 +79,15 @@ class SeriesVerdict:
             plateau = replace(plateau, round=plateau.round + first)
         started = None if self.started is None else self.started + first
         return replace(self, plateau=plateau, started=started, reason=f"{reason}, {self.reason}")
+
+    def times(self, unit: float) -> SeriesVerdict:
+        """Return this verdict on values that are so many times as large."""
+        plateau = self.plateau
+        return replace(
+            self,
+            rate=self.rate * unit,
+            interval=(self.interval[0] * unit, self.interval[1] * unit),
+            plateau=plateau and replace(plateau, value=plateau.value * unit),
+            noise=self.noise * unit,
+            detectable=self.detectable * unit,
+        )

@@ -21,8 +21,7 @@ from leakguard.analysis.tolerance import (
     NOTABLE_BYTES,
     notable,
 )
-from leakguard.model import Verdict
-from leakguard.model.finding import Kind
+from leakguard.model.finding import Kind, Verdict
 from leakguard.model.metric import METRICS
 from leakguard.model.units import KB, format_bytes, format_change, format_number
 
@@ -34,10 +33,10 @@ _MAPPED_NOISE = MATERIAL_BYTES
 _MAPPED = 250 * KB
 # Bytes a generation. Fragmentation is no leak, so it is only told where it costs something.
 _HELD = MATERIAL_BYTES
-# Share of one growth below which another number counts as flat beside it. Chosen.
+# Share of one growth below which another counts as flat beside it. Chosen.
 _FLAT_BESIDE = 0.2
-# Threads, from which on their arenas are the likely cause of held memory. glibc gives each thread
-# one, up to eight times the cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two.
+# Threads from which on arenas are the likely cause of held memory: glibc gives each thread one, up
+# to eight times the cores (mallopt(3), M_ARENA_MAX), sixteen on a machine with two.
 _MANY_THREADS = 16
 
 Said = Callable[[Case, Judged], str]
@@ -124,9 +123,7 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
 
 
 def _said(case: Case, row: MetricRow, judged: Judged) -> str:
-    if row.reason is not None:
-        return row.reason(case, judged)
-    return _grows(judged)
+    return _grows(judged) if row.reason is None else row.reason(case, judged)
 
 
 def _grows(judged: Judged) -> str:

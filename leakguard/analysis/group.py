@@ -1,0 +1,89 @@
+"""Types that grow together: grouped by the phase that adds them, ranked, and weighed as a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.evidence import memory_witness
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.place_in_loop import phase_of_memory
+from leakguard.analysis.sources.types import is_users
+from leakguard.analysis.tolerance import (
+    MAJORITY,
+    MATERIAL_BYTES,
+    NOTABLE_COUNTED,
+    NOTABLE_OBJECTS,
+    notable,
+)
+
+
+def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
+    """Group types by the phase that adds them, in each group the most telling type first.
+
+    Watched types that break their expectation come first, then the program's own classes, then
+    the rest; larger growth in bytes goes before smaller.
+    """
+    groups: dict[str | None, list[Growth]] = {}
+    for growing in types:
+        groups.setdefault(growing.main_phase, []).append(growing)
+    for group in groups.values():
+        group.sort(key=_rank)
+    return groups
+
+
+def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
+    return (
+        not growing.breaks_expectation,
+        not growing.watched,
+        not is_users(growing.name),
+        -(growing.bytes_rate or 0.0),
+        -(growing.rate or 0.0),
+    )
+
+
+def weight(entry: tuple[str | None, list[Growth]]) -> tuple[bool, float]:
+    """Return what sorts groups by phase: largest first, that of no phase last."""
+    phase, group = entry
+    return phase is None, -known_bytes(group)
+
+
+def names_of(group: Iterable[Growth]) -> set[str]:
+    """Return the names of the types."""
+    return {growing.name for growing in group}
+
+
+def known_bytes(group: Iterable[Growth]) -> float:
+    """Return the bytes that types gain a generation, as far as they were counted."""
+    return sum(growing.bytes_rate or 0.0 for growing in group)
+
+
+def gained_bytes(group: Iterable[Growth]) -> float:
+    """Return the bytes that types have gained from the first look at each to the last one."""
+    series = ((g, g.judged.series.generations) for g in group if g.judged is not None)
+    return sum((growing.bytes_rate or 0.0) * (at[-1] - at[0]) for growing, at in series)
+
+
+def is_programs(growing: Growth) -> bool:
+    """Return True for a class of the program, or one that its user watches."""
+    return growing.watched is not None or is_users(growing.name)
+
+
+def is_kept(group: list[Growth], kept: float) -> bool:
+    """True for builtin objects that are part of what containers of other findings keep alive."""
+    return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
+
+
+def is_telling(case: Case, group: list[Growth]) -> bool:
+    """A few more builtin objects, held by nothing that grows, are what interpreters do."""
+    lead, size = group[0], known_bytes(group)
+    if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
+        return True
+    last = lead.judged.series.generations[-1] if lead.judged is not None else None
+    if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
+        return False
+    memory = case.memory()
+    if size < NOTABLE_OBJECTS and memory is not None and not memory.grows:
+        return False  # what is little a generation counts where every number agrees
+    phase = lead.main_phase or phase_of_memory(case, lead, size)
+    return memory_witness(case, phase, lead.since) is not None
