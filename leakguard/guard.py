@@ -210,6 +210,15 @@ class LeakGuard:
         self._leave_parent()
         return Generation(self._started(), number)
 
+    def announce(self, total: int | None) -> None:
+        """Say how many generations the loop that begins will have; None where nobody knows.
+
+        Of a loop of at most twelve each generation is looked at. ``generations()`` finds out by
+        itself; this is for what calls ``generation()``.
+        """
+        self._leave_parent()
+        self._started().announce(total)
+
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""
         text = plain_text(label)

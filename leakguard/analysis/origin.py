@@ -66,11 +66,12 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
     made = [site for site in sites if site.type is not None and site.type == finding.type]
     if rate is None or not made:
         return None
-    least = _LEAST_IN_CONTAINER * rate
+    graph = finding.kind == "autograd"  # most tensors of it are made for it, not for the holder
+    least = 0.0 if graph else _LEAST_IN_CONTAINER * rate
     inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= least]
     if inside:
         return max(inside, key=lambda site: site.count)
-    if finding.kind == "autograd":  # most tensors of a graph are made for it, not for the holder
+    if graph:
         return None
     as_many = [site for site in made if _LEAST_COUNT * rate <= site.count <= _MOST_COUNT * rate]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)

@@ -29,8 +29,12 @@ class FollowedLoop:
         self._owns = False
         self._began_at: int | None = None
 
-    def begin(self) -> None:
+    def begin(self, total: int | None = None, *, steps: int | None = None) -> None:
         """Start the run; harmless when it has begun.
+
+        Args:
+            total: generations that the loop will have, None where the framework does not know.
+            steps: steps that it will have, for a generation of ``every`` steps.
 
         Raises:
             UsageError: the run file cannot be written.
@@ -42,6 +46,9 @@ class FollowedLoop:
                 active.forget_phases()
                 self.guard.__enter__()
             self._running, self._began_at = True, None
+            if self.every is not None:
+                total = None if steps is None else -(-steps // self.every)
+            self.guard.announce(total)
 
     def generation(self, number: int | None = None) -> None:
         """End the generation that runs, and begin the next."""

@@ -43,7 +43,8 @@ class LeakGuardCallback(keras.callbacks.Callback):
     def on_train_begin(self, logs: Any = None) -> None:
         """Start the run."""
         self._batches = 0
-        self._loop.begin()
+        epochs, batches = self.params.get("epochs"), self.params.get("steps")
+        self._loop.begin(epochs, steps=epochs * batches if epochs and batches else None)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin the generation of this epoch, and its training."""

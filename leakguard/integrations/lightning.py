@@ -41,7 +41,11 @@ class LeakGuardCallback(Callback):
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Start the run."""
-        self._loop.begin()
+        epochs, steps = trainer.max_epochs, trainer.max_steps  # -1 is without an end
+        self._loop.begin(
+            epochs - trainer.current_epoch if (epochs or -1) > 0 else None,
+            steps=steps - trainer.global_step if steps > 0 else None,
+        )
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin the generation of this epoch, and its training."""

@@ -50,11 +50,17 @@ class LeakGuardCallback(BaseCallback):
     def _on_training_start(self) -> None:
         if self._loop.every is None and hasattr(self.model, "replay_buffer"):
             self._loop.every = _STEPS_OFF_POLICY
-        self._loop.begin()
+        left = self.model._total_timesteps - self.model.num_timesteps
+        self._loop.begin(self._rollouts(left), steps=left)
         # EvalCallback tells nobody when it begins: the function it calls is put into a phase.
         if self._evaluate is None:
             self._evaluate = callbacks.evaluate_policy
             callbacks.evaluate_policy = phase("evaluate")(self._evaluate)
+
+    def _rollouts(self, steps: int) -> int | None:
+        """Return how many rollouts so many steps are; None off-policy, which has short ones."""
+        size = getattr(self.model, "n_steps", 0) * self.model.n_envs
+        return -(-steps // size) if size else None
 
     def _on_rollout_start(self) -> None:
         if self._loop.every is None:

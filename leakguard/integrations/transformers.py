@@ -41,7 +41,8 @@ class LeakGuardCallback(TrainerCallback):
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Start the run."""
-        self._loop.begin()
+        epochs = state.num_train_epochs - int(state.epoch or 0)
+        self._loop.begin(epochs, steps=state.max_steps - state.global_step)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begin the generation of this epoch, and its training."""

@@ -25,6 +25,29 @@ def test_phase_lasts_until_the_next_and_generation_until_the_end():
     assert loop.guard.run.finished
 
 
+def looks(loop, rounds):
+    """Return which of so many generations were looked at."""
+    loop.begin(rounds)
+    for epoch in range(rounds):
+        loop.generation(epoch)
+    loop.end()
+    return [s.census is not None for s in loop.guard.run.generation_ends()]
+
+
+def test_each_generation_of_a_loop_that_is_announced_as_short_is_looked_at():
+    assert all(looks(FollowedLoop(quiet()), 9))
+
+
+@pytest.mark.parametrize(("steps", "announced"), [(95, 10), (100, 10), (None, None)])
+def test_so_many_steps_are_announced_as_generations(steps, announced, monkeypatch):
+    told = []
+    monkeypatch.setattr(LeakGuard, "announce", lambda guard, total: told.append(total))
+    loop = FollowedLoop(quiet(), every=10)
+    loop.begin(3, steps=steps)
+    loop.end()
+    assert told == [announced]
+
+
 def test_so_many_steps_are_a_generation():
     loop = FollowedLoop(quiet(), every=10)
     loop.begin()
