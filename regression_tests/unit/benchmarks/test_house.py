@@ -1,0 +1,30 @@
+"""The figures of the code are counted, not guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regression_tests.benchmarks.house import figures
+
+
+def package(folder: Path, **files: str) -> dict[str, str]:
+    (folder / "made").mkdir()
+    for name, text in {"__init__": "", **files}.items():
+        (folder / "made" / f"{name}.py").write_text(text)
+    return figures(folder / "made")
+
+
+def test_circle_is_found_inside_a_function_too(tmp_path: Path) -> None:
+    one = "from made.two import g\n\ndef f():\n    return g()\n"
+    two = "def g():\n    from made import one\n    return one.f()\n"
+    told = package(tmp_path, one=one, two=two, three="from made import one\n")
+    assert told["modules in an import circle"] == "2"
+    assert told["modules with one importer"] == "1"  # two; one has two importers
+
+
+def test_docstring_is_no_line_of_a_function(tmp_path: Path) -> None:
+    function = 'def f():\n    """Say.\n\n    More.\n    """\n    return 1\n'
+    told = package(tmp_path, one=f"{function}\nclass C:\n    a: int\n    b: int = 1\n")
+    assert told["longest functions"] == "2 (made.one.f)"
+    assert told["most fields of a class"] == "2 (made.one.C)"
+    assert (told["Python files"], told["lines of Python"]) == ("2", "10")
