@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
+# Looks in which garbage has to pile up before it is collected. Chosen.
 _LOOKS = 3
+# Bytes, and objects, of garbage: what is less the collector frees by itself soon. Chosen.
 _NOTABLE_BYTES = 1_000_000
 _NOTABLE_OBJECTS = 2_000
 
@@ -35,9 +37,9 @@ class CycleWatch:
         if self._looks == 1:
             self._objects, self._bytes = objects, size
         ripe = self._looks >= _LOOKS
-        self._piled = ripe and _is_notable(objects - self._objects, size - self._bytes)
+        self._piled = ripe and is_notable(objects - self._objects, size - self._bytes)
         self._too_many = too_many
-        return self._piled or (ripe and bool(too_many) and _is_notable(objects, size))
+        return self._piled or (ripe and bool(too_many) and is_notable(objects, size))
 
     def calls_for_collection(self, in_cycles: Set[str]) -> bool:
         """Return whether to collect, now that the classes in cycles are known."""
@@ -48,5 +50,6 @@ class CycleWatch:
         self._looks = 0
 
 
-def _is_notable(objects: int, size: int) -> bool:
+def is_notable(objects: int, size: int) -> bool:
+    """Return whether so much garbage is worth a collection that tells its types."""
     return objects >= _NOTABLE_OBJECTS or size >= _NOTABLE_BYTES

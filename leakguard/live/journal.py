@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import random
 import shutil
@@ -15,6 +14,7 @@ from leakguard.capture.heap import LARGE_OBJECT
 from leakguard.capture.probe import reason_of
 from leakguard.live.children import Children
 from leakguard.live.history import History
+from leakguard.live.sinks import complain, write_block
 from leakguard.model import Report, Run, RunInfo, Snapshot
 from leakguard.model.finding import SEVERITY
 from leakguard.store import jsonl, schema
@@ -122,7 +122,7 @@ class Journal:
             if self._copy is not None:
                 self._copy.close()
         except Exception as error:  # whatever a remote file system raises
-            _complain(f"the run is not copied: {reason_of(error)}")
+            complain(f"the run is not copied: {reason_of(error)}")
 
     def _report(self) -> Report:
         from leakguard.analysis import diagnose
@@ -136,7 +136,7 @@ class Journal:
             try:
                 self._writer.anew(self._history, self._history.stride)
             except OSError as error:
-                _complain(f"the run file cannot be kept below max_file_size: {error}")
+                complain(f"the run file cannot be kept below max_file_size: {error}")
 
     def _safely(self, write: Callable[[jsonl.RunWriter], None]) -> None:
         if self._writer is None:
@@ -145,7 +145,7 @@ class Journal:
             write(self._writer)
         except OSError as error:  # a full disk must not end the training
             self._writer = None
-            _complain(f"the run is no longer written: {error}")
+            complain(f"the run is no longer written: {error}")
 
     def _log(self, snapshot: Snapshot) -> None:
         from leakguard.render.log_block import growth_block, snapshot_block, trend_block
@@ -172,14 +172,8 @@ class Journal:
             tell(self._sink)
         except Exception as error:
             if not self._complained:
-                _complain(f"the log cannot be written: {reason_of(error)}")
+                complain(f"the log cannot be written: {reason_of(error)}")
             self._complained = True
-
-
-def _complain(text: str) -> None:
-    """Say it on stderr, if there is one."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(f"leakguard: {text}", file=sys.stderr)
 
 
 def _report_text(report: Report) -> str:
@@ -211,10 +205,7 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
         return
     width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
     lines = [brief(report, width), *([_next_step(out)] if telling else [])]
-    text = "\n".join(lines) + "\n"
-    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
-    sys.stderr.flush()
+    write_block(sys.stderr, "\n".join(lines))
 
 
 def _next_step(out: Path | str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import sys
@@ -30,11 +31,11 @@ def log_sink(log: Log | None) -> Callable[[str], object] | None:
     if callable(log):
         return log
     if hasattr(log, "write"):
-        return functools.partial(_write, log)
+        return functools.partial(write_block, log)
     raise UsageError(f"log= takes a stream, a logger or a function, not {type(log).__name__}")
 
 
-def _write(stream: TextIO, block: str) -> None:
+def write_block(stream: TextIO, block: str) -> None:
     """Write a block; a stream that cannot encode the pictographs gets them replaced."""
     try:
         stream.write(block + "\n")
@@ -42,6 +43,13 @@ def _write(stream: TextIO, block: str) -> None:
         encoding = getattr(stream, "encoding", None) or "ascii"
         stream.write(block.encode(encoding, "replace").decode(encoding) + "\n")
     stream.flush()
+
+
+def complain(text: str) -> None:
+    """Say in a line on standard error, if there is one, what could not be written."""
+    if sys.stderr is not None:  # print() would take standard output instead
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            print(f"leakguard: {text}", file=sys.stderr)
 
 
 class Sink(Protocol):
@@ -79,7 +87,7 @@ class Sinks:
             try:
                 sink.finish(report())
             except Exception as error:
-                _complain(f"leakguard: {_name(sink)} got no verdict: {reason_of(error)}")
+                complain(f"{_name(sink)} got no verdict: {reason_of(error)}")
 
 
 def checked_sinks(sinks: object) -> tuple[Sink, ...]:
@@ -101,8 +109,3 @@ def checked_sinks(sinks: object) -> tuple[Sink, ...]:
 
 def _name(sink: Sink) -> str:
     return f"sink {type(sink).__name__}"
-
-
-def _complain(text: str) -> None:
-    if sys.stderr is not None:
-        print(text, file=sys.stderr)

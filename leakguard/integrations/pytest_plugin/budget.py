@@ -30,6 +30,7 @@ from leakguard.integrations.pytest_plugin.settings import (
     settings_of,
     usable,
 )
+from leakguard.live.cycle_watch import is_notable
 from leakguard.live.suspicion import Suspicion
 from leakguard.model import Collection, Run, TypeCount
 
@@ -38,9 +39,6 @@ __all__ = ["MemoryBudget"]
 AGAIN = "Before the rounds to be sure"
 _LONGEST = 80  # characters of a folder's name
 _MEMRAY = ("limit_memory", "limit_leaks", "limit_leaked_objects")
-# Garbage in cycles of this size is worth a collection that tells its types.
-_NOTABLE_BYTES = 1_000_000
-_NOTABLE_OBJECTS = 2_000
 
 
 def budget_for(
@@ -257,7 +255,7 @@ class Garbage:
     def collect(self, generation: int) -> None:
         """Collect, and keep what was freed where it was much."""
         collection = heap.collect() if self._much else _collect()
-        if _is_much(collection):
+        if is_notable(collection.freed, collection.bytes or 0):
             self._much = True
             self._found[generation] = collection
 
@@ -282,10 +280,6 @@ def _collect() -> Collection:
 
 def _in_use() -> int:
     return int(measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0))
-
-
-def _is_much(collection: Collection) -> bool:
-    return (collection.bytes or 0) >= _NOTABLE_BYTES or collection.freed >= _NOTABLE_OBJECTS
 
 
 def _forget_captured_records() -> None:

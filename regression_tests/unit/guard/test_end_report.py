@@ -121,3 +121,16 @@ def test_log_names_the_size_from_which_it_lists_objects():
         guard.snapshot("Loaded", baseline=True)
     assert len(kept) == 2_000_000
     assert "Large Objects (>= 1 MB):" in log.getvalue()
+
+
+def test_complaint_goes_to_standard_error_or_nowhere(capsys, monkeypatch):
+    def broken(block):
+        raise OSError("the log's disk is full")
+
+    with LeakGuard(log=broken, clock=FakeClock()):
+        pass
+    assert said(capsys) == ["leakguard: the log cannot be written: OSError: the log's disk is full"]
+    monkeypatch.setattr(sys, "stderr", None)
+    with LeakGuard(log=broken, clock=FakeClock()):
+        pass
+    assert capsys.readouterr() == ("", "")
