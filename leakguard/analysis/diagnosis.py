@@ -14,8 +14,7 @@ from leakguard.analysis.naming import headline, named
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.trend import growth, trend
 from leakguard.model import Finding, Report, Run, Verdict
-from leakguard.model.finding import SEVERITY
-from leakguard.model.known_leak import Ignored
+from leakguard.model.finding import SEVERITY, Ignored
 
 
 def diagnose(run: Run) -> Report:

@@ -1,4 +1,4 @@
-"""What is known of leaks in general: places, libraries, handles, and what to do about each.
+"""What is known of leaks in general: places, handles, caches, and what to do about each.
 
 One entry is one fact, with where it is from. Patterns are looked up in order; the first fits.
 """
@@ -6,13 +6,11 @@ One entry is one fact, with where it is from. Patterns are looked up in order; t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
-from leakguard.model import Finding, Holder
+from leakguard.model import Holder
 from leakguard.model.finding import Kind
-from leakguard.model.known_leak import KnownLeak
 
 # -- places: where programs keep what they meant to give up ----------------------------------------
 
@@ -270,59 +268,6 @@ NATIVE_CACHES = (
         "SQLite's PRAGMA cache_size, -2000 KiB by default",
     ),
 )
-
-
-# -- libraries: leaks that others have reported, told apart from the program's own -----------------
-
-# What cannot be pointed to is not listed. What the program itself keeps of a library's objects is
-# the program's leak.
-KNOWN_LEAKS = (
-    KnownLeak(
-        "botocore",
-        "a botocore session keeps the handlers of every boto3.Session that was made from it: make "
-        "one boto3.Session and use it again",
-        "boto/boto3#2176",
-        types=("botocore.hooks.*",),
-        path=("*(botocore.hooks.*)",),
-    ),
-    KnownLeak(
-        "torch",
-        "what torch.compile compiled, with its guards, can outlive the module it was compiled for: "
-        "compile once outside of the loop, or call torch._dynamo.reset()",
-        "pytorch/pytorch#105181",
-        types=("torch._dynamo.*", "torch._inductor.*", "torch._guards.*"),
-    ),
-    KnownLeak(
-        "numpy",
-        "array.ctypes leaves a reference cycle that holds the array until the collector runs: ask "
-        "for it once an array, or read array.__array_interface__ instead",
-        "numpy/numpy#13808",
-        types=("numpy.core._internal._ctypes", "numpy._core._internal._ctypes"),
-    ),
-    KnownLeak(
-        "gymnasium",
-        "RecordVideo holds on to recorded frames: record fewer episodes (episode_trigger), or give "
-        "it a gc_trigger, which gymnasium has since 1.2",
-        "Farama-Foundation/Gymnasium#1377",
-        path=("*(gymnasium.wrappers.*RecordVideo)", ".recorded_frames *"),
-    ),
-)
-
-
-def known_leak(finding: Finding, known: Sequence[KnownLeak] = KNOWN_LEAKS) -> KnownLeak | None:
-    """Return the library's leak that a finding is; None for the program's own."""
-    return next((leak for leak in known if _is(leak, finding)), None)
-
-
-def _is(leak: KnownLeak, finding: Finding) -> bool:
-    piles_up = any(fnmatchcase(finding.type or "", pattern) for pattern in leak.types)
-    return piles_up or (bool(leak.path) and _leads_through(finding.path, leak.path))
-
-
-def _leads_through(hops: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Return whether the patterns match hops in this order, others between them allowed."""
-    rest = iter(hops)
-    return all(any(fnmatchcase(hop, pattern) for hop in rest) for pattern in patterns)
 
 
 # -- advice: what to change, by what grows and what holds it ---------------------------------------

@@ -10,7 +10,8 @@ from leakguard.analysis.defect import Defect
 from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import UNHELD_ADVICE, advice, known_leak
+from leakguard.analysis.knowledge import UNHELD_ADVICE, advice
+from leakguard.analysis.known_leaks import known_leak
 from leakguard.analysis.origin import with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.timeline import count_reader

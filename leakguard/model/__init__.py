@@ -23,10 +23,9 @@ proof        what came free when a holder was emptied in a copy of the process
 """
 
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
-from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Holder, Hop, Proof
-from leakguard.model.known_leak import Ignored, KnownLeak
 from leakguard.model.ledger import Ledger
 from leakguard.model.report import BaselineGrowth, CountChange, Report, TrendRow
 from leakguard.model.run import Run, RunInfo
@@ -55,7 +54,6 @@ __all__ = [
     "Holder",
     "Hop",
     "Ignored",
-    "KnownLeak",
     "LargeObject",
     "Ledger",
     "PhaseTotal",

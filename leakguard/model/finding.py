@@ -103,3 +103,11 @@ class Cleared:
     plateau: float | None = None
     until: int | None = None
     bytes_per_generation: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A finding that the user asked not to be told about, with the pattern that matched it."""
+
+    finding: Finding
+    pattern: str

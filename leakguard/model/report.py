@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from leakguard.model.finding import Cleared, Finding, Verdict
+from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
 from leakguard.model.job import ProcessRow
-from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import Ledger
 from leakguard.model.run import Run
 

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from leakguard.model.finding import Finding
+from leakguard.model.finding import Finding, Ignored
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Proof
-from leakguard.model.known_leak import Ignored
 from leakguard.model.ledger import PARTS, Ledger
 from leakguard.model.report import BaselineGrowth, Report
 from leakguard.model.run import Run

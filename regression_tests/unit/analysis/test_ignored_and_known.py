@@ -8,7 +8,7 @@ import pytest
 
 from leakguard.analysis import diagnose
 from leakguard.analysis.diagnosis import matches, split_ignored
-from leakguard.analysis.knowledge import KNOWN_LEAKS
+from leakguard.analysis.known_leaks import KNOWN_LEAKS
 from leakguard.analysis.naming import with_library
 from leakguard.model import Finding, RunInfo
 from leakguard.testing import RunStory, State
