@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, shown
 from leakguard.guard import LeakGuard
 from leakguard.live import active
 from leakguard.phase import phase
@@ -104,5 +104,7 @@ def checked_every(every: int) -> int:
         UsageError: it is no number of steps.
     """
     if not isinstance(every, int) or every < 1:
-        raise UsageError(f"every={every!r} is not a number of steps, 1 or more; write every=100")
+        raise UsageError(
+            f"every={shown(every)} is not a number of steps, 1 or more; write every=100"
+        )
     return every

@@ -49,7 +49,8 @@ def checked_patterns(patterns: Iterable[Any], where: str) -> tuple[str, ...]:
         UsageError: one of them is no text, or all of them are one text.
     """
     if isinstance(patterns, str):
-        raise UsageError(f"{where}: {patterns!r} is one pattern; write ignore=[{patterns!r}]")
+        one = shown(patterns)
+        raise UsageError(f"{where}: {one} is one pattern; write ignore=[{one}]")
     try:
         kept = tuple(patterns)
     except Exception:

@@ -78,7 +78,7 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
     """
     try:
         text = None if out is None else os.fspath(out)
-    except TypeError:
+    except Exception:  # no path, or a class of the caller's that fails
         return None
     if not isinstance(text, str) or "\0" in text:
         return None
@@ -86,8 +86,15 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
         if text.endswith(".jsonl"):
             raise UsageError(f"out={shown(text)} is one file; give the URL of a directory")
         return RunDirectory(text)
-    is_folder = text.endswith(("/", os.sep)) or Path(text).is_dir()
+    is_folder = text.endswith(("/", os.sep)) or _is_folder(Path(text))
     return RunDirectory(str(Path(text).absolute())) if is_folder else None
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that no file can have, which opening it will say
+        return False
 
 
 def identity(name: str | None = None, environment: Mapping[str, str] = os.environ) -> Identity:

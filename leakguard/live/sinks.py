@@ -96,7 +96,10 @@ def checked_sinks(sinks: object) -> tuple[Sink, ...]:
     Raises:
         UsageError: one of them is none.
     """
-    listed = tuple(sinks) if isinstance(sinks, Iterable) else (sinks,)
+    try:
+        listed = tuple(sinks) if isinstance(sinks, Iterable) else (sinks,)
+    except Exception:  # of the caller's own class
+        listed = (sinks,)
     for sink in listed:
         if isinstance(sink, type) or not (hasattr(sink, "write") and hasattr(sink, "finish")):
             name = sink.__name__ if isinstance(sink, type) else type(sink).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from leakguard.errors import UsageError
+from leakguard.errors import UsageError, shown
 
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 
@@ -28,12 +28,13 @@ def parse_size(size: str | int | float) -> int:
     else:
         match = _SIZE.fullmatch(str(size))
         if match is None:
-            raise UsageError(f"{size!r} is not a size; write for example '50 MB' or '1.5 GiB'")
+            raise UsageError(f"{shown(size)} is not a size; write for example '50 MB' or '1.5 GiB'")
         number, unit = float(re.sub("[,_]", "", match[1])), match[2].lower() or "b"
     if unit not in UNITS:
-        raise UsageError(f"{size!r} has an unknown unit; use B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
+        units = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
+        raise UsageError(f"{shown(size)} has an unknown unit; use {units}")
     if not 0 <= number < float("inf"):
-        raise UsageError(f"{size!r} is not a size; it must be zero or more and finite")
+        raise UsageError(f"{shown(size)} is not a size; it must be zero or more and finite")
     return round(number * UNITS[unit])
 
 
