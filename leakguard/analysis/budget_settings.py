@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from leakguard.errors import UsageError
 from leakguard.model.budget import Budget, FailOn, PhaseBudget
+from leakguard.model.metric import RESOURCES
 from leakguard.model.units import parse_size
 
-_RESOURCES = ("threads", "open_files", "children")
-_KEYS = ("growth", "peak", "verdict", "constant", "phases", "warmup", "tolerance", *_RESOURCES)
+_KEYS = ("growth", "peak", "verdict", "constant", "phases", "warmup", "tolerance", *RESOURCES)
 _PHASE_KEYS = ("growth", "peak")
 _LEVELS = ("leak", "suspect", "never")
 
@@ -37,7 +37,7 @@ def budget_of(settings: Mapping[str, Any]) -> Budget:
         verdict=_at("verdict", settings, _level, budget.verdict),
         constant=_table("constant", settings, _range),
         resources={
-            name: _at(name, settings, _amount, 0.0) for name in _RESOURCES if name in settings
+            name: _at(name, settings, _amount, 0.0) for name in RESOURCES if name in settings
         },
         phases=_table("phases", settings, _phase),
         warmup=_at("warmup", settings, _rounds, budget.warmup),

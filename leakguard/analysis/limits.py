@@ -8,14 +8,13 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, MATERIAL_SHARE, NOTABLE_BYTES
-from leakguard.model.metric import METRICS
+from leakguard.model.metric import METRICS, RESOURCES
 from leakguard.model.units import format_bytes, format_change, format_number
 
 _NAME_THEM = (
     ": name them by `for epoch in guard.generations(range(10)):` around the loop, or by "
     "`guard.generation()` where one begins"
 )
-_HANDLES = ("threads", "open_files", "children")
 #: Sources that know the memory of a process as a whole and nothing else.
 OUTSIDE = ("outside", "curve")
 _LISTED = 16  # generations that one line of a report holds; chosen
@@ -38,7 +37,7 @@ def undecided(case: Case) -> str | None:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
         rate = format_change(verdict.rate)
         return f"{name} grows by {rate} a generation and may still level off{more}"
-    return next(filter(None, map(partial(_rising_handles, case), _HANDLES)), None)
+    return next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
 
 
 def _rising_handles(case: Case, metric: str) -> str | None:

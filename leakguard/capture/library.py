@@ -8,7 +8,8 @@ import re
 import sysconfig
 from pathlib import Path
 
-#: Where the watcher itself lies.
+#: The watcher itself: its package, and where it lies.
+OWN_PACKAGE = __name__.partition(".")[0]
 OWN_FOLDER = str(Path(__file__).parents[1])
 _LIBRARIES = tuple(
     path + os.sep

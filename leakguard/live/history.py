@@ -12,10 +12,11 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 
 from leakguard.live.packed_lines import PackedLines
+from leakguard.model.metric import RESOURCES
 
 _NO_GENERATION = -1
 #: Numbers whose highest snapshot is kept, whatever is thinned: what budgets ask for.
-HIGHEST = ("peak", "rss", "heap_in_use", "threads", "open_files", "children")
+HIGHEST = ("peak", "rss", "heap_in_use", *RESOURCES)
 LOWEST = ("rss", "heap_in_use")
 # Looks, and moments outside of generations, that stay even where there are too many of them.
 _FIRST = 8

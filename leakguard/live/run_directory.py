@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakguard.errors import UsageError, shown
+from leakguard.store import is_url
 
-_URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _LONGEST = 60  # characters of a part of a file name
 
@@ -53,7 +53,7 @@ class RunDirectory:
     @property
     def is_remote(self) -> bool:
         """True where the directory is no folder of this machine."""
-        return _URL.match(self.place) is not None
+        return is_url(self.place)
 
     @property
     def job(self) -> str:
@@ -82,7 +82,7 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
         return None
     if not isinstance(text, str) or "\0" in text:
         return None
-    if _URL.match(text):
+    if is_url(text):
         if text.endswith(".jsonl"):
             raise UsageError(f"out={shown(text)} is one file; give the URL of a directory")
         return RunDirectory(text)

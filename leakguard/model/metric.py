@@ -115,3 +115,5 @@ _ALL = (
 )  # fmt: skip
 
 METRICS = {metric.name: metric for metric in _ALL}
+#: What a process can leak besides memory.
+RESOURCES = ("threads", "open_files", "children")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from leakguard.model.finding import Finding
-from leakguard.model.metric import METRICS
+from leakguard.model.metric import METRICS, RESOURCES
 from leakguard.model.run import Run
 from leakguard.model.snapshot import Snapshot
 from leakguard.model.units import format_number, format_size
@@ -17,7 +17,6 @@ from leakguard.render.text import clean, short_type
 # What lives and what the process takes; the other kinds of memory are drawn apart.
 MEMORY = ("rss", "heap_in_use", "gpu_allocated")
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
-RESOURCES = ("threads", "open_files", "children")
 GENERATION = "Generation"  # the title of an axis that begins with the start of the run
 _PLAIN = 0.2  # of its highest value: what rises less looks flat in a chart
 _LARGEST = 1e300  # a gauge may read infinity or no number, which has no place in a chart

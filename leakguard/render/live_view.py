@@ -10,14 +10,12 @@ from leakguard.model.snapshot import Snapshot
 from leakguard.model.units import format_bytes, format_change, format_size, format_size_change
 from leakguard.render import outline
 from leakguard.render.forecast import forecast_sentence
-from leakguard.render.page import Page
+from leakguard.render.page import VERDICT_COLORS, Page
 from leakguard.render.processes import processes_section
 from leakguard.render.run_facts import name, watching_cost
 from leakguard.render.section import Section
 from leakguard.render.text import clean, short_type
 
-_COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold cyan",
-           "stable": "bold green"}  # fmt: skip
 # What is told of memory beside RSS, where a run has it.
 _MEMORY = ("live_memory", "heap_held", "private", "pss", "gpu_allocated", "swap", "peak")
 _ROWS = 8  # phases, types and holders that a screen shows
@@ -29,7 +27,7 @@ def live_view(report: Report, *, width: int, color: bool, state: str = "") -> st
     cost = watching_cost(run)
     told = (name(run), *_where(run), state, f"watching cost {cost}" if cost else "")
     page.prose(" · ".join(filter(None, told)), "dim", hang=2)
-    page.prose(outline.verdict_line(report), _COLORS[report.verdict], hang=2)
+    page.prose(outline.verdict_line(report), VERDICT_COLORS[report.verdict], hang=2)
     for line in _culprit(report):
         page.prose(line, "bold" if line.startswith("Fix: ") else "", indent=2, hang=4)
     page.line()

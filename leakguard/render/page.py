@@ -13,6 +13,8 @@ from rich.text import Text
 from leakguard.render.section import Section
 from leakguard.render.text import clean_lines
 
+VERDICT_COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold cyan",
+                  "stable": "bold green"}  # fmt: skip
 _BAR = 20
 
 

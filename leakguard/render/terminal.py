@@ -10,14 +10,12 @@ from leakguard.model.report import Report
 from leakguard.render import facts, outline
 from leakguard.render.brief import paragraphs
 from leakguard.render.log_block import snapshot_block
-from leakguard.render.page import Page
+from leakguard.render.page import VERDICT_COLORS, Page
 from leakguard.render.text import clean
 
 if TYPE_CHECKING:
     from leakguard.render import Layout
 
-_COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold cyan",
-           "stable": "bold green"}  # fmt: skip
 _TREND_ROWS = 24
 _WHOLE_FINDINGS = 4
 # What a reader asks next after the findings; the other tables come with the full report.
@@ -48,14 +46,14 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
 def _write_brief(report: Report, page: Page) -> None:
     verdict, *details = paragraphs(report)
     page.line(f"leakguard: {outline.title(report)}", "dim")
-    page.prose(verdict, _COLORS[report.verdict])
+    page.prose(verdict, VERDICT_COLORS[report.verdict])
     for detail in details:
         page.prose(detail, "bold" if detail.startswith("Fix: ") else "", indent=2, hang=4)
 
 
 def _write(report: Report, page: Page, full: bool) -> None:
     page.line(f"leakguard: {outline.title(report)}", "dim")
-    page.prose(outline.verdict_line(report), _COLORS[report.verdict])
+    page.prose(outline.verdict_line(report), VERDICT_COLORS[report.verdict])
     if report.findings:
         _write_culprit(report, report.findings[0], page, full)
     _write_others(report.findings[1:], page)
@@ -90,7 +88,7 @@ def _write_others(findings: Sequence[Finding], page: Page) -> None:
 
 
 def _write_facts(finding: Finding, page: Page, without_fix: bool = False) -> None:
-    page.line(f"{facts.heading(finding)}:", _COLORS[finding.verdict])
+    page.line(f"{facts.heading(finding)}:", VERDICT_COLORS[finding.verdict])
     for fact in facts.core_facts(finding):
         page.line(f"- {fact.label}: {fact.value}")
     for fact in facts.deep_facts(finding):

@@ -12,7 +12,7 @@ from leakguard.model import Site
 
 #: Fewer bytes than these, one page, are no line's leak.
 SMALLEST = 4_096
-_MOST_SITES = 5
+MOST_SITES = 5
 # Of a generation's survivors so many groups, largest first, are looked up in the source files.
 _MOST_GROUPS = 200
 # CPython's Objects/obmalloc.c: blocks up to 512 bytes lie in pools, in steps of 16.
@@ -44,7 +44,7 @@ def largest(sites: Iterable[Site]) -> list[Site]:
         count, size = (0, 0) if known is None else (known.count, _size(known))
         merged[site.place] = replace(site, count=count + site.count, bytes=size + _size(site))
     found = [s for s in merged.values() if _size(s) >= SMALLEST and s.place != "?:0"]
-    return sorted(found, key=_size, reverse=True)[:_MOST_SITES]
+    return sorted(found, key=_size, reverse=True)[:MOST_SITES]
 
 
 def _size(site: Site) -> int:

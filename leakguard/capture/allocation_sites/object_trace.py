@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, cast
 
 from leakguard.capture import heap
-from leakguard.capture.allocation_sites.byte_sites import traced_blocks
+from leakguard.capture.allocation_sites.byte_sites import MOST_SITES, traced_blocks
 from leakguard.capture.allocation_sites.frames import described, forget, named, origin, place
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.heap.classes import MANAGED_DICT, flags, qualified_name
@@ -51,7 +51,6 @@ def _at_address() -> Callable[[int, int], Lines | None]:
 _FRAMES = 16
 # Of more live objects than these only some are asked: a traced one takes ten microseconds.
 _MOST_OBJECTS = 50_000
-_MOST_SITES = 5
 # So many stacks are asked for their holders. A loss that is kept is one tensor beside a dozen of
 # its graph, which other lines make: of the rarer stacks those are told whose objects are elements
 # of a container.
@@ -156,7 +155,7 @@ class ObjectTrace:
         for name in sorted(names):
             own = [key for key, _ in self._counts.most_common() if key[0] == name]
             chosen += own[:_MOST_ASKED]
-            self._rarer.update(own[_MOST_SITES:_MOST_ASKED])
+            self._rarer.update(own[MOST_SITES:_MOST_ASKED])
         return chosen
 
 

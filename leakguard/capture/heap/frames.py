@@ -12,8 +12,9 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+from leakguard.capture.library import OWN_PACKAGE
+
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: locals live in slots, not in a namespace of their own
-_OWN_PACKAGE = __name__.partition(".")[0]
 _RETAINS = sys.version_info < (3, 13)
 
 
@@ -61,7 +62,7 @@ def _may_empty(frame: FrameType, kept: dict[str, object]) -> bool:
 
 def _is_ours(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__")
-    return type(name) is str and name.partition(".")[0] == _OWN_PACKAGE
+    return type(name) is str and name.partition(".")[0] == OWN_PACKAGE
 
 
 def _references(kept: dict[str, object]) -> int:

@@ -119,8 +119,8 @@ def _traverse_of(cls: type) -> int:
     return ctypes.c_size_t.from_address(id(cls) + _TRAVERSE).value
 
 
-class _MadeInPython:
-    """Shows how instances of classes that Python code made are traversed."""
+class MadeInPython:
+    """Shows how instances of classes that Python code made are traversed, and freed."""
 
 
-_IN_PYTHON = _traverse_of(_MadeInPython)
+_IN_PYTHON = _traverse_of(MadeInPython)

@@ -23,6 +23,7 @@ from leakguard.capture.heap.classes import (
     qualified_name,
 )
 from leakguard.capture.heap.frameworks import Frameworks
+from leakguard.capture.heap.half_built import MadeInPython
 
 # Packages whose C code, where it has no finalizer, does nothing but free memory.
 _INERT = frozenset({
@@ -118,8 +119,4 @@ def _dealloc_of(cls: type) -> int:
     return ctypes.c_size_t.from_address(id(cls) + _DEALLOC).value
 
 
-class _MadeInPython:
-    """Shows how instances of classes that Python code made are freed."""
-
-
-_IN_PYTHON = _dealloc_of(_MadeInPython)
+_IN_PYTHON = _dealloc_of(MadeInPython)

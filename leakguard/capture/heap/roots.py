@@ -16,10 +16,10 @@ from typing import Any
 from leakguard.capture.heap.classes import derives, extends_a_package, module_namespace, module_of
 from leakguard.capture.heap.frames import function_name, local_variables, running_frames
 from leakguard.capture.heap.half_built import is_blank
+from leakguard.capture.library import OWN_PACKAGE
 
 Root = tuple[object, str, bool]
-_OWN_PACKAGE = __name__.partition(".")[0]
-_FOR_FRAMEWORKS = f"{_OWN_PACKAGE}.integrations."
+_FOR_FRAMEWORKS = f"{OWN_PACKAGE}.integrations."
 
 
 def is_ours(cls: type) -> bool:
@@ -28,23 +28,23 @@ def is_ours(cls: type) -> bool:
     A callback or wrapper of a framework does not: what it holds is the program's.
     """
     module = module_of(cls)
-    if module.partition(".")[0] != _OWN_PACKAGE:
+    if module.partition(".")[0] != OWN_PACKAGE:
         return False
-    return not (module.startswith(_FOR_FRAMEWORKS) and extends_a_package(cls, _OWN_PACKAGE))
+    return not (module.startswith(_FOR_FRAMEWORKS) and extends_a_package(cls, OWN_PACKAGE))
 
 
 def module_roots() -> Iterator[Root]:
     """Yield the namespaces of the loaded modules: ``__main__``, the program's, the libraries'."""
     modules = [(name, item) for name, item in sys.modules.items() if type(name) is str]
     for name, module in sorted(modules, key=_remoteness):
-        if name.partition(".")[0] != _OWN_PACKAGE:
+        if name.partition(".")[0] != OWN_PACKAGE:
             yield _module_root(name, module)
 
 
 def own_module_roots() -> Iterator[Root]:
     """Yield the watcher's own modules, which are asked last."""
     for name, module in list(sys.modules.items()):
-        if type(name) is str and name.partition(".")[0] == _OWN_PACKAGE:
+        if type(name) is str and name.partition(".")[0] == OWN_PACKAGE:
             yield _module_root(name, module)
 
 
