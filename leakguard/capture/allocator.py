@@ -14,7 +14,7 @@ import sys
 import sysconfig
 from typing import Any
 
-from leakguard.capture.probe import Reading, Unavailable
+from leakguard.capture.probe import Reading, Unavailable, measure
 
 _FOREIGN_ALLOCATORS = (b"jemalloc", b"tcmalloc", b"mimalloc", b"hoard")
 
@@ -33,6 +33,11 @@ def allocator_memory() -> Reading:
     """Read the bytes in use and the freed bytes held back, over all arenas and threads."""
     info = _mallinfo2()()
     return {"heap_in_use": info.uordblks + info.hblkhd, "heap_held": info.fordblks}
+
+
+def heap_in_use() -> int:
+    """Return the bytes in use of the C allocator; 0 where it does not tell."""
+    return int(measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0))
 
 
 def python_blocks() -> Reading:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from leakguard.capture import heap
-from leakguard.capture.allocator import allocator_memory, pool_memory, python_blocks
+from leakguard.capture.allocator import allocator_memory, heap_in_use, pool_memory, python_blocks
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap import HeapCensus, Inspection, PathMemory
 from leakguard.capture.heap.collector import collector_state
@@ -65,9 +65,9 @@ class Observation:
         return frozenset(name for name, seen in self.watched.items() if seen.too_many)
 
     @property
-    def live_memory(self) -> int | None:
-        """Return the anonymous bytes in RAM less what the allocator holds free; None if unknown."""
-        return _live_memory(self.metrics)
+    def anonymous_in_use(self) -> int | None:
+        """The anonymous bytes in RAM less what the allocator holds free; None if unknown."""
+        return _anonymous_in_use(self.metrics)
 
 
 @dataclass(slots=True)
@@ -257,11 +257,11 @@ def _coverage(accounted: int, metrics: Mapping[str, int | float]) -> float | Non
     Python maps the arenas of its small objects itself, so the C allocator's bytes in use are not
     the whole: what is anonymous and in RAM, less what the allocator holds free, is.
     """
-    live = _live_memory(metrics)
+    live = _anonymous_in_use(metrics)
     return min(accounted / live, 1.0) if live else None
 
 
-def _live_memory(metrics: Mapping[str, int | float]) -> int | None:
+def _anonymous_in_use(metrics: Mapping[str, int | float]) -> int | None:
     anonymous, held = metrics.get("rss_anonymous"), metrics.get("heap_held")
     if anonymous is None or held is None or anonymous <= held:
         return None
@@ -270,5 +270,4 @@ def _live_memory(metrics: Mapping[str, int | float]) -> int | None:
 
 def _allocation_counters() -> tuple[int, ...]:
     """Return how many containers and blocks there are, and the bytes of the C allocator."""
-    in_use = measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0)
-    return gc.get_count()[0], sys.getallocatedblocks(), int(in_use)
+    return gc.get_count()[0], sys.getallocatedblocks(), heap_in_use()

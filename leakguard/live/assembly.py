@@ -6,7 +6,6 @@ import datetime
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import ENGINE
@@ -21,7 +20,7 @@ from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.project_settings import project_ignores
-from leakguard.live.run_directory import RunDirectory, identity
+from leakguard.live.run_directory import identity
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Prices, Schedule
 from leakguard.live.scribe import Scribe
@@ -32,6 +31,8 @@ from leakguard.live.tracing import Tracing
 from leakguard.live.watcher import Watcher
 from leakguard.model import RunInfo
 from leakguard.model.secrets import command_line
+
+_NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
 
 _peaks = PeakMeter()  # the kernel keeps one high-water mark a process, so guards share one meter
 
@@ -67,12 +68,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
 
 
 def _journal(settings: Settings) -> Journal:
-    ignored = tuple(dict.fromkeys((*settings.ignore, *project_ignores())))
-    directory = settings.directory
-    facts = _run_facts(
-        settings.name, settings.large_object, settings.max_overhead, ignored, directory
-    )
-    info = replace(facts, generation_means=settings.generation_means)
+    info, directory = _run_facts(settings), settings.directory
     journal = Journal(
         info,
         settings.out,
@@ -86,21 +82,12 @@ def _journal(settings: Settings) -> Journal:
     return journal
 
 
-_NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
-
-
-def _run_facts(
-    name: str | None,
-    large_object: int,
-    max_overhead: float | None,
-    ignore: tuple[str, ...],
-    directory: RunDirectory | None = None,
-) -> RunInfo:
+def _run_facts(settings: Settings) -> RunInfo:
     """Describe this process; versions are given of packages that the program has imported."""
-    who = identity(name)
+    who, directory = identity(settings.name), settings.directory
     return RunInfo(
         source="guard",
-        name=name,
+        name=settings.name,
         started=_now("seconds" if directory is None else "milliseconds"),
         command=command_line(sys.orig_argv),
         pid=who.pid,
@@ -109,9 +96,10 @@ def _run_facts(
         platform=platform.platform(),
         packages=_loaded_versions(),
         memory_limit=memory_limit(),
-        large_object=large_object,
-        max_overhead=max_overhead,
-        ignore=ignore,
+        large_object=settings.large_object,
+        max_overhead=settings.max_overhead,
+        ignore=tuple(dict.fromkeys((*settings.ignore, *project_ignores()))),
+        generation_means=settings.generation_means,
         job=None if directory is None else directory.job,
         host=who.host,
         role=who.role,

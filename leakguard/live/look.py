@@ -284,8 +284,8 @@ class Looker:
             return self._caught(lambda: self.recorder.inspect(targets, suspects, note))
 
     def _note_growth(self, seen: Observation) -> None:
-        if seen.live_memory is not None:
-            self.swells = self.suspicion.note_memory(seen.live_memory)
+        if (memory := seen.anonymous_in_use) is not None:
+            self.swells = self.suspicion.note_memory(memory)
         if seen.census is not None:
             objects = self.suspicion.note(seen.census.types)
             children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from leakguard.capture import heap
-from leakguard.capture.allocator import allocator_memory
-from leakguard.capture.probe import measure
+from leakguard.capture.allocator import heap_in_use
 from leakguard.capture.resources import Handles
 from leakguard.errors import MemoryBudgetBroken, UsageError
 from leakguard.guard import LeakGuard
@@ -273,13 +272,9 @@ class Garbage:
 
 
 def _collect() -> Collection:
-    before = _in_use()
+    before = heap_in_use()
     freed = gc.collect()
-    return Collection(freed, bytes=max(0, before - _in_use()))
-
-
-def _in_use() -> int:
-    return int(measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0))
+    return Collection(freed, bytes=max(0, before - heap_in_use()))
 
 
 def _forget_captured_records() -> None:
