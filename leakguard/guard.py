@@ -210,14 +210,15 @@ class LeakGuard:
         self._leave_parent()
         return Generation(self._started(), number)
 
-    def announce(self, total: int | None) -> None:
+    def announce(self, total: int | None, *, long: bool = False) -> None:
         """Say how many generations the loop that begins will have; None where nobody knows.
 
         Of a loop of at most twelve each generation is looked at. ``generations()`` finds out by
-        itself; this is for what calls ``generation()``.
+        itself; this is for what calls ``generation()``. ``long`` says of an unknown number that
+        it is most likely a large one.
         """
         self._leave_parent()
-        self._started().announce(total)
+        self._started().announce(total, long=long)
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""

@@ -94,6 +94,11 @@ class Pace:
     _since: float = 0.0
     _end: Callable[[], None] | None = None
 
+    @property
+    def grouped(self) -> bool:
+        """True where several steps make a generation that was given its length here."""
+        return self.every is None and self._size > 1
+
     def add(self, source: StepSource) -> StepSource:
         """Take a kind of step into the choice."""
         self.sources.append(source)

@@ -94,8 +94,10 @@ class Watching:
             out=self.plan.out,
             log=self._log,
             generation_means=what,
-        )
-        return guard.start()
+        ).start()
+        if self.pace.grouped:  # a fifth of a second each: a training has many
+            guard.announce(None, long=True)
+        return guard
 
     # -- phases and calls -----------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ What a run pays for looks, in seconds of the guard's own work:
   ``FIXED_SECONDS``;
 * in a loop that is known to have at most ``SHORT`` generations: every look, up to
   ``SHORT_SECONDS`` in all; in the first so many of a loop that may end at any time, up to
-  ``EARLY_SHARE`` of their own time;
+  ``EARLY_SHARE`` of their own time, in the first ``FIRST_OF_LONG`` where that is unlikely and
+  nothing grows;
 * the looks at the second generation and at the end, which are always taken.
 """
 
@@ -45,6 +46,9 @@ CHEAP_SECONDS = 0.15
 #: it pays for 12 looks at a million objects on a busy machine, two of them at their holders.
 SHORT = 12
 SHORT_SECONDS = 6.0
+#: Generations of a loop that is taken to be long which are looked at in a row, though nothing grows
+#: in them. Chosen: the judge of a look that something grows needs three.
+FIRST_OF_LONG = 4
 #: Share of its own time that the beginning of a loop of unknown length may pay, since the loop may
 #: be a short one. Chosen: six generations of half a second, the shortest trainings there are, need
 #: it.
@@ -147,6 +151,7 @@ class Schedule:
         self._holders_due = 0
         self._news = False
         self._is_short = False
+        self._is_long = False
         self._total: int | None = None
         self._index = 0
         self.growing = False
@@ -161,9 +166,12 @@ class Schedule:
         """True while the cheap numbers go on to new heights."""
         return self._heights.quiet <= max(self._distance, 1)
 
-    def announce(self, total: int | None) -> None:
-        """Take how many generations the loop that begins will have; None where nobody knows."""
-        self._total = total
+    def announce(self, total: int | None, *, long: bool = False) -> None:
+        """Take how many generations the loop that begins will have; None where nobody knows.
+
+        ``long`` says that these will most likely be many, as of steps that were grouped.
+        """
+        self._total, self._is_long = total, long
         self._is_short = total is not None and total <= SHORT
 
     def note(self, index: int, metrics: Mapping[str, int | float]) -> None:
@@ -292,7 +300,10 @@ class Schedule:
     @property
     def _is_early(self) -> bool:
         """True in a short loop, and at the beginning of one that may turn out to be short."""
-        return self._is_short or (self._total is None and self._index < SHORT)
+        if self._is_short or self._total is not None:
+            return self._is_short
+        enough = FIRST_OF_LONG if self._is_long and not self.growing else SHORT
+        return self._index < enough
 
     def _allowed_early(self) -> float:
         if self._is_short:

@@ -161,10 +161,13 @@ class Watcher:
 
     # -- generations ------------------------------------------------------------------------------
 
-    def announce(self, total: int | None) -> None:
-        """Take how many generations a loop that begins will have; None where nobody knows."""
+    def announce(self, total: int | None, *, long: bool = False) -> None:
+        """Take how many generations a loop that begins will have; None where nobody knows.
+
+        ``long`` says that they will most likely be many.
+        """
         if self._opened is None:
-            self.looker.schedule.announce(total)
+            self.looker.schedule.announce(total, long=long)
 
     def begin_round(self, number: int, *, last: bool = False) -> bool:
         """Begin a generation; ``last`` where it is known to be the last one.

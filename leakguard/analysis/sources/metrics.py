@@ -189,6 +189,21 @@ def _is_mapped_evenly(case: Case, space: Judged) -> bool:
     return rises >= MAJORITY * (len(values) - 1)
 
 
+def _is_mapped_anew(case: Case, shared: Judged) -> bool:
+    """True where more is mapped as more is shared: pages of one segment are touched for long.
+
+    An object store or a ring of buffers is mapped once, as large as it will ever be.
+    """
+    space = case.metric("vms")
+    return space is None or _late_gain(space) >= _late_gain(shared) / 2
+
+
+def _late_gain(judged: Judged) -> float:
+    """Return what a metric gained in the second half of the run."""
+    values = judged.series.values
+    return values[-1] - values[len(values) // 2]
+
+
 # -- live memory -----------------------------------------------------------------------------------
 
 
@@ -336,6 +351,7 @@ _ROWS = (
         least=NOTABLE_BYTES,
         second=("open_files", "rss"),
         counts_as="shared memory",
+        applies=_is_mapped_anew,
     ),
     MetricRow(
         "private",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -65,8 +66,13 @@ class Played:
         return costs[-1] if costs else None
 
 
-def play(script: Script, folder: Path, rounds: int, keep: Path | None) -> Played:
-    """Run a script ``rounds`` times alone and as often watched, whoever is first taking turns."""
+def play(
+    script: Script, folder: Path, rounds: int, keep: Path | None, *, together: bool = False
+) -> Played:
+    """Run a script ``rounds`` times alone and as often watched, whoever is first taking turns.
+
+    Two that run ``together`` share what other programs leave of the machine, moment by moment.
+    """
     played = Played(script)
     with tempfile.TemporaryDirectory() as scratch:
         file = (keep or Path(scratch)) / f"{Path(script.path).stem}.jsonl"
@@ -74,8 +80,10 @@ def play(script: Script, folder: Path, rounds: int, keep: Path | None) -> Played
         command = ["-m", "leakguard", "run", "-o", os.fspath(file), *script.options]
         for number in range(rounds):
             turns = [(played.alone, []), (played.watched, command)]
-            for ended, prefix in turns if number % 2 else reversed(turns):
-                ended.append(_ended(prefix, script, folder, Path(scratch)))
+            with ThreadPoolExecutor(2 if together else 1) as pool:
+                for ended, prefix in turns if number % 2 else reversed(turns):
+                    running = pool.submit(_ended, prefix, script, folder, Path(scratch))
+                    running.add_done_callback(lambda done, kept=ended: kept.append(done.result()))
         try:
             played.run = load(file)
         except UnreadableRun:

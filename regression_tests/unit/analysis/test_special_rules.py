@@ -124,6 +124,18 @@ def test_shared_memory_that_stays_mapped_is_reported_with_its_fix():
     assert "unlink()" in shared[0].fix
 
 
+@pytest.mark.parametrize(("mapped", "verdict"), [(0, "stable"), (2 * MB, "leak")])
+def test_shared_pages_of_a_segment_that_was_mapped_once_are_no_leak(mapped, verdict):
+    base = {**BASE, "vms": 9_000 * MB}
+    told = RunStory()
+    told.baseline(State(base, {"list": 1000}))
+    for n in range(1, 21):
+        grown = {"rss": 2 * MB, "rss_shared": 2 * MB, "vms": mapped}
+        metrics = {name: value + n * grown.get(name, 0) for name, value in base.items()}
+        told.generation(work=State(metrics, {"list": 1000}))
+    assert diagnose(told.run()).verdict == verdict
+
+
 def _touched(in_use: list[int], touched: int) -> Run:
     """Tell a run that touches ``touched`` bytes more a generation of what it has in use."""
     told = RunStory()

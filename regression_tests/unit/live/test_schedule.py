@@ -38,6 +38,7 @@ class Story:
     holders: float = 0.027
     share: float | None = 0.01
     sized: bool = True
+    long: bool = False
     looks: list[int] = field(default_factory=list)
     deep: list[int] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class Story:
             with schedule.charged(depth):
                 clock.advance(cost)
 
-        schedule.announce(self.count if self.sized else None)
+        schedule.announce(self.count if self.sized else None, long=self.long)
         seen = 0
         for index in range(self.count):
             clock.advance(self.seconds)
@@ -240,3 +241,13 @@ def test_work_within_work_is_charged_once():
     meter.charged(work)
     clock.advance(4.0)
     assert (meter.spent, meter.program) == (3.0, 4.0)
+
+
+def test_loop_that_is_taken_to_be_long_pays_little_at_first_while_nothing_grows_in_it():
+    told = {"count": 300, "seconds": 0.2, "census": 0.07, "holders": 0.3, "sized": False}
+    calm, unknown = Story(**told, long=True), Story(**told)
+    assert {0, 1, 2, 3} <= set(calm.looks)
+    assert calm.spent < 0.02 * 300 * 0.2
+    assert len([n for n in calm.looks if n < 12]) < len([n for n in unknown.looks if n < 12])
+    growing = Story(**told, long=True, grows=lambda generation: True)
+    assert len([n for n in growing.looks if n < 12]) > len([n for n in calm.looks if n < 12])
