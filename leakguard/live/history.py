@@ -8,10 +8,10 @@ stay, and so do the highest and the lowest numbers that were ever seen.
 
 from __future__ import annotations
 
+import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 
-from leakguard.live.packed_lines import PackedLines
 from leakguard.model.metric import RESOURCES
 
 _NO_GENERATION = -1
@@ -20,6 +20,9 @@ HIGHEST = ("peak", "rss", "heap_in_use", *RESOURCES)
 LOWEST = ("rss", "heap_in_use")
 # Looks, and moments outside of generations, that stay even where there are too many of them.
 _FIRST = 8
+# Raw bytes that are compressed together: lines of one run are alike, so that 64 kB give a tenth.
+_BLOCK = 65_536
+_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
 
 
 class History:
@@ -28,7 +31,7 @@ class History:
     def __init__(self, limit: int = 4096, most_bytes: int = 50_000_000) -> None:
         self._limit = limit
         self._most_bytes = most_bytes
-        self._lines = PackedLines()
+        self._lines = _PackedLines()
         self._rounds = array("q")
         self._looks = bytearray()
         self._serials = array("Q")
@@ -127,7 +130,7 @@ class History:
         for index, serial in enumerate(serials):
             if serial in wanted and index not in held:
                 self._extremes.hold(serial, lines[index])
-        self._lines, self._rounds = PackedLines(), array("q")
+        self._lines, self._rounds = _PackedLines(), array("q")
         self._looks, self._serials = bytearray(), array("Q")
         for index in kept:
             self._keep(lines[index], rounds[index], bool(looks[index]), serials[index])
@@ -178,3 +181,57 @@ _KEYS = [(name, True) for name in HIGHEST] + [(name, False) for name in LOWEST]
 def _some(items: list[int], most: int) -> list[int]:
     """Return all items, or the first few and every second of the rest where there are too many."""
     return items if len(items) <= most else items[:_FIRST] + items[_FIRST::2]
+
+
+class _PackedLines:
+    """Lines in order, each found by its number; the newest lie open, the others compressed."""
+
+    def __init__(self) -> None:
+        self.raw_bytes = 0
+        self._blocks: list[bytes] = []
+        self._open = bytearray()
+        # The block of each line and where it ends there; a line begins where the one before ends.
+        self._block_of = array("L")
+        self._ends = array("L")
+        self._unpacked: tuple[int, bytes] = (-1, b"")
+
+    def append(self, line: bytes) -> None:
+        """Keep a line as the last one."""
+        self._open += line
+        self.raw_bytes += len(line)
+        self._block_of.append(len(self._blocks))
+        self._ends.append(len(self._open))
+        if len(self._open) >= _BLOCK:
+            self._blocks.append(zlib.compress(self._open, _LEVEL))
+            self._open = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._text(self._block_of[number])[self._start(number) : self._ends[number]]
+
+    def size_of(self, number: int) -> int:
+        """Return the bytes of a line."""
+        return self._ends[number] - self._start(number)
+
+    def _start(self, number: int) -> int:
+        inside = number > 0 and self._block_of[number - 1] == self._block_of[number]
+        return self._ends[number - 1] if inside else 0
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of memory that the lines are held in."""
+        arrays = (len(self._ends) * self._ends.itemsize) * 2
+        return sum(map(len, self._blocks)) + len(self._open) + len(self._unpacked[1]) + arrays
+
+    def forget_unpacked(self) -> None:
+        """Let go of the block that was read last."""
+        self._unpacked = (-1, b"")
+
+    def _text(self, block: int) -> bytes:
+        if block == len(self._blocks):
+            return bytes(self._open)
+        if self._unpacked[0] != block:
+            self._unpacked = (block, zlib.decompress(self._blocks[block]))
+        return self._unpacked[1]
