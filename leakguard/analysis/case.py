@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from leakguard.analysis.contribution import (
     Contribution,
@@ -13,7 +14,7 @@ from leakguard.analysis.contribution import (
 )
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import LIVE_MEMORY, Timeline, count_reader
-from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY
+from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
@@ -49,6 +50,18 @@ class Judged:
         if started <= generations[min(1, len(generations) - 1)] and self._grew_in_first():
             return generations[0]
         return max(started, generations[0])
+
+    def gains(self, size: float) -> bool:
+        """Return whether it gains about ``size`` in the usual generation of the last third.
+
+        That is so whatever else was freed, or taken once, in a few of them.
+        """
+        values, at = self.series.values, self.series.generations
+        late = range(len(values) - len(values) // 3, len(values))
+        if len(late) < FEWEST_LOOKS:
+            return False
+        usual = median((values[i] - values[i - 1]) / (at[i] - at[i - 1]) for i in late)
+        return MAJORITY * size <= usual <= size / MAJORITY
 
     def _grew_in_first(self) -> bool:
         """True when the first value lies above the baseline by most of what a generation adds."""

@@ -28,9 +28,15 @@ _USUAL_SHARE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """Mean growth per generation by phase; ``None`` is code outside of phases."""
+    """Growth per generation by phase; ``None`` is code outside of phases.
+
+    Attributes:
+        by_phase: the mean of all generations, so that the phases sum to the whole growth.
+        usual: the median, which a few generations do not move, whatever was freed in them.
+    """
 
     by_phase: Mapping[str | None, float] = field(default_factory=dict)
+    usual: Mapping[str | None, float] = field(default_factory=dict)
 
     @property
     def total(self) -> float:
@@ -87,12 +93,19 @@ def live_contribution(run: Run, since: int | None = None) -> Contribution:
     """
     if not any(end.phases for end in _generation_ends(run, since)):
         return metric_contribution(run, "live_memory", since)
-    heap = metric_contribution(run, "heap_in_use", since).by_phase
-    blocks = metric_contribution(run, "python_blocks", since).by_phase
+    heap = metric_contribution(run, "heap_in_use", since)
+    blocks = metric_contribution(run, "python_blocks", since)
     size = _block_size(run)
     return Contribution(
-        {p: heap.get(p, 0.0) + size * blocks.get(p, 0.0) for p in dict.fromkeys((*heap, *blocks))}
+        _sum(heap.by_phase, blocks.by_phase, size), _sum(heap.usual, blocks.usual, size)
     )
+
+
+def _sum(
+    heap: Mapping[str | None, float], blocks: Mapping[str | None, float], size: float
+) -> dict[str | None, float]:
+    phases = dict.fromkeys((*heap, *blocks))
+    return {phase: heap.get(phase, 0.0) + size * blocks.get(phase, 0.0) for phase in phases}
 
 
 def _block_size(run: Run) -> float:
@@ -230,8 +243,10 @@ def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | No
 
 def _mean(rounds: list[dict[str | None, float]]) -> Contribution:
     names = dict.fromkeys(phase for parts in rounds for phase in parts)
+    changes = {phase: [parts.get(phase, 0.0) for parts in rounds] for phase in names}
     return Contribution(
-        {phase: fmean(parts.get(phase, 0.0) for parts in rounds) for phase in names}
+        {phase: fmean(values) for phase, values in changes.items()},
+        {phase: median(values) for phase, values in changes.items()},
     )
 
 

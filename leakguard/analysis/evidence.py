@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leakguard.analysis.case import Case
+from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.tolerance import NEARLY_ALL
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
+from leakguard.model.metric import METRICS
 from leakguard.model.units import format_change, format_number
 
 # Witnesses: a leak is said where two measurements of different kinds agree; one alone is a suspect.
@@ -47,20 +48,37 @@ def witnesses(
     return list(lead.evidence)
 
 
-def memory_witness(case: Case, phase: str | None, since: int | None) -> str | None:
-    """Name a memory measure that grows every generation too, in the same phase; None if none."""
+def memory_witness(
+    case: Case, phase: str | None, since: int | None, size: float | None = None
+) -> str | None:
+    """Name a memory measure that grows every generation too, in the same phase; None if none.
+
+    With the ``size`` of what grows, in bytes a generation, one that gains as much in the usual
+    generation is a witness also where it fell in a few: something else was freed then.
+    """
     for metric, title in _COUNTERS.items():
         judged = case.metric(metric)
         if judged is not None and judged.may_grow:
             share = case.contribution(metric, since)
             if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
                 return title
+        elif judged is not None and size and METRICS[metric].unit == "bytes":
+            if _gains_usually(case, judged, phase, since, size):
+                return title
     return None
+
+
+def _gains_usually(
+    case: Case, judged: Judged, phase: str | None, since: int | None, size: float
+) -> bool:
+    if not judged.gains(size):
+        return False
+    return phase is None or case.contribution(judged.series.name, since).usual.get(phase, 0.0) > 0
 
 
 def _of_type(case: Case, lead: Growth, container: Growth | None, phase: str | None) -> list[str]:
     found = list(lead.evidence)
-    memory = memory_witness(case, phase, lead.since)
+    memory = memory_witness(case, phase, lead.since, lead.bytes_rate)
     if memory is not None:
         found.append(f"{memory} grow{'s' if memory.endswith('RSS') else ''} in the same phase")
     if lead.breaks_expectation and lead.watched and lead.watched.expected:

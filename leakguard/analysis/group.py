@@ -83,7 +83,8 @@ def is_telling(case: Case, group: list[Growth]) -> bool:
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False
     memory = case.memory()
-    if size < NOTABLE_OBJECTS and memory is not None and not memory.grows:
+    agrees = memory is None or memory.grows or memory.gains(size)
+    if size < NOTABLE_OBJECTS and not agrees:
         return False  # what is little a generation counts where every number agrees
     phase = lead.main_phase or phase_of_memory(case, lead, size)
-    return memory_witness(case, phase, lead.since) is not None
+    return memory_witness(case, phase, lead.since, size) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.tolerance import MAJORITY
 
@@ -23,9 +24,14 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     Most looks count objects at the end of a generation only; memory is read in each phase.
     """
     memory = case.memory()
-    if memory is None or not memory.may_grow or size < MAJORITY * memory.verdict.rate:
+    if memory is None:
         return None
-    return case.memory_share(lead.since).main_phase()
+    share = case.memory_share(lead.since)
+    if memory.gains(size):
+        share = Contribution(share.usual)  # it fell in a few generations: others tell the phase
+    elif not memory.may_grow or size < MAJORITY * memory.verdict.rate:
+        return None
+    return share.main_phase()
 
 
 def phases_of(

@@ -14,7 +14,8 @@ What a run pays for looks, in seconds of the guard's own work:
   ``SHORT_SECONDS`` in all; in the first so many of a loop that may end at any time, up to
   ``EARLY_SHARE`` of their own time, in the first ``FIRST_OF_LONG`` where that is unlikely and
   nothing grows;
-* the looks at the second generation and at the end, which are always taken.
+* the looks at the second generation, in the middle of a loop whose length is known, and at the end,
+  which are always taken.
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ _GUESSES = {
     "compiled": {Depth.CENSUS: (4e-3, 30e-9), Depth.HOLDERS: (15e-3, 180e-9)},
     "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
 }
-# Index of the generation that is always looked at, the second: what is compared must have a
+# Index of the generation that is always looked at first, the second: what is compared must have a
 # beginning, and the first one is a warm-up.
-_ALWAYS = 1
+_BEGINNING = 1
 
 
 class Prices:
@@ -186,7 +187,7 @@ class Schedule:
         """Return why generation ``index``, which ends now, is looked at; None if it is not."""
         if self._share is None:
             return "no limit"
-        if last or index == _ALWAYS:
+        if last or self._is_always(index):
             return LAST if last else "spread"
         affordable = self.affords_seconds(self._prices.next_census)
         if self._is_early and affordable:
@@ -201,7 +202,7 @@ class Schedule:
         """Return whether generation ``index``, which begins now, will be looked at as it stands."""
         date = self._is_early or index >= self._next
         date = date and self.affords_seconds(self._prices.next_census)
-        return date or index == _ALWAYS or self._covered()
+        return date or self._is_always(index) or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
         """Return whether so many looks may be taken, and the one at the end be paid after them."""
@@ -304,6 +305,11 @@ class Schedule:
             return self._is_short
         enough = FIRST_OF_LONG if self._is_long and not self.growing else SHORT
         return self._index < enough
+
+    def _is_always(self, index: int) -> bool:
+        """True in the second generation and in the middle: two looks alone show no trend."""
+        middle = None if self._total is None else self._total // 2
+        return index in (_BEGINNING, middle)
 
     def _allowed_early(self) -> float:
         if self._is_short:
