@@ -41,6 +41,7 @@ from leakguard.analysis.tolerance import (
     RECORDS,
     SAME_COUNT,
     SAME_RATE,
+    WENT_ON_SHARE,
     same,
 )
 from leakguard.model import Cleared
@@ -55,9 +56,6 @@ _NAMED_SHARE = 0.3
 # Generations that are enough to see whether a growth went on. Chosen: halves of four each, whose
 # means are steadier than single values.
 _AFTERWARDS = 8
-# Share of what a growth would have added since, below which it did not go on. Chosen between none
-# and all of it, on the side of the leak: one that goes on at half its pace is still told.
-_WENT_ON_SHARE = 0.25
 # Memory that objects may lie in: any of these that rises with them confirms them.
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
@@ -171,7 +169,7 @@ class _Settlement:
         expected = (container.rate or 0.0) * (latest - before)
         if latest - before < _AFTERWARDS or expected <= 0:
             return None
-        return counts[latest] - counts[before] >= _WENT_ON_SHARE * expected
+        return counts[latest] - counts[before] >= WENT_ON_SHARE * expected
 
     def _remembered_on(self, metric: str, defect: Defect) -> bool | None:
         """Compare the halves of the last third of the run; None where growth would not show."""
@@ -186,7 +184,7 @@ class _Settlement:
             return None
         if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
             return None
-        return fmean(late[-half:]) - fmean(late[:half]) >= _WENT_ON_SHARE * expected
+        return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
     def _promises(self) -> None:
         """Where a defect names the type and its holder already, the promise adds nothing to it."""

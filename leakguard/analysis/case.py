@@ -14,7 +14,7 @@ from leakguard.analysis.contribution import (
 )
 from leakguard.analysis.series import SeriesVerdict, judge_series
 from leakguard.analysis.timeline import LIVE_MEMORY, Timeline, count_reader
-from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY
+from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, WENT_ON_SHARE
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
@@ -61,7 +61,7 @@ class Judged:
         if len(late) < FEWEST_LOOKS:
             return False
         usual = median((values[i] - values[i - 1]) / (at[i] - at[i - 1]) for i in late)
-        return MAJORITY * size <= usual <= size / MAJORITY
+        return WENT_ON_SHARE * size <= usual <= size / MAJORITY
 
     def _grew_in_first(self) -> bool:
         """True when the first value lies above the baseline by most of what a generation adds."""

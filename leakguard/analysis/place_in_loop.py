@@ -27,11 +27,13 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     if memory is None:
         return None
     share = case.memory_share(lead.since)
-    if memory.gains(size):
-        share = Contribution(share.usual)  # it fell in a few generations: others tell the phase
-    elif not memory.may_grow or size < MAJORITY * memory.verdict.rate:
-        return None
-    return share.main_phase()
+    phase = None
+    if memory.may_grow and size >= MAJORITY * memory.verdict.rate:
+        phase = share.main_phase()
+    if phase is None and memory.gains(size):
+        # What was freed or taken in a few generations hides the phase in the mean of all.
+        phase = Contribution(share.usual).main_phase()
+    return phase
 
 
 def phases_of(

@@ -25,6 +25,9 @@ OWN_SHARE = 0.1
 # of one of them, one in fifty. Two rates of which one is sampled are the same within 10 %. Chosen.
 SAME_COUNT = 0.02
 SAME_RATE = 0.1
+# Share of what a growth would have added since, below which it did not go on. Chosen between none
+# and all of it, on the side of the leak: one that goes on at half its pace is still told.
+WENT_ON_SHARE = 0.25
 
 # -- bytes a generation --------------------------------------------------------------------------
 

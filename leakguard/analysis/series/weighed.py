@@ -47,6 +47,7 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     grown = looks.since(settled)
     rate, interval = weighing.rate(growth)
     begun = _start(weighing, growth)
+    started = _first(looks, begun, rate)
     exact = len(set(grown.changes)) == 1
     nearest = weighing.healthiest
     lead = weighing.lead[nearest]
@@ -56,10 +57,10 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
         "yes",
         _confidence(len(grown) - 1, lead),
         f"it grew by {size} a generation in {len(grown) - 1} rounds, from generation "
-        f"{math.floor(looks.times[begun]) + 1} on ({looks.describe(interval[0])} to "
+        f"{math.ceil(started)} on ({looks.describe(interval[0])} to "
         f"{looks.describe(interval[1])}), with no sign of slowing down; {_PLAIN[nearest]} is the "
         "closest healthy explanation and fits worse",
-        started=looks.times[begun + 1],
+        started=started,
         detectable=weighing.detectable(growth),
         ruled_out=tuple(
             f"{_PLAIN[kind]}: its information criterion is worse by {worse:.1f}"
@@ -85,6 +86,18 @@ def _start(weighing: Weighing, growth: Fit) -> int:
     reach, n = len(weighing.looks) // PLACES + 1, len(weighing.looks)
     places = range(max(0, start - reach), max(1, min(n - FEWEST_LOOKS, start + reach + 1)))
     return max(places, key=lambda place: _broken(weighing.looks, place))
+
+
+def _first(looks: Looks, begun: int, rate: float) -> float:
+    """Return the generation that begins the growth, after the look ``begun``.
+
+    Between two looks at an exact count it is as far back as its gain, at its rate, takes.
+    """
+    before, after = looks.times[begun], looks.times[begun + 1]
+    if not looks.integer or rate <= 0.0:
+        return after
+    gained = looks.values[begun + 1] - looks.values[begun]
+    return min(after, max(before, after - gained / rate) + 1)
 
 
 def _broken(looks: Looks, start: int) -> float:
