@@ -193,10 +193,11 @@ def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
     most = min(warmup, len(looks) - (FEWEST_LOOKS if looks.integer else _AFTER_SET_UP))
     if most < 1:
         return None
-    rest = changes[most:]
-    first = [i for i, c in enumerate(changes[:most], 1) if abs(c) > _SET_UP * max(map(abs, rest))]
+    paces = looks.paces
+    rest = paces[most:]
+    first = [i for i, p in enumerate(paces[:most], 1) if abs(p) > _SET_UP * max(map(abs, rest))]
     if not first and looks.integer and len(set(rest)) == 1:
-        first = [i for i, c in enumerate(changes[:most], 1) if c != rest[0]]
+        first = [i for i, p in enumerate(paces[:most], 1) if p != rest[0]]
     if not first:
         return None
     later, skipped = looks.since(first[-1]), changes[: first[-1]]
@@ -247,8 +248,7 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
 
 def _accelerates(looks: Looks) -> SeriesVerdict | None:
     """Each change tops the one before: nothing that fills up does so."""
-    gaps = [b - a for a, b in pairwise(looks.times)]
-    rates = [c / g for c, g in zip(looks.changes, gaps, strict=True)][-_EVER_LARGER:]
+    rates = looks.paces[-_EVER_LARGER:]
     if len(rates) < _EVER_LARGER or rates[0] <= looks.noise_floor:
         return None
     if looks.values[-1] < max(looks.values) or not all(

@@ -59,6 +59,12 @@ class Looks:
         return [b - a for a, b in pairwise(self.values)]
 
     @property
+    def paces(self) -> list[float]:
+        """The change a generation from each look to the next."""
+        gaps = (b - a for a, b in pairwise(self.times))
+        return [change / gap for change, gap in zip(self.changes, gaps, strict=True)]
+
+    @property
     def span(self) -> float:
         """Largest value minus smallest."""
         return max(self.values, default=0.0) - min(self.values, default=0.0)
@@ -126,7 +132,7 @@ class Looks:
     def beyond(self) -> list[float]:
         """Return by how much each change differs from the usual one in as many generations."""
         gaps = [b - a for a, b in pairwise(self.times)]
-        usual = estimators.median(sorted(c / g for c, g in zip(self.changes, gaps, strict=True)))
+        usual = estimators.median(sorted(self.paces))
         return [c - usual * g for c, g in zip(self.changes, gaps, strict=True)]
 
     def jumps(self, share: float = _JUMP) -> list[tuple[int, float]]:
