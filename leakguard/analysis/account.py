@@ -343,7 +343,10 @@ class _Settlement:
         lead, rate = defect.lead, defect.bytes_rate
         if rate is None or lead.watched is not None or is_handle(lead.type):
             return False
-        whole = lead.judged.verdict.rate if lead.judged is not None else lead.rate
+        whole = lead.rate
+        if lead.judged is not None:  # where few looks leave the pace open, what it came to counts
+            series = lead.judged.series
+            whole = max(lead.judged.verdict.rate, slope(series.generations, series.values))
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
             return False
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)

@@ -32,7 +32,7 @@ from leakguard.analysis.place_in_loop import (
     phase_of_memory,
     phases_of,
 )
-from leakguard.analysis.sources.containers import keeper, keeper_of_most
+from leakguard.analysis.sources.containers import keeper, keeper_by_size, keeper_of_most
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import (
     MAJORITY,
@@ -159,7 +159,9 @@ class _Sorter:
             lead = rest[0]
             container = keeper(self.case, lead.name, lead.rate or 0.0)
             if container is None and not is_programs(lead):
-                container = keeper_of_most(self.case, names_of(rest), gained_bytes(rest))
+                gained = gained_bytes(rest)
+                container = keeper_of_most(self.case, names_of(rest), gained)
+                container = container or keeper_by_size(self.case, gained)
                 lead = lead if container is None else _lead(rest, container)
             self._add(phase, lead, rest, container, known_bytes(rest))
 

@@ -10,7 +10,7 @@ from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_CACHES
 from leakguard.analysis.proportion import apart
-from leakguard.analysis.sources.containers import keeper
+from leakguard.analysis.sources.containers import keeper, keeper_by_size
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES
 from leakguard.model import Census, Cleared, Snapshot
 from leakguard.model.metric import METRICS
@@ -38,10 +38,10 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     ends = [s for s in case.timeline.ends.values() if s.census is not None]
     if not ends or growth.judged is None or growth.in_pools:
         return None
-    looks, rate = growth.judged.series.generations, growth.rate or 0.0
+    rate = growth.rate or 0.0
     alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
     room = sum(count * cache.bytes for cache, count in alive)
-    gained = rate * (looks[-1] - max(growth.since or 0, looks[0]) + 1)
+    gained = _gained(growth)
     if gained > room:
         return None
     name = growth.name
@@ -62,7 +62,10 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     extended = _extended_type(case, growth)
     if extended is None:  # what objects gained is not what memory did
         return growth
-    container = keeper(case, extended, 0.0)
+    container = keeper(case, extended, 0.0) or keeper_by_size(case, _gained(growth))
+    inside = None if container is None else container.type
+    if inside is not None and "." in inside:
+        extended = inside  # a class of what it is held as tells more than a buffer in it
     return replace(
         growth,
         kind="memory",
@@ -72,6 +75,14 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
         evidence=(growth.evidence[0], "so do the bytes of counted objects"),
         fix=f"find the {extended} that is extended every generation, and bound it",
     )
+
+
+def _gained(growth: Growth) -> float:
+    """Return the bytes that live memory gained since the growth began."""
+    if growth.judged is None:
+        return 0.0
+    looks = growth.judged.series.generations
+    return (growth.rate or 0.0) * (looks[-1] - max(growth.since or 0, looks[0]) + 1)
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:

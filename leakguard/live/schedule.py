@@ -205,7 +205,7 @@ class Schedule:
         return date or self._is_always(index) or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
-        """Return whether so many looks may be taken, and the one at the end be paid after them."""
+        """Return whether so many looks may be taken, and those that must be be paid after them."""
         if self._share is None:
             return True
         return self.affords_seconds(self._prices.of(depth), times)
@@ -216,7 +216,8 @@ class Schedule:
             return True
         if self._paid + price * times <= self._allowed_early():
             return True
-        allowed = self._allowed(price) - self._prices.of(Depth.CENSUS)
+        ahead = 2 if self._middle is not None and self._index < self._middle else 1
+        allowed = self._allowed(price) - ahead * self._prices.of(Depth.CENSUS)
         return self._paid + price * times <= allowed
 
     def deep_look_due(self, index: int) -> bool:
@@ -308,8 +309,11 @@ class Schedule:
 
     def _is_always(self, index: int) -> bool:
         """True in the second generation and in the middle: two looks alone show no trend."""
-        middle = None if self._total is None else self._total // 2
-        return index in (_BEGINNING, middle)
+        return index in (_BEGINNING, self._middle)
+
+    @property
+    def _middle(self) -> int | None:
+        return None if self._total is None else self._total // 2
 
     def _allowed_early(self) -> float:
         if self._is_short:

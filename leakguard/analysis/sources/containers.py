@@ -15,6 +15,8 @@ from leakguard.model.series import Series
 # any other container. Chosen.
 _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
+# Where the guard keeps what it has seen.
+_GUARDS_OWN = "leakguard."
 
 # One container through the looks: the generation and what it was then, oldest first.
 History = list[tuple[int, Holder]]
@@ -58,6 +60,35 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
     large = [c for c in found if c.holder and (c.holder.retained_bytes or 0) >= MAJORITY * size > 0]
     strong = [c for c in large if not c.is_weak]
     return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
+
+
+def keeper_by_size(case: Case, size: float) -> Growth | None:
+    """Return the container that came to keep about ``size`` bytes while the run was looked at.
+
+    What lies in it may be of other types than what grows: an error keeps its frames and buffers.
+    """
+    looks = _looks(case)
+    if not looks or size <= 0:
+        return None
+    guards = tuple(h.path for h in looks[-1][1] if (h.element or "").startswith(_GUARDS_OWN))
+    found = [
+        holder
+        for holder in looks[-1][1]
+        if size * MAJORITY <= (holder.retained_bytes or 0) <= size / MAJORITY
+        and holder.capacity is None
+        and not holder.path.startswith((NO_ROOT, *guards))
+        and _came(holder, looks)
+    ]
+    best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
+    return None if best is None else _unproven(case, best, looks)
+
+
+def _came(holder: Holder, looks: list[Look]) -> bool:
+    """Return whether a container gained entries between the looks, or was not worth naming once."""
+    before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
+    if before:
+        return holder.entries > before[0]
+    return holder.streak > 0 or len(looks) > 1
 
 
 def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:

@@ -158,11 +158,12 @@ def test_tooth_that_returns_is_no_rise():
     assert story.spent <= FIXED_SECONDS + (0.006 + RISING_SHARE) * 600 * 0.005
 
 
-def test_million_objects_in_a_short_run_are_looked_at_at_both_ends_only():
+def test_million_objects_in_a_short_run_are_looked_at_at_both_ends_and_in_the_middle():
     story = Story(60, 0.05, census=0.07, holders=0.44)
     assert story.looks[0] <= 1
     assert story.looks[-1] == 59
-    assert story.spent <= 0.08 * 60 * 0.05
+    assert any(20 <= look <= 40 for look in story.looks)
+    assert story.spent <= 4 * 0.07 + 0.001
 
 
 def test_million_objects_that_grow_in_a_short_run_are_named_at_the_end():
