@@ -84,11 +84,11 @@ def keeper_by_size(case: Case, size: float) -> Growth | None:
 
 
 def _came(holder: Holder, looks: list[Look]) -> bool:
-    """Return whether a container gained entries between the looks, or was not worth naming once."""
+    """Return whether a container gained most of its entries since it was first looked for."""
     before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
-    if before:
-        return holder.entries > before[0]
-    return holder.streak > 0 or len(looks) > 1
+    if not before:  # it was not worth naming then, or there was no look but the last
+        before = [0] if len(looks) > 1 else [holder.before or holder.entries]
+    return holder.entries - before[0] >= MAJORITY * holder.entries
 
 
 def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:
