@@ -9,7 +9,6 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.tolerance import NEARLY_ALL
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
-from leakguard.model.metric import METRICS
 from leakguard.model.units import format_change, format_number
 
 # Witnesses: a leak is said where two measurements of different kinds agree; one alone is a suspect.
@@ -62,16 +61,15 @@ def memory_witness(
             share = case.contribution(metric, since)
             if share.total > 0 and share.by_phase.get(phase, 0.0) > 0:
                 return title
-        elif judged is not None and size and METRICS[metric].unit == "bytes":
-            if _gains_usually(case, judged, phase, since, size):
-                return title
+        elif judged is not None and size and _gains_usually(case, judged, phase, since, size):
+            return title
     return None
 
 
 def _gains_usually(
     case: Case, judged: Judged, phase: str | None, since: int | None, size: float
 ) -> bool:
-    if not judged.gains(size):
+    if judged.series.unit != "bytes" or not judged.gains(size):
         return False
     return phase is None or case.contribution(judged.series.name, since).usual.get(phase, 0.0) > 0
 
