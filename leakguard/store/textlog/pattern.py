@@ -14,7 +14,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -36,13 +37,34 @@ _SIZES = {"ram": "rss", "rss": "rss", "vms": "vms", "gpu": "gpu_allocated", "pea
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9,
           "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}  # fmt: skip
 _OTHERS = ("phase", "count", "type")
+#: The number of a line, counted from 1, and what the groups of the pattern found in it.
+Match = tuple[int, dict[str, str]]
+
 #: What ``--pattern`` may name, as its help says.
 GROUPS = (
     "ram, vms, gpu, peak (with a unit, or as ram_mb), generation, epoch, step, phase, count, type"
 )
 
 
-def read_pattern(path: Path, pattern: str) -> list[Run]:
+def matched_apart(path: Path, pattern: str) -> Iterator[Match]:
+    """Yield the matches in a log, found by a process that can be stopped.
+
+    Raises:
+        UsageError: the pattern takes too long.
+        UnreadableRun: the log is missing, empty or damaged.
+    """
+    with open_log(path):
+        pass  # what cannot be read is said here, in one line
+    for told in _output(path, pattern).splitlines():
+        number, found = json.loads(told)
+        yield number, found
+
+
+def read_pattern(
+    path: Path,
+    pattern: str,
+    matches: Callable[[Path, str], Iterator[Match]] = matched_apart,
+) -> list[Run]:
     """Read a log by ``pattern``: each match with a value is a moment, in the round named last.
 
     Raises:
@@ -51,7 +73,7 @@ def read_pattern(path: Path, pattern: str) -> list[Run]:
     """
     groups = _checked(pattern)
     runs, rounds, phase = Runs(), NO_ROUNDS, None
-    for number, found in _matches(path, pattern):
+    for number, found in matches(path, pattern):
         rounds, phase = _place(found, rounds, phase)
         draft = Draft.single(rounds, phase, number)
         if _fill(draft, found):
@@ -65,6 +87,15 @@ def read_pattern(path: Path, pattern: str) -> list[Run]:
     return read
 
 
+def matched(pattern: str, lines: Iterable[str]) -> Iterator[Match]:
+    """Yield the matches in lines; nothing but a signal ends a pattern that takes too long."""
+    find = re.compile(pattern).finditer
+    for number, line in enumerate(lines, 1):
+        for match in find(line[:_LONGEST]):
+            found = {name: text for name, text in match.groupdict().items() if text is not None}
+            yield number, found
+
+
 def _quoted(pattern: str) -> str:
     """Return the pattern as it was written: a doubled backslash would be another pattern."""
     return shown(pattern).replace("\\\\", "\\")
@@ -72,16 +103,23 @@ def _quoted(pattern: str) -> str:
 
 def _checked(pattern: str) -> list[str]:
     try:
-        groups = list(re.compile(pattern).groupindex)
-    except re.error as error:
-        raise UsageError(
-            f"--pattern {_quoted(pattern)} is no regular expression: {error}"
-        ) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a later Python may read otherwise is no concern
+            groups = list(re.compile(pattern).groupindex)
+    except (re.error, OverflowError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
+        why = "it is nested too deeply" if deep else _printable(str(error))
+        raise UsageError(f"--pattern {_quoted(pattern)} is no regular expression: {why}") from None
     unknown = [name for name in groups if not _is_known(name)]
     if unknown or not groups:
         what = f"has an unknown group {unknown[0]!r}" if unknown else "names no group"
         raise UsageError(f"--pattern {_quoted(pattern)} {what}; name groups (?P<...>): {GROUPS}")
     return groups
+
+
+def _printable(text: str) -> str:
+    """Return a message that may quote the pattern: no line end or escape sequence of it."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def _is_known(name: str) -> bool:
@@ -119,9 +157,7 @@ def _size(text: str, unit: str) -> int | None:
     return None if value is None else round(value * _UNITS[unit])
 
 
-def _matches(path: Path, pattern: str) -> Iterator[tuple[int, dict[str, str]]]:
-    with open_log(path):
-        pass  # what cannot be read is said here, in one line
+def _output(path: Path, pattern: str) -> bytes:
     command = [sys.executable, "-m", "leakguard.store.textlog.pattern", pattern, str(path)]
     own = str(Path(__file__).parents[3])
     search = os.pathsep.join(filter(None, (own, os.environ.get("PYTHONPATH"))))
@@ -138,9 +174,7 @@ def _matches(path: Path, pattern: str) -> Iterator[tuple[int, dict[str, str]]]:
     if done.returncode:
         line = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         raise UsageError(_too_slow(pattern, line[0] if line else f"{path}"))
-    for told in done.stdout.splitlines():
-        number, found = json.loads(told)
-        yield number, found
+    return done.stdout
 
 
 def _too_slow(pattern: str, where: str) -> str:
@@ -152,20 +186,22 @@ def _too_slow(pattern: str, where: str) -> str:
 
 def _match_all(pattern: str, path: Path) -> int:
     """Print each match as ``[line number, {group: text}]``; stop at a line that takes too long."""
-    find = re.compile(pattern).finditer
     number = 0
 
     def too_long(_: int, __: FrameType | None) -> None:
         print(f"line {number} of {path}", file=sys.stderr, flush=True)
         os._exit(1)
 
+    def watched() -> Iterator[str]:
+        nonlocal number
+        for number, line in enumerate(_lines(path), 1):
+            if number % _BATCH == 1:
+                signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+            yield line
+
     signal.signal(signal.SIGALRM, too_long)
-    for number, line in enumerate(_lines(path), 1):
-        if number % _BATCH == 1:
-            signal.setitimer(signal.ITIMER_REAL, _SECONDS)
-        for match in find(line[:_LONGEST]):
-            found = {name: text for name, text in match.groupdict().items() if text is not None}
-            print(json.dumps([number, found]))
+    for match in matched(pattern, watched()):
+        print(json.dumps(match))
     return 0
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from leakguard.store import load_runs, schema
 from leakguard.testing import RunStory, State
-from regression_tests.benchmarks.fuzz import READERS, failures, read_log_or_run, seeds, tried
+from regression_tests.benchmarks.fuzz.targets import READERS, read_log_or_run, seeds
+from regression_tests.benchmarks.fuzz.trial import failures, tried
 
 # Of each kind; `python -m regression_tests.benchmarks.fuzz --examples 1000000` goes on.
 EXAMPLES = 300
@@ -21,13 +22,13 @@ def test_mutated_inputs_give_runs_or_a_refusal_in_one_line(tmp_path, seed):
 
 
 def test_inputs_that_are_mutated_can_be_read(tmp_path):
-    for kind, data in seeds().items():
+    for kind, data in ((kind, data) for kind, good in seeds().items() for data in good):
         path = tmp_path / kind
         path.write_bytes(data)
         READERS[kind](path)
         if READERS[kind] is read_log_or_run:
             (run,) = load_runs(path)
-            assert len(run.snapshots) > 3
+            assert len(run.snapshots) > 1
 
 
 @pytest.mark.parametrize(
