@@ -171,7 +171,7 @@ class LeakGuard:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._entered -= 1
+        self._entered = max(self._entered - 1, 0)
         if not self._entered:
             self._stop(failed=kind is not None)
 
@@ -299,20 +299,35 @@ class LeakGuard:
         self._watcher, self._ending, self._entered = None, None, 0
 
     def _started(self) -> Watcher:
-        if self._watcher is None:
+        return self._begun() if self._watcher is None else self._watcher
+
+    def _begun(self) -> Watcher:
+        """Begin a run; what raises here, an interrupt included, leaves nothing of it."""
+        try:
             settings = self._settings.for_this_process()
-            watcher = new_watcher(settings, self._gauges, self._suspicion)
-            self._ending = Ending(settings, watcher, self._stop)
-            self._watcher = watcher
+            watcher = self._watcher = new_watcher(settings, self._gauges, self._suspicion)
+            ending = self._ending = Ending(settings, watcher, self._stop)
+            ending.listen()
             active.activate(self)
             watcher.start()
-        return self._watcher
+        except BaseException:
+            self._abandon()
+            raise
+        return watcher
+
+    def _abandon(self) -> None:
+        active.deactivate(self)
+        if self._ending is not None:
+            self._ending.close()
+        if self._watcher is not None:
+            self._watcher.close()
+        self._watcher = self._ending = None
 
     def _stop(self, *, failed: bool) -> None:
         active.deactivate(self)
-        ending, self._ending = self._ending, None
-        if ending is not None:
-            ending.close()
+        if self._ending is not None:  # forgotten once it is closed: an interrupt may come before
+            self._ending.close()
+            self._ending = None
         if self._watcher is not None:
             self._watcher.end(failed=failed)
             self._watcher.ring()

@@ -16,10 +16,12 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from types import FrameType
 
 from leakguard.errors import UsageError
+from leakguard.store.run_lock import for_user_alone, write_all
 
 _Handler = Callable[[int, "FrameType | None"], object]
 
@@ -99,17 +101,25 @@ class Listener:
     """Answers a signal for as long as a guard runs."""
 
     def __init__(self, number: int, out: Path, answer: Callable[[], None]) -> None:
-        """Install the handler; only the main thread may.
+        """Keep what to answer; nothing is installed before ``listen``."""
+        self._number = number
+        self._out = out
+        self._pid = os.getpid()
+        self._path: Path | None = None
+        self._handler: _Handler = lambda number, frame: answer()
+        self._before: _Handler | int | None = None
+
+    def listen(self) -> None:
+        """Say where to be found, and install the handler; only the main thread may.
 
         Raises:
             UsageError: this is another thread, the signal cannot be caught, or the guard cannot
                 be found by it.
         """
-        self._number = number
-        self._pid = os.getpid()
+        number, out = self._number, str(self._out.absolute())
+        told = {"signal": number, "out": out, "began": process_began(self._pid)}
         try:
             self._path = beacon_path(self._pid)
-            told = {"signal": number, "out": str(out.absolute()), "began": process_began(self._pid)}
             _write_private(self._path, json.dumps(told).encode())
         except OSError as error:
             raise UsageError(
@@ -117,20 +127,28 @@ class Listener:
                 "set TMPDIR to a folder that is yours"
             ) from None
         try:
-            self._before = signal.signal(number, lambda number, frame: answer())
+            self._before = signal.getsignal(number)
+            signal.signal(number, self._handler)
         except (ValueError, OSError) as error:
             self._path.unlink(missing_ok=True)
             raise UsageError(f"on_signal={number} cannot be used: {error}") from None
 
     def close(self) -> None:
-        """Take the file away and put the handler of before back; a forked child does neither."""
+        """Take the file away and put the handler of before back; a forked child does neither.
+
+        A handler that the program has chosen meanwhile stays.
+        """
         if os.getpid() != self._pid:
             return
-        with contextlib.suppress(OSError):
-            self._path.unlink(missing_ok=True)
         before = self._before
-        with contextlib.suppress(ValueError, OSError):  # another thread ends the run
-            signal.signal(self._number, signal.SIG_DFL if before is None else before)
+        try:
+            if signal.getsignal(self._number) is self._handler:
+                with contextlib.suppress(ValueError, OSError):  # another thread ends the run
+                    signal.signal(self._number, signal.SIG_DFL if before is None else before)
+        finally:
+            if self._path is not None:
+                with contextlib.suppress(OSError):
+                    self._path.unlink(missing_ok=True)
 
 
 def _write_private(path: Path, content: bytes) -> None:
@@ -143,12 +161,8 @@ def _write_private(path: Path, content: bytes) -> None:
         path.parent.mkdir(mode=0o700)
     _check_private(path.parent, os.getuid())
     path.unlink(missing_ok=True)  # of a process that was killed and had this number
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        os.write(descriptor, content)
-    finally:
-        os.close(descriptor)
+    with FileIO(path, "xb", opener=for_user_alone) as file:  # follows no link
+        write_all(file, content)
 
 
 def _read_private(path: Path, user: int) -> bytes:

@@ -25,28 +25,39 @@ class Ending:
     """Closes a run when its process exits or is asked to terminate; answers ``on_signal``."""
 
     def __init__(self, settings: Settings, watcher: Watcher, stop: _Stop) -> None:
-        """Begin to listen.
-
-        Raises:
-            UsageError: ``on_signal`` cannot be listened to here.
-        """
+        """Keep what to do; nothing is listened to before ``listen``."""
         self._stop = lambda: stop(failed=True)
         self._listener: Listener | None = None
         if settings.on_signal is not None and settings.out is not None:
             self._listener = Listener(settings.on_signal, settings.out, watcher.request)
         self._termination = _Termination(lambda: watcher.safety.request(self._stop))
+        self._finalizer: _Cancellable | None = None
+
+    def listen(self) -> None:
+        """Begin to listen; what raises here leaves to ``close`` what has begun by then.
+
+        Raises:
+            UsageError: ``on_signal`` cannot be listened to here.
+        """
+        if self._listener is not None:
+            self._listener.listen()
         self._termination.install()
         atexit.register(self._stop)
         self._finalizer = _at_end_of_child(self._stop)
 
     def close(self) -> None:
-        """Stop listening, and leave everything as it was found."""
-        atexit.unregister(self._stop)
+        """Stop listening, and leave everything as it was found; harmless when it is already.
+
+        The exit of the process is forgotten last: it closes what an interrupt has left.
+        """
+        try:
+            if self._listener is not None:
+                self._listener.close()
+        finally:
+            self._termination.remove()
         if self._finalizer is not None:
             self._finalizer.cancel()
-        self._termination.remove()
-        if self._listener is not None:
-            self._listener.close()
+        atexit.unregister(self._stop)
 
 
 class _Cancellable(Protocol):

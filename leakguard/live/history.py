@@ -62,8 +62,8 @@ class History:
     def recent(self, count: int) -> Iterator[bytes]:
         """Yield the lines from before the first generation, then the last ``count`` others."""
         first = max(len(self) - count, 0)
-        for index, round_ in enumerate(self._rounds):
-            if index >= first or round_ == _NO_GENERATION:
+        for index in range(len(self)):
+            if index >= first or self._rounds[index] == _NO_GENERATION:
                 yield self._lines[index]
         self._lines.forget_unpacked()
 
@@ -118,6 +118,11 @@ class History:
         return sum(self._lines.size_of(index) for index in kept)
 
     def _keep(self, line: bytes, round_: int, look: bool, serial: int) -> None:
+        """Keep a line; its serial comes last, and says that an interrupt left nothing of it out."""
+        count = len(self._serials)
+        self._lines.cut(count)
+        del self._rounds[count:]
+        del self._looks[count:]
         self._lines.append(line)
         self._rounds.append(round_)
         self._looks.append(look)
@@ -130,10 +135,12 @@ class History:
         for index, serial in enumerate(serials):
             if serial in wanted and index not in held:
                 self._extremes.hold(serial, lines[index])
-        self._lines, self._rounds = _PackedLines(), array("q")
-        self._looks, self._serials = bytearray(), array("Q")
+        new = History()
         for index in kept:
-            self._keep(lines[index], rounds[index], bool(looks[index]), serials[index])
+            new._keep(lines[index], rounds[index], bool(looks[index]), serials[index])
+        # No interrupt comes between plain assignments.
+        self._lines, self._rounds = new._lines, new._rounds
+        self._looks, self._serials = new._looks, new._serials
 
 
 class _Extremes:
@@ -194,6 +201,13 @@ class _PackedLines:
         self._block_of = array("L")
         self._ends = array("L")
         self._unpacked: tuple[int, bytes] = (-1, b"")
+
+    def cut(self, count: int) -> None:
+        """Keep the first ``count`` lines, and nothing that an interrupt has left of another."""
+        del self._block_of[count:]
+        del self._ends[count:]
+        packed = not count or self._block_of[-1] < len(self._blocks)
+        del self._open[0 if packed else self._ends[-1] :]
 
     def append(self, line: bytes) -> None:
         """Keep a line as the last one."""

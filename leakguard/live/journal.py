@@ -78,17 +78,24 @@ class Journal:
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
         """Record one snapshot."""
-        reduced = self._delta.reduced(snapshot)
-        line = schema.encode_snapshot(reduced)
-        self.next_serial += 1
-        self.looks += snapshot.census is not None
-        look = snapshot.census is not None
-        self._history.append(line, round_, look=look, metrics=snapshot.metrics)
-        self._write(line)
+        first = self._delta.first
+        try:
+            reduced = self._delta.reduced(snapshot)
+            self._keep(schema.encode_snapshot(reduced), snapshot, round_)
+        except BaseException:  # an interrupt: later ones must not lean on what nobody can read
+            self._delta.first = first
+            raise
         if self._children is not None and snapshot.moment == "generation":
             self._children.look(snapshot)
         if self._sink and (round_ or 0) % self._log_every == 0:
             self._log(reduced)
+
+    def _keep(self, line: bytes, snapshot: Snapshot, round_: int | None) -> None:
+        look = snapshot.census is not None
+        self.next_serial += 1
+        self.looks += look
+        self._history.append(line, round_, look=look, metrics=snapshot.metrics)
+        self._write(line)
 
     def run(self) -> Run:
         """Return the run so far; a long one is thinned to evenly spaced generations."""
@@ -103,10 +110,8 @@ class Journal:
         """
         if self.finished:
             return
+        self.close(spent)
         self.finished = True
-        if self._writer is not None:
-            self._safely(lambda writer: writer.close(spent))
-        self._close_shared()
         report = functools.cache(self._report)
         with _random_kept():
             if self._sink is not None:
@@ -115,12 +120,21 @@ class Journal:
                 _show_end_report(report(), self._evidence)
             tell(report)
 
+    def close(self, spent: float) -> None:
+        """Close the file, with what the guard has cost in seconds; harmless when it is already."""
+        if self._writer is not None:
+            self._safely(lambda writer: writer.close(spent))
+            self._writer = None
+        self._close_shared()
+
     def _close_shared(self) -> None:
         if self._children is not None:
             self._children.close()
+            self._children = None
+        copy, self._copy = self._copy, None
         try:
-            if self._copy is not None:
-                self._copy.close()
+            if copy is not None:
+                copy.close()
         except Exception as error:  # whatever a remote file system raises
             complain(f"the run is not copied: {reason_of(error)}")
 

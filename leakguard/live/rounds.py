@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
@@ -25,9 +26,15 @@ class Generations(Generic[T]):
         self._running: Iterator[T] | None = None
 
     def __iter__(self) -> Iterator[T]:
+        own: list[weakref.ref[Any]] = []
+        loop = self._loop(own)
+        own.append(weakref.ref(loop))
+        return loop
+
+    def _loop(self, own: list[weakref.ref[Any]]) -> Iterator[T]:
         self._watcher.announce(None if self._last is None else self._last + 1)
         for index, item in enumerate(cast("Iterable[T]", self._rounds)):
-            outer, begun = open_phases(), self._begin(index, item)
+            outer, begun = open_phases(), self._begin(index, item, own)
             try:
                 yield item
             except GeneratorExit:  # the loop is left, perhaps by an interrupt
@@ -37,11 +44,17 @@ class Generations(Generic[T]):
                 self._end(begun)
             self._watcher.ring()
 
-    async def __aiter__(self) -> AsyncIterator[T]:
+    def __aiter__(self) -> AsyncIterator[T]:
+        own: list[weakref.ref[Any]] = []
+        loop = self._async_loop(own)
+        own.append(weakref.ref(loop))
+        return loop
+
+    async def _async_loop(self, own: list[weakref.ref[Any]]) -> AsyncIterator[T]:
         self._watcher.announce(None if self._last is None else self._last + 1)
         index = 0
         async for item in _asynchronous(self._rounds):
-            begun = self._begin(index, item)
+            begun = self._begin(index, item, own)
             index += 1
             try:
                 yield item
@@ -53,12 +66,20 @@ class Generations(Generic[T]):
         self._running = self._running or iter(self)
         return next(self._running)
 
-    def _begin(self, index: int, item: T) -> bool:
-        return self._watcher.begin_round(_number(item, index + 1), last=index == self._last)
+    def _begin(self, index: int, item: T, own: list[weakref.ref[Any]]) -> bool:
+        number, last = _number(item, index + 1), index == self._last
+        return self._watcher.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
 
     def _end(self, begun: bool) -> None:
         if begun:
             self._watcher.end_round()
+
+
+def _has_ended(loop: weakref.ref[Any]) -> bool:
+    """Return whether a generator is gone or has ended; a traceback may keep its frame alive."""
+    running = loop()
+    frame = "ag_frame" if isinstance(running, AsyncIterator) else "gi_frame"
+    return getattr(running, frame, None) is None
 
 
 class Generation:

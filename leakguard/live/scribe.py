@@ -114,9 +114,19 @@ class Scribe:
         for entry in waiting:
             self._put(entry)
 
+    def release(self) -> None:
+        """Write what waits for a look that an interrupt has lost, as it is."""
+        waiting, self._waiting = self._waiting, []
+        for entry in waiting:
+            self._put(entry)
+
     def finish(self) -> None:
         """Close the journal, with what the guard has cost in all."""
         self.journal.finish(self.meter.spent, self.sinks.finish)
+
+    def close(self) -> None:
+        """Close the journal without a word; harmless when it is already."""
+        self.journal.close(self.meter.spent)
 
     def _put(self, entry: _Entry) -> None:
         snapshot = entry.draft.snapshot(

@@ -60,6 +60,7 @@ class Watcher:
     _diagnosis: float = 0.0
     _diagnoses: int = 0
     _called: bool = False
+    _is_left: Callable[[], bool] | None = None
     _seen: bool = True
     _under_way: LookInCopy | None = None
 
@@ -102,8 +103,20 @@ class Watcher:
     def end(self, *, failed: bool = False) -> None:
         """Take the last look, unless the last generation had one, and close the run.
 
-        ``failed`` says that an exception ended it, which the open generation did not survive.
+        ``failed`` says that an exception ended it, which the open generation did not survive. An
+        interrupt leaves out what it found undone, and the file is closed all the same.
         """
+        try:
+            self._end(failed)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the run as it is: without a look, and without a word."""
+        self.safety.run(self.scribe.close)
+        self.safety.over = True
+
+    def _end(self, failed: bool) -> None:
         if self._called and self._opened is not None and not failed:
             self.round.last = True
             self.end_round()
@@ -115,7 +128,6 @@ class Watcher:
             self.safety.run(self._prove)
         self._listen()
         self.safety.run(self.scribe.finish)
-        self.safety.over = True
 
     def run_so_far(self) -> Run:
         """Return the run as it was written down, with the look that is under way."""
@@ -125,6 +137,7 @@ class Watcher:
     def _settle(self, patience: float = 0.0) -> None:
         """Write down the look in a copy that is under way, if it has arrived."""
         if self._under_way is None:
+            self.scribe.release()
             return
         look = self.looker.arrived(self._under_way)
         if look is None and patience:
@@ -169,18 +182,24 @@ class Watcher:
         if self._opened is None:
             self.looker.schedule.announce(total, long=long)
 
-    def begin_round(self, number: int, *, last: bool = False) -> bool:
+    def begin_round(
+        self, number: int, *, last: bool = False, is_left: Callable[[], bool] | None = None
+    ) -> bool:
         """Begin a generation; ``last`` where it is known to be the last one.
+
+        ``is_left`` says that the loop around it has ended: an interrupt may have come before that
+        ended its generation, too.
 
         Returns:
             Whether it has begun: generations inside a generation are a part of it.
         """
-        if self._recurrence.stop() and self._opened is not None:
+        left = self._is_left is not None and self._is_left()
+        if (self._recurrence.stop() or left) and self._opened is not None:
             self.end_round()
         if self._opened is not None:
             self.safety.note("generations", "a loop inside a generation counts as a part of it")
             return False
-        self._called = False
+        self._called, self._is_left = False, is_left
         try:
             return self.safety.run(self._begin_round, number, last)
         except BaseException:  # an interrupt: nobody will end it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -32,16 +32,21 @@ class CensusDelta:
 
 def whole(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
     """Put back the types that a census left out because they were as in the run's first one."""
-    kept = list(snapshots)
-    first = next((s.census for s in kept if s.census is not None and s.census.complete), None)
-    if first is None:
-        return kept
-    return [replace(s, census=_whole(s.census, first)) if s.census else s for s in kept]
+    return list(_completed(snapshots))
+
+
+def _completed(snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
+    first: Census | None = None
+    for snapshot in snapshots:
+        census = snapshot.census
+        if census is not None and census.complete:
+            first = census  # a second one where an interrupt came before the first was written
+        elif census is not None and first is not None:
+            snapshot = replace(snapshot, census=_whole(census, first))
+        yield snapshot
 
 
 def _whole(census: Census, first: Census) -> Census:
-    if census.complete:
-        return census
     # ChainMap shares the first census: thousands of types that never change are kept once. It asks
     # for mutable maps, and nothing here mutates them.
     shared = cast("dict[str, TypeCount]", first.types)

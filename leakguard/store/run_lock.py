@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import mmap
 import os
 import stat
@@ -23,6 +24,8 @@ _HEADER = b'{"schema":"leakguard.run/'
 _LONGEST = 65_536
 _COPIED = 1_000_000
 _TRIES = 5  # a file system may give a file another number at every question
+#: Opens a file that its user alone may read; no interrupt comes between it and the file object.
+for_user_alone = functools.partial(os.open, mode=0o600)
 _open_files: weakref.WeakSet[FileIO] = weakref.WeakSet()
 
 
@@ -36,13 +39,12 @@ def open_run_file(path: Path) -> FileIO:
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISFIFO(path.stat().st_mode):
             raise OSError(errno.EINVAL, "it is a pipe, and a run is a file")
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-    file = _opened(path, flags)
+    file = _opened(path, "ab+")
     for _ in range(_TRIES):
         if lies_at(file, path):
             break
         file.close()  # its owner has replaced it between opening and locking
-        file = _opened(path, flags)
+        file = _opened(path, "ab+")
     return file
 
 
@@ -57,8 +59,7 @@ def new_beside(file: FileIO, path: Path, begins: int, text: bytes) -> tuple[File
     """
     beside = path.with_name(f".{path.name}.thinned")
     beside.unlink(missing_ok=True)  # of a process that was killed
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    new = _opened(beside, flags)
+    new = _opened(beside, "xb+")  # follows no link, and overwrites nothing
     try:
         os.fchmod(new.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
         _copy(file, new, begins)
@@ -85,8 +86,8 @@ def write_all(file: FileIO, text: bytes) -> None:
         rest = rest[file.write(rest) :]
 
 
-def _opened(path: Path, flags: int) -> FileIO:
-    file = FileIO(os.open(path, flags, 0o600), "ab")
+def _opened(path: Path, mode: str) -> FileIO:
+    file = FileIO(path, mode, opener=for_user_alone)
     try:
         if fcntl is not None:
             _lock(file, path)

@@ -67,9 +67,12 @@ def decode(line: bytes) -> Line:
         ValueError: the line is cut, is no JSON, does not fit the schema, or is nested too deeply.
     """
     try:
-        return _decoder.decode(line)
+        read = _decoder.decode(line)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    if read.snapshot is not None and read.snapshot.serial < 0:
+        raise ValueError("its serial number is negative")
+    return read
 
 
 def _encode(line: dict[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 UNIT = "regression_tests/unit"
 TRUST, FAULTS = f"{UNIT}/guard/test_trust.py", f"{UNIT}/guard/test_faults.py"
+INTERRUPTS = f"{UNIT}/guard/test_interrupts.py"
 GUARD, STORE = f"{UNIT}/guard/test_guard.py", f"{UNIT}/store"
 
 #: Tests by what they make go wrong; the name of a test says what happens then.
@@ -37,7 +38,13 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{STORE}/test_jsonl.py::test_restart_appends_a_second_run_after_the_torn_first",
     ),
     "interrupts and other ends": (
-        f"{FAULTS}::test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open",
+        f"{INTERRUPTS}::test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open",
+        f"{INTERRUPTS}::test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round",
+        f"{INTERRUPTS}::test_interrupted_start_leaves_nothing_and_the_next_one_begins",
+        f"{INTERRUPTS}::test_interrupted_end_is_made_good_by_the_next_call",
+        f"{INTERRUPTS}::test_interrupt_in_a_look_is_over_with_the_next_round",
+        f"{INTERRUPTS}::test_interrupt_while_a_snapshot_is_kept_leaves_the_run_whole",
+        f"{INTERRUPTS}::test_interrupt_in_a_report_leaves_the_run_going_on",
         f"{FAULTS}::test_what_ends_a_program_goes_through_a_gauge",
         f"{TRUST}::test_interrupt_inside_the_guard_reaches_the_user_and_leaves_nothing_open",
         f"{TRUST}::test_run_has_a_last_look_however_it_ends",

@@ -5,7 +5,6 @@ Every program here trains on to its end and says so, whatever happens to the gua
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import signal
@@ -20,13 +19,7 @@ import pytest
 import leakguard
 from leakguard import LeakGuard
 from leakguard.capture import recorder
-from leakguard.live.active import open_phases
 from leakguard.testing import FakeClock
-from regression_tests.benchmarks.faults.interrupts import (
-    interrupted,
-    interrupted_at,
-    play_round,
-)
 
 LOOP = """
 import gc, os, signal, sys, threading
@@ -236,53 +229,6 @@ def test_killed_at_any_moment_the_file_can_be_read(tmp_path, delay):
     else:
         assert not run.finished
         assert len(run.notes) <= 1
-
-
-def test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open(tmp_path):
-    """Dozens of them; ``python -m regression_tests.benchmarks.faults`` makes a thousand."""
-    told = interrupted(tmp_path / "run.jsonl", times=40)
-    assert told.sent == told.received == 40
-    assert told.left_open == 0
-    assert leakguard.load(tmp_path / "run.jsonl").finished
-
-
-def left_open(guard: LeakGuard) -> list[str]:
-    """Say what is not as it is between two rounds."""
-    watcher = guard._watcher
-    state = {
-        "phases": open_phases(),
-        "collector": not gc.isenabled(),
-        "generation": watcher._opened,
-        "work": watcher.safety._worker,
-        "charge": watcher.scribe.meter._since,
-        "peaks": list(watcher.looker.recorder.peaks._open),
-    }
-    return [name for name, what in state.items() if what]
-
-
-def rounds_of(guard: LeakGuard):
-    def loop() -> None:
-        for _ in guard.generations():
-            with guard.phase("work"), guard.phase("inner"):
-                break
-
-    return {"generation": lambda: play_round(guard), "generations": loop}
-
-
-@pytest.mark.parametrize("form", ["generation", "generations"])
-def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(tmp_path, form):
-    out = tmp_path / "run.jsonl"
-    settings = {"max_overhead": 1e-9, "collect": "never", "trace": "off", "report": None}
-    with LeakGuard(out=out, **settings) as guard:
-        play = rounds_of(guard)[form]
-        for _ in range(16):  # the first ones are looked at, and have too many moments
-            play()
-        moment = 0
-        while interrupted_at(moment := moment + 1, play):
-            play()
-            assert left_open(guard) == [], f"moment {moment}"
-    assert moment > 500
-    assert leakguard.load(out).finished
 
 
 def test_sub_interpreter_is_refused_or_right(tmp_path):

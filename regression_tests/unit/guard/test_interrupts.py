@@ -1,0 +1,192 @@
+"""An interrupt, as Ctrl-C sends it, reaches the program from any moment of the guard's own work.
+
+What it leaves half done is over with the next call: of a round, of a start, of an end. Python lets
+it in at each call, so a profiler raises it at one after the other.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import leakguard
+from leakguard import LeakGuard
+from leakguard.live.active import active_guard, open_phases
+from leakguard.live.beacon import beacon_path
+from regression_tests.benchmarks.faults.interrupts import (
+    interrupted,
+    interrupted_at,
+    play_round,
+)
+
+# Where a start or a look has its turns; inside of a walk of the heap are thousands of moments more.
+TURNS = "leakguard/(live/|guard|store/(jsonl|run_lock))"
+CHEAP = {"max_overhead": 1e-9, "collect": "never", "trace": "off", "report": None}
+EACH = pytest.param(1, marks=pytest.mark.heavy, id="each")
+
+
+def test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open(tmp_path):
+    """Dozens of them; ``python -m regression_tests.benchmarks.faults`` makes a thousand."""
+    told = interrupted(tmp_path / "run.jsonl", times=40)
+    assert told.sent == told.received == 40
+    assert told.left_open == 0
+    assert leakguard.load(tmp_path / "run.jsonl").finished
+
+
+@pytest.fixture(autouse=True)
+def _nobody_keeps_what_python_ignores(monkeypatch):
+    """Have an interrupt in the close of a generator forgotten: pytest would keep its frames."""
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+
+
+def left_open(guard: LeakGuard) -> list[str]:
+    """Say what is not as it is between two rounds."""
+    watcher = guard._watcher
+    state = {
+        "phases": open_phases(),
+        "collector": not gc.isenabled(),
+        "generation": watcher._opened,
+        "work": watcher.safety._worker,
+        "charge": watcher.scribe.meter._since,
+        "peaks": list(watcher.looker.recorder.peaks._open),
+    }
+    return [name for name, what in state.items() if what]
+
+
+def rounds_of(guard: LeakGuard):
+    def loop() -> None:
+        for _ in guard.generations():
+            with guard.phase("work"), guard.phase("inner"):
+                break
+
+    return {"generation": lambda: play_round(guard), "generations": loop}
+
+
+@pytest.mark.parametrize("form", ["generation", "generations"])
+def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(tmp_path, form):
+    out = tmp_path / "run.jsonl"
+    settings = {"max_overhead": 1e-9, "collect": "never", "trace": "off", "report": None}
+    with LeakGuard(out=out, **settings) as guard:
+        play = rounds_of(guard)[form]
+        for _ in range(16):  # the first ones are looked at, and have too many moments
+            play()
+        moment = 0
+        while interrupted_at(moment := moment + 1, play):
+            play()
+            assert left_open(guard) == [], f"moment {moment}"
+    assert moment > 500
+    assert leakguard.load(out).finished
+
+
+def held_by_the_process() -> dict[str, object]:
+    """Return what a guard takes of its process for as long as it runs."""
+    return {
+        "active": active_guard(),
+        "phases": open_phases(),
+        "collector": gc.isenabled(),
+        "handlers": [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGUSR1)],
+        "mask": signal.pthread_sigmask(signal.SIG_BLOCK, []),
+        "beacon": beacon_path(os.getpid()).exists(),
+        "files": len(list(Path("/proc/self/fd").iterdir()))
+        if Path("/proc/self/fd").is_dir()
+        else 0,
+    }
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    """Return settings with which a guard takes all that it can take of its process."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return {**CHEAP, "out": tmp_path / "run.jsonl", "on_signal": "USR1"}
+
+
+@pytest.mark.parametrize("step", [23, EACH])
+def test_interrupted_start_leaves_nothing_and_the_next_one_begins(settings, step):
+    before, moment, out = held_by_the_process(), 1, settings["out"]
+    while interrupted_at(moment, (guard := LeakGuard(**settings)).start, TURNS):
+        if active_guard() is None:
+            assert held_by_the_process() == before, f"moment {moment}"
+        with guard:
+            play_round(guard)
+        assert held_by_the_process() == before, f"moment {moment}"
+        assert leakguard.load(out).finished
+        out.unlink()
+        moment += step
+    guard.stop()
+    assert moment > 100
+
+
+@pytest.mark.parametrize("step", [13, EACH])
+def test_interrupted_end_is_made_good_by_the_next_call(settings, step):
+    before, moment, out = held_by_the_process(), 1, settings["out"]
+    while True:
+        guard = LeakGuard(**settings).start()
+        play_round(guard)
+        there = interrupted_at(moment, guard.stop)
+        guard.stop()
+        assert held_by_the_process() == before, f"moment {moment}"
+        run = leakguard.load(out)
+        assert (run.finished, run.generations, run.notes) == (True, (1,), ())
+        out.unlink()
+        if not there:
+            break
+        moment += step
+    assert moment > 100
+
+
+@pytest.mark.parametrize(("within", "step"), [(TURNS, 701), ("", 9001)])
+def test_interrupt_in_a_look_is_over_with_the_next_round(tmp_path, within, step):
+    out, moment, kept = tmp_path / "run.jsonl", 1, []
+    with LeakGuard(out=out, **{**CHEAP, "max_overhead": None}) as guard:
+
+        def play() -> None:
+            kept.append(bytearray(10))
+            play_round(guard)
+
+        play()
+        while interrupted_at(moment, play, within):
+            play()
+            assert left_open(guard) == [], f"moment {moment}"
+            moment += step
+        here = guard.run
+    assert moment > 4 * step
+    read = leakguard.load(out)
+    assert (read.finished, read.notes) == (True, ())
+    seen = {s.serial: s.census for s in here.snapshots}
+    assert all(s.census == seen.get(s.serial, s.census) for s in read.snapshots)
+
+
+@pytest.mark.parametrize("step", [7, EACH])
+def test_interrupt_while_a_snapshot_is_kept_leaves_the_run_whole(tmp_path, step):
+    out, moment = tmp_path / "run.jsonl", 1
+    with LeakGuard(out=out, **CHEAP) as guard:
+        add = guard._watcher.scribe.journal.add
+        last = guard.run.snapshots[-1]
+        long = replace(last, label="x" * 30_000)  # three of them are a block of compressed lines
+        while interrupted_at(moment, lambda: [add(long, None) for _ in range(4)]):
+            add(last, None)
+            assert {s.label for s in guard.run.snapshots} <= {last.label, long.label}
+            moment += step
+    assert moment > 100
+    assert leakguard.load(out).notes == ()
+
+
+def test_interrupt_in_a_report_leaves_the_run_going_on(tmp_path):
+    moment, out = 1, tmp_path / "run.jsonl"
+    with LeakGuard(out=out, **CHEAP) as guard:
+        play_round(guard)
+        guard.report()
+        while interrupted_at(moment, guard.report):
+            play_round(guard)
+            assert left_open(guard) == [], f"moment {moment}"
+            moment += 401
+    assert moment > 2_000
+    assert leakguard.load(out).finished
