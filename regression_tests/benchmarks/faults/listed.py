@@ -43,7 +43,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{INTERRUPTS}::test_interrupted_start_leaves_nothing_and_the_next_one_begins",
         f"{INTERRUPTS}::test_interrupted_end_is_made_good_by_the_next_call",
         f"{INTERRUPTS}::test_interrupt_in_a_look_is_over_with_the_next_round",
-        f"{INTERRUPTS}::test_interrupt_while_a_snapshot_is_kept_leaves_the_run_whole",
+        f"{INTERRUPTS}::test_interrupt_while_a_line_is_kept_leaves_the_others_whole",
         f"{INTERRUPTS}::test_interrupt_in_a_report_leaves_the_run_going_on",
         f"{FAULTS}::test_what_ends_a_program_goes_through_a_gauge",
         f"{TRUST}::test_interrupt_inside_the_guard_reaches_the_user_and_leaves_nothing_open",

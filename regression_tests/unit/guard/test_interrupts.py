@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ import leakguard
 from leakguard import LeakGuard
 from leakguard.live.active import active_guard, open_phases
 from leakguard.live.beacon import beacon_path
+from leakguard.live.history import History
 from regression_tests.benchmarks.faults.interrupts import (
     interrupted,
     interrupted_at,
@@ -164,19 +164,23 @@ def test_interrupt_in_a_look_is_over_with_the_next_round(tmp_path, within, step)
     assert all(s.census == seen.get(s.serial, s.census) for s in read.snapshots)
 
 
-@pytest.mark.parametrize("step", [7, EACH])
-def test_interrupt_while_a_snapshot_is_kept_leaves_the_run_whole(tmp_path, step):
-    out, moment = tmp_path / "run.jsonl", 1
-    with LeakGuard(out=out, **CHEAP) as guard:
-        add = guard._watcher.scribe.journal.add
-        last = guard.run.snapshots[-1]
-        long = replace(last, label="x" * 30_000)  # three of them are a block of compressed lines
-        while interrupted_at(moment, lambda: [add(long, None) for _ in range(4)]):
-            add(last, None)
-            assert {s.label for s in guard.run.snapshots} <= {last.label, long.label}
-            moment += step
-    assert moment > 100
-    assert leakguard.load(out).notes == ()
+# Three lines are a block that is compressed; with six of them every second one is dropped.
+@pytest.mark.parametrize("kept", range(6))
+def test_interrupt_while_a_line_is_kept_leaves_the_others_whole(kept):
+    lines = [b"%d" % n * 30_000 for n in range(8)]
+    moment, there = 0, True
+    while there:
+        moment += 1
+        history = History(limit=5)
+        for n in range(kept):
+            history.append(lines[n], n)
+        there = interrupted_at(moment, lambda h=history: h.append(lines[6], 6))
+        history.append(lines[7], 8)
+        left = list(history)
+        assert set(left) <= set(lines), f"moment {moment}"
+        assert left == sorted(set(left))
+        assert len(left) >= min(kept, 2)
+    assert moment > 20
 
 
 def test_interrupt_in_a_report_leaves_the_run_going_on(tmp_path):
