@@ -124,11 +124,11 @@ class Tools:
 
         report = self._report(path)
         finding = _finding(report, fingerprint)
-        snapshot = outline.evidence(report, finding)
+        shown, least = outline.evidence(report, finding), report.run.info.large_object
         return _finite({
             "finding": finding_value(finding),
             "text": leak_block(finding),
-            "snapshot": None if snapshot is None else snapshot_block(snapshot),
+            "snapshot": None if shown is None else snapshot_block(shown, least),
             "source": self._source(finding),
         })  # fmt: skip
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leakguard.capture.heap import LARGE_OBJECT
 from leakguard.capture.probe import reason_of
 from leakguard.live.children import Children
 from leakguard.live.history import History
@@ -165,7 +164,7 @@ class Journal:
         from leakguard.render.log_block import growth_block, snapshot_block, trend_block
 
         block = snapshot_block(
-            snapshot, self._info.large_object or LARGE_OBJECT, first=self._delta.first, exact=True
+            snapshot, self._info.large_object, first=self._delta.first, exact=True
         )
         self._told(lambda sink: sink(block))
         if snapshot.moment != "generation" or self._sink is None:

@@ -84,7 +84,9 @@ def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]
         "source": source_lines(finding.created_at, folder),
         "text": finding_text(report, finding),
         "label": clean(snapshot.label) if snapshot else None,
-        "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,
+        "snapshot": clean_lines(snapshot_block(snapshot, report.run.info.large_object))
+        if snapshot
+        else None,
     }
 
 

@@ -45,6 +45,11 @@ def _document(title: str, diagnosis: str, report: Report) -> str:
 def _diagnosis(report: Report) -> str:
     if report.findings:
         culprit = report.findings[0]
-        return leak_block(culprit, outline.evidence(report, culprit))
+        return leak_block(culprit, outline.evidence(report, culprit), report.run.info.large_object)
     last = report.run.snapshots[-1:]
-    return "\n".join([outline.verdict_line(report), *map(snapshot_block, last)])
+    return "\n".join(
+        [
+            outline.verdict_line(report),
+            *(snapshot_block(shot, report.run.info.large_object) for shot in last),
+        ]
+    )

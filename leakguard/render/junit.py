@@ -53,7 +53,11 @@ def _add_suite(root: ET.Element, report: Report, fail_on: str) -> None:
 
 def _add_finding(suite: ET.Element, report: Report, finding: Finding, fail_on: str) -> None:
     case = add_case(suite, facts.title(finding), finding.phase)
-    text = legal(clean_lines(leak_block(finding, outline.evidence(report, finding))))
+    text = legal(
+        clean_lines(
+            leak_block(finding, outline.evidence(report, finding), report.run.info.large_object)
+        )
+    )
     if SEVERITY[finding.verdict] >= SEVERITY[_threshold(fail_on)]:
         failure = ET.SubElement(case, "failure", type=finding.verdict)
         failure.set("message", legal(f"{facts.heading(finding)}: {facts.title(finding)}"))

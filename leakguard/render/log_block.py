@@ -33,13 +33,15 @@ CENSUS_NAMES = {
     "torch.Tensor": "PyTorch Tensors",
 }
 
+_LARGE_OBJECT = 50 * MB  # from which size on a guard lists objects unless it is told otherwise
+
 # Columns where values end; a pictograph takes two columns on a terminal and one character here.
 _SIZE_END, _COUNT_END, _TREND_END = 33, 29, 43
 
 
 def snapshot_block(
     snapshot: Snapshot,
-    large_object: int = 50 * MB,
+    large_object: int | None = None,
     *,
     first: Census | None = None,
     exact: bool = False,
@@ -47,8 +49,9 @@ def snapshot_block(
     """Return the framed ``MEMORY SNAPSHOT`` block of one snapshot, without a final newline.
 
     What is unknown is left out; it is never printed as 0. ``large_object`` is the threshold in
-    bytes that the heading of the large objects names. ``exact`` adds what a reader needs to judge
-    the log like the run itself; ``first`` is the run's first census, which later ones refer to.
+    bytes that the heading of the large objects names; None for the usual one. ``exact`` adds what
+    a reader needs to judge the log like the run itself; ``first`` is the run's first census, which
+    later ones refer to.
     """
     sections = (
         _process_memory(snapshot.metrics),
@@ -58,7 +61,7 @@ def snapshot_block(
         _resources(snapshot.metrics),
         _allocator(snapshot.metrics),
         _gauges(snapshot.gauges),
-        _large_objects(snapshot, large_object),
+        _large_objects(snapshot, large_object or _LARGE_OBJECT),
         exact_sections(snapshot, first, short_names(snapshot.watched)) if exact else (),
     )
     body = (line for section in sections for line in section)
@@ -89,7 +92,9 @@ def growth_block(growth: BaselineGrowth) -> str:
     return _framed("📈 MEMORY GROWTH ANALYSIS", lines)
 
 
-def leak_block(finding: Finding, snapshot: Snapshot | None = None) -> str:
+def leak_block(
+    finding: Finding, snapshot: Snapshot | None = None, large_object: int | None = None
+) -> str:
     """Return the diagnosis of one finding, followed by the whole block of ``snapshot``.
 
     Facts the finding does not have are left out.
@@ -99,7 +104,7 @@ def leak_block(finding: Finding, snapshot: Snapshot | None = None) -> str:
         lines.append(f"- {fact.label}: {fact.value}".rstrip())
         lines += [f"    {more}" for more in fact.more]
     if snapshot is not None:
-        lines.append(snapshot_block(snapshot))
+        lines.append(snapshot_block(snapshot, large_object))
     return "\n".join(lines)
 
 

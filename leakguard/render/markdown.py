@@ -49,5 +49,7 @@ def _finding(report: Report, finding: Finding) -> dict[str, str | None]:
         "fix": finding.fix,
         "block": clean_lines(leak_block(finding, None)),
         "label": snapshot.label if snapshot else None,
-        "snapshot": clean_lines(snapshot_block(snapshot)) if snapshot else None,
+        "snapshot": clean_lines(snapshot_block(snapshot, report.run.info.large_object))
+        if snapshot
+        else None,
     }

@@ -73,7 +73,7 @@ def _write_culprit(report: Report, finding: Finding, page: Page, full: bool) -> 
     snapshot = outline.evidence(report, finding) if full else None
     if snapshot is not None:
         page.line()
-        page.block(snapshot_block(snapshot))
+        page.block(snapshot_block(snapshot, report.run.info.large_object))
 
 
 def _write_others(findings: Sequence[Finding], page: Page) -> None:

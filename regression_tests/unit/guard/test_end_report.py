@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from leakguard import LeakGuard, UsageError
+from leakguard import LeakGuard, UsageError, render
 from leakguard.testing import FakeClock
 
 
@@ -121,6 +121,16 @@ def test_log_names_the_size_from_which_it_lists_objects():
         guard.snapshot("Loaded", baseline=True)
     assert len(kept) == 2_000_000
     assert "Large Objects (>= 1 MB):" in log.getvalue()
+
+
+def test_report_names_the_size_from_which_the_guard_lists_objects():
+    guard, kept = (
+        LeakGuard(large_object="1 MB", report=None, clock=FakeClock()),
+        bytearray(2_000_000),
+    )
+    list(train(guard, leaks=True))
+    assert len(kept) == 2_000_000
+    assert "Large Objects (>= 1 MB):" in render(guard.report(), "markdown")
 
 
 def test_complaint_goes_to_standard_error_or_nowhere(capsys, monkeypatch):
