@@ -26,7 +26,7 @@ def parse_size(size: str | int | float) -> int:
     if isinstance(size, int | float) and not isinstance(size, bool):
         number, unit = _finite(size), "b"
     else:
-        match = _SIZE.fullmatch(str(size))
+        match = _SIZE.fullmatch(_text(size))
         if match is None:
             raise UsageError(f"{shown(size)} is not a size; write for example '50 MB' or '1.5 GiB'")
         number, unit = float(re.sub("[,_]", "", match[1])), match[2].lower() or "b"
@@ -36,6 +36,14 @@ def parse_size(size: str | int | float) -> int:
     if not 0 <= number < float("inf"):
         raise UsageError(f"{shown(size)} is not a size; it must be zero or more and finite")
     return round(number * UNITS[unit])
+
+
+def _text(size: object) -> str:
+    """Return what a size reads as; nothing for a class of the caller's that fails."""
+    try:
+        return str(size)
+    except Exception:
+        return ""
 
 
 def _finite(size: int | float) -> float:
