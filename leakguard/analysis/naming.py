@@ -28,6 +28,9 @@ _HANDLES = {
 # Confidence (0 to 1) in a container that has no series of its own: with a second witness, and with
 # its looks alone. Chosen near what ``series`` says of seven changes (0.89) and of two (0.6).
 _WITH_WITNESS, _ALONE = 0.9, 0.6
+# Objects a generation, fewer of which read better as one in so many generations. Chosen: of one in
+# two generations on, the average is a number that one can picture.
+_SELDOM = 0.5
 # Hex digits, 48 bits: of a million findings two have the same name once in 560 times.
 _DIGITS = 12
 
@@ -64,7 +67,7 @@ def headline(finding: Finding) -> str:
     if finding.started_at is not None:
         parts.append(f"since generation {finding.started_at}")
     if finding.count_per_generation is not None:
-        parts.append(f"{format_number(finding.count_per_generation)} {what} more each generation")
+        parts.append(_more(finding.count_per_generation, what))
     elif finding.bytes_per_generation is None:
         parts.append(finding.reason.partition(" (")[0])
     elif finding.kind == "copy-on-write":
@@ -82,11 +85,19 @@ def headline(finding: Finding) -> str:
     return ", ".join(parts) + "."
 
 
+def _more(rate: float, what: str) -> str:
+    """Return so many more each generation; of fewer than one in two, how often one comes."""
+    if 0 < rate < _SELDOM:
+        return f"1 {what} more every {round(1 / rate):,} generations"
+    return f"{format_number(rate)} {what} more each generation"
+
+
 def _thing(finding: Finding) -> str:
     """Return the word for one or for several of what grows: a class keeps its name."""
     name = (finding.type or "memory").rsplit(".", 1)[-1]
     one, several = _HANDLES.get(name, (name, name))
-    return one if finding.count_per_generation == 1 else several
+    rate = finding.count_per_generation
+    return one if rate is not None and (rate == 1 or 0 < rate < _SELDOM) else several
 
 
 def fingerprint(*parts: str | None) -> str:

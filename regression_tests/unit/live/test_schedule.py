@@ -252,3 +252,8 @@ def test_loop_that_is_taken_to_be_long_pays_little_at_first_while_nothing_grows_
     assert len([n for n in calm.looks if n < 12]) < len([n for n in unknown.looks if n < 12])
     growing = Story(**told, long=True, grows=lambda generation: True)
     assert len([n for n in growing.looks if n < 12]) > len([n for n in calm.looks if n < 12])
+
+
+def test_loop_of_known_length_is_looked_at_in_its_middle_whatever_a_look_costs():
+    story = Story(800, 0.001, census=0.2, holders=1.0)
+    assert {1, 400, 799} <= set(story.looks)

@@ -41,3 +41,15 @@ def test_two_values_of_one_generation_are_refused():
 def test_each_value_needs_a_generation():
     with pytest.raises(ValueError, match="generations"):
         judge_series([1.0, 2.0, 3.0], at=[1, 2])
+
+
+def test_growth_between_looks_far_apart_is_no_set_up():
+    looks = [2, 42, 53, 54, 55, 56, 58, 60, 90]
+    verdict = judge_series([45 * t for t in looks], at=looks, integer=True)
+    assert (verdict.growing, verdict.started) == ("yes", 3)
+
+
+def test_exact_count_began_to_grow_as_far_back_as_its_gain_takes():
+    looks = [10, 100, 283, 402, 500, 600, 700]
+    verdict = judge_series([max(0, 40 * (t - 399)) for t in looks], at=looks, integer=True)
+    assert (verdict.growing, verdict.started) == ("yes", 400)

@@ -43,8 +43,6 @@ def test_long_run_stays_below_its_bound_and_reads_back_as_the_guard_has_it(tmp_p
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.jsonl"]
 
 
-# Looks in a loop of a second are few and fall where they fall: the leak is not found every time.
-@pytest.mark.heavy
 def test_thinned_run_finds_the_same_leak_at_the_same_rate(tmp_path):
     path = tmp_path / "run.jsonl"
     recorded(path, 800)

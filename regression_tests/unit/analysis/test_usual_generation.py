@@ -1,0 +1,88 @@
+"""What memory gains in the usual generation, where a few generations free or take much more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.analysis.naming import headline
+from leakguard.model import Finding, Holder, Run
+from leakguard.testing import RunStory, State
+
+GENERATIONS = 300
+LOOKS = (1, 2, 150, 300)
+KB = 1_000
+# What the program freed in generation 100, and took for good in generation 160.
+FREED, TAKEN = 9_000 * KB, 1_000 * KB
+
+
+def told(each: int, *, adds: int, looks: tuple[int, ...] = LOOKS) -> Run:
+    """Tell a run with ``adds`` buffers more a generation, of ``each`` bytes, between two events."""
+    story = RunStory()
+
+    def state(n: int, number: int) -> State:
+        size = n * adds * each - (FREED if n >= 100 else 0) + (TAKEN if n >= 160 else 0)
+        metrics = {"heap_in_use": 80_000 * KB + size, "rss": 200_000 * KB}
+        if number not in (0, *looks):
+            return State(metrics, {}, {})
+        return State(metrics, {"bytearray": 40 + n * adds}, {"bytearray": (40 + n * adds) * each})
+
+    story.baseline(state(0, 0))
+    for number in range(1, GENERATIONS + 1):
+        story.generation(work=state(number - 1, -1), keep=state(number, number))
+    return story.run()
+
+
+def with_holders(run: Run, first: Holder, last: Holder) -> Run:
+    held = {LOOKS[1]: (first,), LOOKS[-1]: (last,)}
+    return replace(
+        run,
+        snapshots=tuple(
+            replace(s, holders=held.get(s.generation, ())) if s.moment == "generation" else s
+            for s in run.snapshots
+        ),
+    )
+
+
+def test_buffer_more_each_generation_is_found_although_much_else_was_freed():
+    (finding,) = diagnose(told(5 * KB, adds=1)).findings
+    assert (finding.verdict, finding.type, finding.phase) == ("leak", "bytearray", "keep")
+    assert finding.count_per_generation == pytest.approx(1)
+
+
+def test_memory_that_is_freed_and_taken_once_is_no_leak():
+    report = diagnose(told(5 * KB, adds=0))
+    assert (report.verdict, report.findings) == ("stable", ())
+
+
+def kept(entries: int, size: int) -> Holder:
+    """Tell a list of errors whose buffers are what grows."""
+    return Holder("app.Journal.errors[*]", "ValueError", entries, retained_bytes=size)
+
+
+def test_container_that_came_to_keep_what_was_gained_is_the_holder_whatever_lies_in_it():
+    run = with_holders(told(5 * KB, adds=2), kept(2, 20 * KB), kept(300, 3_000 * KB))
+    (finding,) = diagnose(run).findings
+    assert (finding.type, finding.held_by) == ("bytearray", "app.Journal.errors[*]")
+
+
+def test_container_that_kept_as_much_before_is_not_the_holder():
+    run = with_holders(told(5 * KB, adds=2), kept(290, 2_900 * KB), kept(300, 3_000 * KB))
+    (finding,) = diagnose(run).findings
+    assert (finding.type, finding.held_by) == ("bytearray", None)
+
+
+@pytest.mark.parametrize(
+    ("rate", "kind", "said"),
+    [
+        (0.04, "app.Stack", "1 Stack more every 25 generations"),
+        (0.25, "threads", "1 thread more every 4 generations"),
+        (1.0, "threads", "1 thread more each generation"),
+        (16.0, "app.Stack", "16 Stack more each generation"),
+    ],
+)
+def test_what_comes_seldom_is_not_rounded_to_none_a_generation(rate, kind, said):
+    finding = Finding("a", "instances", "leak", "growing", "", type=kind, count_per_generation=rate)
+    assert said in headline(finding)
