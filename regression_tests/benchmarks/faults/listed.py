@@ -26,6 +26,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{UNIT}/capture/test_probes.py::test_peak_meter_says_why_it_cannot_reset",
         f"{UNIT}/capture/test_probes.py::test_broken_probe_is_a_reason_and_the_others_still_read",
         f"{FAULTS}::test_gauge_that_hangs_again_and_again_is_asked_no_more",
+        f"{FAULTS}::test_gauge_that_never_returns_is_ended_by_an_interrupt_and_the_run_goes_on",
         f"{GUARD}::test_broken_heap_walk_becomes_a_note_and_the_loop_goes_on",
         f"{GUARD}::test_gauge_that_raises_becomes_a_note",
         f"{TRUST}::test_gauge_that_is_no_finite_number_is_a_note_and_the_file_stays_readable",

@@ -264,6 +264,28 @@ def test_gauge_that_hangs_again_and_again_is_asked_no_more(monkeypatch):
     assert last.gauges["fast"].value == 2
 
 
+def test_gauge_that_never_returns_is_ended_by_an_interrupt_and_the_run_goes_on(tmp_path):
+    """It runs in the program's own thread, where nothing but a signal can end it."""
+    body = """
+        if number == 3:
+            def never(): threading.Event().wait()
+            def ring(*_): raise KeyboardInterrupt
+            guard.gauge("never", never)
+            signal.signal(signal.SIGALRM, ring)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            try:
+                with guard.phase("asked"): pass
+            except KeyboardInterrupt: print("interrupted")
+            guard.gauge("never", lambda: 1)
+    """
+    done = trained(tmp_path / "run.jsonl", body=body)
+    assert went_on(done), done.stderr[-2000:]
+    assert done.stdout.startswith("interrupted\n")
+    run = leakguard.load(tmp_path / "run.jsonl")
+    assert run.generations == tuple(range(1, 13))
+    assert run.snapshots[-1].gauges["never"].value == 1
+
+
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
 def test_what_ends_a_program_goes_through_a_gauge(error):
     guard = LeakGuard(report=None, clock=FakeClock())
