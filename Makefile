@@ -4,6 +4,7 @@
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan under AddressSanitizer and UBSan
 # make lint    ruff and mypy
+# make audit   known vulnerabilities of the pinned versions; it fails, and says so, where nobody can be asked
 # make wheel   build a wheel for each of PYTHONS, and read a report by it in an empty environment
 # Every target sets up .venv by itself, from nothing.
 
@@ -21,7 +22,7 @@ NOT_HEAP := $(foreach part,trainer heap integrations,--ignore regression_tests/u
 TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
 
-.PHONY: demo test test-all sanitize reports lint format lock wheel clean
+.PHONY: demo test test-all sanitize reports lint audit format lock wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -50,6 +51,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy regression_tests/unit/guard/typed_use.py
+
+# --strict: a version that could not be looked up is a failure, and not one without a known vulnerability.
+audit: $(READY)
+	@test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/python -m pip install --quiet pip-audit; }
+	.venv/audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip --strict --progress-spinner off
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

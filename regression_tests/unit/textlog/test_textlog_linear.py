@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from textlog_stories import baseline
 
 from leakguard.errors import UnreadableRun
+from leakguard.model import RunInfo
 from leakguard.render.log_block import snapshot_block
+from leakguard.store import load_runs, schema
 from leakguard.store.textlog import read_runs
 
 FRAME = "=" * 70
@@ -98,3 +101,44 @@ def test_line_of_ideographic_spaces_in_a_block_is_read_at_once(tmp_path):
         for spaces in ("\u3000" * 40, "\u3000" * 4000):
             text = block.replace("Process Memory:", f"{spaces}1\n{spaces}Process Memory:")
             cost(tmp_path / "spaces.log", f"{spaces}{text}\n{spaces}MEMORY TREND\n")
+
+
+def calls_to_read(path: Path) -> int:
+    """Return how many functions a reading calls: a count that no busy machine changes."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        load_runs(path)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def snapshots_of_a_log(count: int) -> bytes:
+    return "".join(f"Generation {n} / 9999\nRAM: 3.5 GB\n" for n in range(count)).encode()
+
+
+def ranks_of_a_log(count: int) -> bytes:
+    return "".join(
+        f"[rank{n}]: Generation 3 / 9\n[rank{n}]: RAM: 3 GB\n" for n in range(count)
+    ).encode()
+
+
+def snapshots_of_a_run_file(count: int) -> bytes:
+    line = schema.encode_snapshot(baseline()).replace(b'"serial":0', b'"serial":%d')
+    return schema.encode_header(RunInfo()) + b"".join(line % n for n in range(count))
+
+
+@pytest.mark.parametrize("written", [snapshots_of_a_log, ranks_of_a_log, snapshots_of_a_run_file])
+def test_reading_costs_as_much_a_snapshot_in_a_long_log_as_in_a_short_one(tmp_path, written):
+    path = tmp_path / "input"
+    calls = []
+    for count in (500, 500, 4_000):  # the first one loads modules
+        path.write_bytes(written(count))
+        calls.append(calls_to_read(path))
+    assert calls[2] < 1.3 * 8 * calls[1]
