@@ -15,7 +15,7 @@ from leakguard.capture.process import memory_limit
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.children import Children
 from leakguard.live.cycle_watch import CycleWatch
-from leakguard.live.diagnosing import Alarm
+from leakguard.live.diagnosing import Alarm, Diagnoses
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.meter import CostMeter
@@ -61,10 +61,12 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
         suspicion(),
         None if settings.collect == "never" else CycleWatch(),
     )
-    scribe = Scribe(_journal(settings), meter, safety, Sinks(settings.sinks, safety))
+    journal = _journal(settings)
+    scribe = Scribe(journal, meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
-    return Watcher(looker, scribe, safety, promises, Tracing(settings.trace), alarm, settings.prove)
+    tracing, diagnoses = Tracing(settings.trace), Diagnoses(journal, meter, looker.schedule)
+    return Watcher(looker, scribe, safety, promises, tracing, diagnoses, alarm, settings.prove)
 
 
 def _journal(settings: Settings) -> Journal:

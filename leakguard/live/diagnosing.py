@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from leakguard.capture import heap
 from leakguard.live.copier import is_traced
 from leakguard.live.journal import Journal
+from leakguard.live.meter import CostMeter
+from leakguard.live.schedule import Schedule
 from leakguard.model import Finding, Proof, Report, Run
 from leakguard.model.finding import SEVERITY
 
 OnLeak = Callable[[Report], object]
 
+# Two to agree on a first suspect, and two on another; each takes 20 to 60 ms in a short run.
+_FREE_DIAGNOSES = 4
 # Each takes a copy and some seconds; findings after these are small change.
 _MOST_PROOFS = 3
 
@@ -29,6 +34,30 @@ def diagnose_within(run: Run) -> Report:
         return diagnose(run)
     finally:
         forget()
+
+
+@dataclass(slots=True)
+class Diagnoses:
+    """Diagnoses of the run so far for the guard's own use, as many as it may afford."""
+
+    journal: Journal
+    meter: CostMeter
+    schedule: Schedule
+    _taken: int = 0
+    _price: float = 0.0
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the run may be diagnosed again: some times it may in any run."""
+        return self._taken < _FREE_DIAGNOSES or self.schedule.affords_seconds(self._price)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Diagnose the run so far; what that took is the price of the next one."""
+        self._taken += 1
+        before = self.meter.spent
+        found = diagnose_within(self.journal.run()).findings
+        self._price = self.meter.spent - before
+        return found
 
 
 class Alarm:
@@ -51,7 +80,7 @@ class Alarm:
             return
         self._looks = journal.looks
         report = diagnose_within(journal.run())
-        leaks = {_name(finding) for finding in report.findings if finding.verdict == "leak"}
+        leaks = {subject(finding) for finding in report.findings if finding.verdict == "leak"}
         if leaks - self._told:
             self._told |= leaks
             self._pending = report
@@ -63,7 +92,7 @@ class Alarm:
             self._call(report)
 
 
-def _name(finding: Finding) -> str:
+def subject(finding: Finding) -> str:
     """Return what a finding is about; its fingerprint changes when its holder is found."""
     return finding.type or finding.kind
 

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from leakguard.capture.packed import PackedMeasurement
+from leakguard.capture.peak import Peak
 from leakguard.live.names import kind_of
 from leakguard.model import PhaseTotal
 
@@ -17,6 +19,15 @@ class _Tally:
     left: int = 0
     seconds: float = 0.0
     change: dict[str, int | float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Opened:
+    """How things stood when the running generation began."""
+
+    reading: PackedMeasurement
+    peak: Peak
+    began: float
 
 
 @dataclass(slots=True)

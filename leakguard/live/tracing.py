@@ -9,8 +9,8 @@ from typing import Any
 
 from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Trace, Tracer, fitting
 from leakguard.capture.probe import reason_of
-from leakguard.live.diagnosing import diagnose_within
-from leakguard.model import Finding, Run, Site
+from leakguard.live.diagnosing import subject
+from leakguard.model import Finding, Site
 
 # What kinds of growth have objects to ask, and what kinds are bytes that no object explains.
 _OBJECTS = frozenset({"instances", "container", "tensors", "arrays", "autograd", "cycles", "tasks"})
@@ -61,10 +61,10 @@ class Tracing:
             f
             for f in found
             if f.created_at is None
-            and _name(f) in self._before
+            and subject(f) in self._before
             and self._tried.get(f.fingerprint, 0) < 2
         ]
-        self._before = frozenset(map(_name, found))
+        self._before = frozenset(map(subject, found))
         objects = [f for f in fresh if f.kind in _OBJECTS and f.type is not None]
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
         beside = [f for f in bytes_only if f.in_pools] if objects else bytes_only
@@ -136,13 +136,3 @@ class Tracing:
 def _suspect(finding: Finding) -> Suspect:
     of_objects = finding.kind in _OBJECTS
     return Suspect(finding.type if of_objects else None, finding.held_by, finding.in_pools)
-
-
-def _name(finding: Finding) -> str:
-    """Return what a finding is about; its fingerprint changes when its holder is found."""
-    return finding.type or finding.kind
-
-
-def suspects_of(run: Run) -> tuple[Finding, ...]:
-    """Diagnose the run so far."""
-    return diagnose_within(run).findings

@@ -10,35 +10,23 @@ from dataclasses import dataclass, field
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import Held
 from leakguard.capture.packed import PackedMeasurement
-from leakguard.capture.peak import Peak
 from leakguard.live import active
-from leakguard.live.diagnosing import Alarm, proofs_of
+from leakguard.live.diagnosing import Alarm, Diagnoses, proofs_of
 from leakguard.live.look import Look, Looker, LookInCopy
 from leakguard.live.names import DEEPEST, PhaseNames
-from leakguard.live.round import Recurrence, Round
+from leakguard.live.round import Opened, Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
 from leakguard.live.scribe import Scribe, SnapshotDraft
-from leakguard.live.tracing import Tracing, suspects_of
+from leakguard.live.tracing import Tracing
 from leakguard.live.visit import PhaseVisit, peak_of
 from leakguard.model import Expectation, Run, Site
 from leakguard.model.snapshot import Moment
 
 REQUESTED = "Requested by a signal"
 ENDED = "Run ended"
-# Two to agree on a first suspect, and two on another; each takes 20 to 60 ms in a short run.
-_DIAGNOSES = 4
 # Seconds to wait for a look in a copy where the run ends or the user asks; then it is ended.
 _PATIENCE = 10.0
-
-
-@dataclass(slots=True)
-class _Opened:
-    """How things stood when the running generation began."""
-
-    reading: PackedMeasurement
-    peak: Peak
-    began: float
 
 
 @dataclass(slots=True)
@@ -50,15 +38,14 @@ class Watcher:
     safety: Safety
     promises: Promises
     tracing: Tracing
+    diagnoses: Diagnoses
     alarm: Alarm | None = None
     prove: bool = False
     round: Round = field(default_factory=Round)
     _names: PhaseNames = field(default_factory=PhaseNames)
     _recurrence: Recurrence = field(default_factory=Recurrence)
-    _opened: _Opened | None = None
+    _opened: Opened | None = None
     _rounds: int = 0
-    _diagnosis: float = 0.0
-    _diagnoses: int = 0
     _called: bool = False
     _is_left: Callable[[], bool] | None = None
     _seen: bool = True
@@ -238,7 +225,7 @@ class Watcher:
         recorder = self.looker.recorder
         reading = recorder.read()
         self.round = Round(self._rounds, number, last, deep, self.round.counts())
-        self._opened = _Opened(
+        self._opened = Opened(
             reading, recorder.peaks.start(reading.high_water), self.scribe.meter.elapsed
         )
         self._rounds += 1
@@ -371,12 +358,12 @@ class Watcher:
     def judged_promises(self) -> tuple[Expectation, ...]:
         """Judge what was promised so far, with who holds what is still alive."""
         judged: list[Expectation] = []
-        self.safety.run(lambda: judged.extend(self._judged()))
-        return tuple(judged)
 
-    def _judged(self) -> tuple[Expectation, ...]:
-        held = self.looker.holders_of(self.promises.collect())
-        return self.promises.judge(held)
+        def judge() -> None:
+            judged.extend(self.promises.judge(self.looker.holders_of(self.promises.collect())))
+
+        self.safety.run(judge)
+        return tuple(judged)
 
     def _traced_objects(self) -> list[object]:
         """End a traced generation; return some objects that it left behind."""
@@ -398,16 +385,9 @@ class Watcher:
     def _choose_what_to_trace(self, look: Look) -> None:
         """Where something grew: see in the run so far what a traced generation could tell."""
         grew = self.looker.grows or self.looker.swells
-        if look.depth and grew and self.tracing.worth_asking(self._rounds) and self._may_diagnose():
-            self._diagnoses += 1
-            before = self.scribe.meter.spent
-            self.tracing.choose(self._rounds, lambda: suspects_of(self.scribe.journal.run()))
-            self._diagnosis = self.scribe.meter.spent - before
-
-    def _may_diagnose(self) -> bool:
-        """Return whether the run may be diagnosed again: some times it may in any run."""
-        few = self._diagnoses < _DIAGNOSES
-        return few or self.looker.schedule.affords_seconds(self._diagnosis)
+        worth_it = look.depth and grew and self.tracing.worth_asking(self._rounds)
+        if worth_it and self.diagnoses.affordable:
+            self.tracing.choose(self._rounds, self.diagnoses.findings)
 
     def _write(self, draft: SnapshotDraft, look: Look, index: int | None = None) -> None:
         self._seen = look.seen.census is not None or look.under_way is not None
