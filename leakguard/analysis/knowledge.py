@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from leakguard.model import Holder
+from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 
 # -- places: where programs keep what they meant to give up ----------------------------------------
@@ -288,6 +289,11 @@ _TENSOR = (
     "store numbers, not tensors: loss.item(), or tensor.detach() when the values are needed; a "
     "tensor with a grad_fn keeps its whole graph alive"
 )
+_GRAPH = (
+    "cut the graph where a value is carried over: add loss.item() or loss.detach() to a running "
+    "sum, detach() a hidden state, compute averages under torch.no_grad(); a tensor with a grad_fn "
+    "keeps the graph of all that it was made of"
+)
 _ARRAY = (
     "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
 )
@@ -324,6 +330,8 @@ def advice(type_name: str, holder: Holder | None = None) -> str:
     """Return the fix that fits objects of a type and what holds them, in the imperative."""
     short = type_name.rsplit(".", 1)[-1].lower()
     where = f" ({holder.path})" if holder else ""
+    if type_name == GRAPH_NODE or (holder is not None and holder.element == GRAPH_NODE):
+        return _GRAPH + where
     if holder is not None and holder.graph_nodes:
         return _TENSOR + where
     place = None if holder is None else place_of(holder)

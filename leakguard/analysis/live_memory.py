@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import NATIVE_CACHES
+from leakguard.analysis.knowledge import NATIVE_CACHES, advice
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.sources.containers import keeper, keeper_by_size
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES
 from leakguard.model import Census, Cleared, Snapshot
+from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
@@ -57,6 +58,9 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     """Return growth of live memory with its kind: objects that become larger, or native memory."""
     if not case.counts_objects:
         return replace(growth, kind="memory", in_pools=False)
+    graph = _in_a_graph(case, growth)
+    if graph is not None:
+        return graph
     if not in_objects:
         return growth
     extended = _extended_type(case, growth)
@@ -83,6 +87,43 @@ def _gained(growth: Growth) -> float:
         return 0.0
     looks = growth.judged.series.generations
     return (growth.rate or 0.0) * (looks[-1] - max(growth.since or 0, looks[0]) + 1)
+
+
+def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
+    """Return growth of live memory as that of a backward graph that is never cut; None if it is not.
+
+    Two looks suffice where the nodes became so many more that they, and what they saved, are most
+    of what memory gained: memory itself was read in every generation.
+    """
+    ends = [(g, s) for g, s in case.timeline.ends.items() if s.census is not None]
+    if len(ends) < 2:
+        return None
+    (first, before), (last, after) = ends[0], ends[-1]
+    nodes = (after.count(GRAPH_NODE) or 0) - (before.count(GRAPH_NODE) or 0)
+    graphs = [holder for holder in after.holders if holder.graph_nodes]
+    kept = sum(holder.retained_bytes or 0 for holder in graphs)
+    gained = (growth.rate or 0.0) * (last - first)
+    if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * gained:
+        return None
+    holder = max(graphs, key=lambda graph: (graph.graph_nodes or 0, graph.path))
+    rate = nodes / (last - first)
+    return replace(
+        growth,
+        kind="autograd",
+        type=GRAPH_NODE,
+        rate=rate,
+        unit="count",
+        interval=None,
+        bytes_rate=growth.rate,
+        holder=holder,
+        in_pools=False,
+        evidence=(
+            growth.evidence[0],
+            f"{holder.path} keeps a backward graph of {holder.graph_nodes:,} nodes: {nodes:+,} "
+            f"nodes of such graphs since generation {first}",
+        ),
+        fix=advice(GRAPH_NODE, holder),
+    )
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:

@@ -16,14 +16,16 @@ from leakguard.analysis.origin import with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Finding, Holder, Proof
+from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
 # Types that are named beside the first one that grows for the same reason: what one line holds.
 _COMPANIONS = 3
-_HANDLES = {
+_WORDS = {
     "threads": ("thread", "threads"),
     "open_files": ("open file", "open files"),
     "children": ("child process", "child processes"),
+    GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
 }
 # Confidence (0 to 1) in a container that has no series of its own: with a second witness, and with
 # its looks alone. Chosen near what ``series`` says of seven changes (0.89) and of two (0.6).
@@ -94,8 +96,9 @@ def _more(rate: float, what: str) -> str:
 
 def _thing(finding: Finding) -> str:
     """Return the word for one or for several of what grows: a class keeps its name."""
-    name = (finding.type or "memory").rsplit(".", 1)[-1]
-    one, several = _HANDLES.get(name, (name, name))
+    name = finding.type or "memory"
+    short = name.rsplit(".", 1)[-1]
+    one, several = _WORDS.get(name, (short, short))
     rate = finding.count_per_generation
     return one if rate is not None and (rate == 1 or 0 < rate < _SELDOM) else several
 

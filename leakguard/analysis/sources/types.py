@@ -11,6 +11,7 @@ from leakguard.analysis.proportion import rise_together
 from leakguard.analysis.timeline import bytes_reader, count_reader
 from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Watched
+from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
@@ -21,7 +22,11 @@ _HANDLES = frozenset({"torch.storage.UntypedStorage"})
 
 _FRAMEWORKS = frozenset({"numpy", "torch", "gymnasium", "pandas", "scipy", "tqdm", "matplotlib"})
 
-KINDS: dict[str, Kind] = {"torch.Tensor": "tensors", "numpy.ndarray": "arrays"}
+KINDS: dict[str, Kind] = {
+    "torch.Tensor": "tensors",
+    "numpy.ndarray": "arrays",
+    GRAPH_NODE: "autograd",
+}
 
 
 def types(case: Case) -> list[Growth]:

@@ -11,15 +11,15 @@ from functools import partial
 from types import CodeType, GetSetDescriptorType
 from typing import Any
 
+from leakguard.capture.heap.backward import NODE_BYTES, is_backward_node, saved_slots
 from leakguard.capture.heap.classes import (
     HEAP_TYPE,
     derives,
     flags,
-    lineage,
     namespace,
     qualified_name,
 )
-from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, OwnMemory, SavedSlot, Torch
+from leakguard.capture.heap.frameworks import Buffer, Frameworks, Numpy, OwnMemory, Torch
 from leakguard.capture.heap.layout import AUTOGRAD, ClassLayout, Memory, Reader, layout_of
 from leakguard.capture.heap.storage import array_owner, is_accounted
 
@@ -38,9 +38,8 @@ _READ_CODE = tuple(
     CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
 )
 # What torch 2.13 allocates in C++ beside the data, measured with mallinfo2: for a tensor, for its
-# storage with the alignment of the data, for the place of a tensor in a backward graph, and for a
-# node of the graph with what it notes on its saved tensors.
-TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES, NODE_BYTES = 224, 144, 200, 640
+# storage with the alignment of the data, and for the place of a tensor in a backward graph.
+TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES = 224, 144, 200
 # What numpy allocates for the shape and the strides of an array of one dimension.
 DIMENSION_BYTES = 16
 # C++ objects whose pixels are in no size that they tell; they export them as a buffer. Beside the
@@ -172,35 +171,6 @@ class GraphAdapters:
             return parts, _NO_ELEMENTS
 
         return read
-
-
-def is_backward_node(cls: type) -> bool:
-    """Tell whether instances are nodes of a backward graph, by what torch put in the class."""
-    return any(
-        type(namespace(parent).get("next_functions")) is GetSetDescriptorType
-        for parent in lineage(cls)
-    )
-
-
-def saved_slots(cls: type) -> tuple[SavedSlot, ...]:
-    """Return the readers of the saved tensors of a node class: raw, and unpacked."""
-    return tuple(
-        (raw.__get__, names[name.replace("_raw_saved", "_saved")].__get__)
-        for names in map(namespace, lineage(cls))
-        for name, raw in names.items()
-        if name.startswith("_raw_saved_")
-        and type(raw) is GetSetDescriptorType
-        and name.replace("_raw_saved", "_saved") in names
-    ) + _custom_slots(cls)
-
-
-def _custom_slots(cls: type) -> tuple[SavedSlot, ...]:
-    """Return the same for nodes of functions that were written in Python."""
-    for names in map(namespace, lineage(cls)):
-        raw, unpacked = names.get("_raw_saved_tensors"), names.get("saved_tensors")
-        if type(raw) is type(unpacked) is GetSetDescriptorType:
-            return ((raw.__get__, unpacked.__get__),)
-    return ()
 
 
 class _MemoryMap:

@@ -6,14 +6,16 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from leakguard.capture.heap.backward import NODE_BYTES, count_nodes
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.frameworks import Frameworks, loaded
 from leakguard.capture.heap.result import HeapCensus
 from leakguard.capture.heap.storage import Piece, UniqueMemory
 from leakguard.capture.heap.tally import ClassCount, Tally
-from leakguard.model.census import Census, LargeObject, TypeCount
+from leakguard.model.census import GRAPH_NODE, Census, LargeObject, TypeCount
 
 Walk = Callable[[Frameworks, int], Tally]
 _OURS = "leakguard."
@@ -50,7 +52,7 @@ def _pooled(classes: Iterable[ClassCount]) -> int:
 
 
 def _census(tally: Tally, ledger: UniqueMemory, frameworks: Frameworks, large: int) -> Census:
-    types = _types(tally.classes, ledger)
+    types = _types(tally.classes, ledger) | _graph_nodes(tally.tensors, frameworks)
     return Census(
         types=types,
         objects=sum(entry.live for entry in tally.classes),
@@ -79,6 +81,15 @@ def _types(classes: Sequence[ClassCount], ledger: UniqueMemory) -> dict[str, Typ
         for name, count in counts.items()
         if not name.startswith(_OURS)
     }
+
+
+def _graph_nodes(tensors: Sequence[Any], frameworks: Frameworks) -> dict[str, TypeCount]:
+    """Count the nodes of backward graphs like a type, although they are no Python objects."""
+    if frameworks.torch is None:
+        return {}
+    with frameworks.quiet():
+        nodes = count_nodes(tensors, frameworks.torch)
+    return {GRAPH_NODE: TypeCount(nodes, nodes * NODE_BYTES)} if nodes else {}
 
 
 def _watched(classes: Iterable[ClassCount], watch: Mapping[str, type]) -> dict[str, int]:

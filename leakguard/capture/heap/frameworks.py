@@ -137,7 +137,11 @@ class Torch:
 
     def relatives(self, tensor: Any) -> tuple[Any, Any, Any]:
         """Return what a tensor keeps alive in C++: gradient, base, node of the backward graph."""
-        return self.gradient(tensor), _or_none(self.base, tensor), _or_none(self.grad_fn, tensor)
+        return self.gradient(tensor), _or_none(self.base, tensor), self.node(tensor)
+
+    def node(self, tensor: Any) -> Any:
+        """Return the node of the backward graph that made a tensor; None for leaves."""
+        return _or_none(self.grad_fn, tensor)
 
     def next_nodes(self, node: Any) -> list[Any]:
         """Return the nodes that a node passes its gradients to; fresh wrappers, keep them alive."""

@@ -27,8 +27,8 @@ from types import (
 )
 from typing import Any
 
-from leakguard.capture.heap.adapters import is_backward_node
 from leakguard.capture.heap.attributes import MISSING, attribute_of, instance_dict, value_of
+from leakguard.capture.heap.backward import is_backward_node
 from leakguard.capture.heap.classes import (
     LRU_CACHE,
     derives,

@@ -29,7 +29,7 @@ from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import is_program_instance, name_along, stable_name, trace_to
 from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
-from leakguard.model.census import LargeObject
+from leakguard.model.census import GRAPH_NODE, LargeObject
 from leakguard.model.holder import Holder, Hop
 
 # A container must be the way to this much before it is worth naming without having grown.
@@ -37,6 +37,9 @@ _WORTH_NAMING = 100_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
 _SEVERAL = 2
+# Backward graphs that are told, and tensors that are asked for them: a program that carries graphs
+# over has few such tensors, and one that keeps many keeps them in a container. Chosen.
+_MOST_GRAPHS, _MOST_HEADS = 3, 32
 # Who keeps what no object leads to: atexit, codecs, a database, a C function that runs.
 IN_C = "(C code)"
 # Among more objects without a root nobody is asked who leads to whom.
@@ -122,7 +125,53 @@ class _Look:
             holders.append(holder)
             if growth is not None:
                 growing[holder.path] = growth
+        known = {holder.path for holder in holders}
+        holders += [graph for graph in self._graphs() if graph.path not in known]
         return tuple(holders), after, growing
+
+    def _graphs(self) -> list[Holder]:
+        """Describe the largest backward graphs by the tensors that hold them.
+
+        A running sum is one tensor and one node more each time: no container has more entries.
+        Tensors in a list are left to the list.
+        """
+        heads: dict[str, list[int]] = {}
+        for tensor in islice(self._heads(), _MOST_HEADS):
+            heads.setdefault(stable_name(self._graph, tensor), []).append(tensor)
+        measured = self._graph.retained([(tensors, False) for tensors in heads.values()])
+        found = [
+            replace(
+                self._named(tensors[0], None),
+                element=GRAPH_NODE,
+                entries=(nodes := len(self._nodes_behind(tensors))),
+                retained_bytes=int(retained.share),
+                graph_nodes=nodes,
+            )
+            for tensors, retained in zip(heads.values(), measured, strict=True)
+        ]
+        return sorted(found, key=lambda holder: (-holder.entries, holder.path))[:_MOST_GRAPHS]
+
+    def _heads(self) -> Iterator[int]:
+        """Yield the tensors with a root that a large backward graph was first reached from."""
+        graph, torch = self._graph, self._frameworks.torch
+        for node in graph.heavy(_BUFFER) if torch is not None else ():
+            if node < self._rooted and torch and derives(type(graph.object_at(node)), torch.kind):
+                above = graph.chain_to(node)[-2:]
+                in_container = graph.path_of(above[0]) in self._at_container
+                if not in_container and any(map(self._is_backward, graph.children(node))):
+                    yield node
+
+    def _nodes_behind(self, tensors: Sequence[int]) -> set[int]:
+        """Return the nodes of the backward graphs that tensors hold."""
+        waiting, met = list(tensors), set[int]()
+        while waiting:
+            nodes = {n for n in self._graph.children(waiting.pop()) if self._is_backward(n)}
+            waiting += nodes - met
+            met |= nodes
+        return met
+
+    def _is_backward(self, node: int) -> bool:
+        return self._graph.kind_of(node) == AUTOGRAD
 
     def remember(self, memory: PathMemory) -> tuple[PathMemory, list[PathGrowth]]:
         """Return what the next look compares with, and what grew since the look before."""
@@ -254,13 +303,19 @@ class _Look:
     def _graph_of(
         self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None
     ) -> Holder:
-        """Describe a backward graph that became longer, by the tensor that holds it."""
+        """Describe a backward graph that became longer, by the tensor that holds it.
+
+        The path counts only the nodes of one chain; what is told is all of them.
+        """
+        nodes, chain = len(self._nodes_behind([tensor])), self._paths.entries[path]
+        before = round(nodes * growth.before / chain) if growth and chain else None
         return replace(
             self._named(tensor, growth),
-            entries=self._paths.entries[path],
-            before=growth.before if growth else None,
+            element=GRAPH_NODE,
+            entries=nodes,
+            before=before,
             retained_bytes=retained.bytes,
-            graph_nodes=retained.graph_nodes or None,
+            graph_nodes=nodes,
         )
 
     def _is_buffer(self, path: int) -> bool:
