@@ -259,6 +259,11 @@ class _Settlement:
             self.cleared.append(cache)
             return
         rest = max(rate - self._named_bytes(), 0.0)
+        graph = next((d for d in self.defects if d.kind == made.kind == "autograd"), None)
+        if graph is not None:  # what its nodes saved is in no count of them
+            told_whole = replace(graph, bytes_rate=(graph.bytes_rate or 0.0) + rest)
+            self.defects[self.defects.index(graph)] = told_whole
+            return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:

@@ -290,9 +290,9 @@ _TENSOR = (
     "tensor with a grad_fn keeps its whole graph alive"
 )
 _GRAPH = (
-    "cut the graph where a value is carried over: add loss.item() or loss.detach() to a running "
-    "sum, detach() a hidden state, compute averages under torch.no_grad(); a tensor with a grad_fn "
-    "keeps the graph of all that it was made of"
+    "cut the graph where a value is kept or carried over: total += loss.item() (or loss.detach()) "
+    "in sums and lists, hidden = hidden.detach() between rounds, averages under torch.no_grad(); a "
+    "tensor with a grad_fn keeps the graph of all that it was made of"
 )
 _ARRAY = (
     "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"

@@ -11,8 +11,8 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_CACHES, advice
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.sources.containers import keeper, keeper_by_size
-from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES
-from leakguard.model import Census, Cleared, Snapshot
+from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
+from leakguard.model import Census, Cleared, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
@@ -90,7 +90,7 @@ def _gained(growth: Growth) -> float:
 
 
 def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
-    """Return growth of live memory as that of a backward graph that is never cut; None if it is not.
+    """Return growth of live memory as that of a backward graph that is never cut; None if not.
 
     Two looks suffice where the nodes became so many more that they, and what they saved, are most
     of what memory gained: memory itself was read in every generation.
@@ -101,7 +101,7 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     (first, before), (last, after) = ends[0], ends[-1]
     nodes = (after.count(GRAPH_NODE) or 0) - (before.count(GRAPH_NODE) or 0)
     graphs = [holder for holder in after.holders if holder.graph_nodes]
-    kept = sum(holder.retained_bytes or 0 for holder in graphs)
+    kept = max((holder.retained_bytes or 0 for holder in graphs), default=0)
     gained = (growth.rate or 0.0) * (last - first)
     if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * gained:
         return None
@@ -119,11 +119,18 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
         in_pools=False,
         evidence=(
             growth.evidence[0],
-            f"{holder.path} keeps a backward graph of {holder.graph_nodes:,} nodes: {nodes:+,} "
-            f"nodes of such graphs since generation {first}",
+            f"{_named(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
+            f"{nodes:+,} nodes of such graphs since generation {first}",
         ),
         fix=advice(GRAPH_NODE, holder),
     )
+
+
+def _named(holder: Holder, graphs: list[Holder]) -> str:
+    """Name a holder of a graph and, where others hold nearly all of it too, those as well."""
+    least = NEARLY_ALL * (holder.graph_nodes or 0)
+    others = [g.path for g in graphs if g is not holder and (g.graph_nodes or 0) >= least]
+    return " and ".join([holder.path, *others]) + (" keep" if others else " keeps")
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:

@@ -56,7 +56,8 @@ class LookInCopy:
 class Looker:
     """Looks at the process, and remembers from look to look what seems to grow.
 
-    ``grows`` says that the last look saw objects grow, ``swells`` the same of memory.
+    ``grows`` says that the last look saw objects grow, ``swells`` the same of memory and of
+    backward graphs.
     """
 
     recorder: Recorder
@@ -287,6 +288,7 @@ class Looker:
         if (memory := seen.anonymous_in_use) is not None:
             self.swells = self.suspicion.note_memory(memory)
         if seen.census is not None:
+            self.swells |= self.suspicion.note_graphs(seen.census.types)
             objects = self.suspicion.note(seen.census.types)
             children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
             self.grows = objects or children or bool(seen.too_many)

@@ -9,6 +9,7 @@ import msgspec
 
 from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
+from leakguard.model.census import GRAPH_NODE
 
 # Classes that a look at holders is asked about at the most. Chosen.
 _MOST_SUSPECTS = 10
@@ -42,6 +43,9 @@ _CLASS = _Scale(enough=2, spare=0, notable=65_536, steep=0)
 _BUILTIN = _Scale(enough=3, spare=2_048, notable=65_536, steep=8_192)
 # Live memory as a whole is noisier than what is counted: sixty-four pages.
 _MEMORY = _Scale(enough=2, spare=0, notable=262_144, steep=0)
+# A short run has one look at its begin and one at its end: graphs are the same from generation to
+# generation unless one is carried over, so that one rise by a hundred nodes is worth a look.
+_GRAPHS = _Scale(enough=1, spare=65_536, notable=65_536, steep=0)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
@@ -79,6 +83,7 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
         return _Note(self.count, self.bytes, self.origin, *growth)
 
 
+_NO_NODES = TypeCount(0, 0)
 _notes = msgspec.msgpack.Decoder(dict[str, _Note])
 
 
@@ -96,6 +101,7 @@ class Suspicion:
         self._first = True
         self._memory: _Note | None = None
         self._children: _Note | None = None
+        self._graphs: _Note | None = None
 
     def begin_again(self) -> None:
         """Forget the heights: much was collected, and what grows begins far below them."""
@@ -105,6 +111,13 @@ class Suspicion:
         """Take the number of child processes at a generation's end; return whether it goes on."""
         self._children = (self._children or _Note.first(count, 0)).after(count, 0, _CLASS)
         return self._children.is_suspicious(_CLASS)
+
+    def note_graphs(self, types: Mapping[str, TypeCount]) -> bool:
+        """Take a census at a generation's end; return whether backward graphs became longer."""
+        entry = types.get(GRAPH_NODE, _NO_NODES)
+        now = entry.count, entry.bytes or 0
+        self._graphs = (self._graphs or _Note.first(*now)).after(*now, _GRAPHS)
+        return self._graphs.is_suspicious(_GRAPHS)
 
     def note_memory(self, size: int) -> bool:
         """Take the live memory at a generation's end; return whether it goes on growing."""

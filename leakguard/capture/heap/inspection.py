@@ -138,18 +138,23 @@ class _Look:
         heads: dict[str, list[int]] = {}
         for tensor in islice(self._heads(), _MOST_HEADS):
             heads.setdefault(stable_name(self._graph, tensor), []).append(tensor)
-        measured = self._graph.retained([(tensors, False) for tensors in heads.values()])
-        found = [
-            replace(
-                self._named(tensors[0], None),
-                element=GRAPH_NODE,
-                entries=(nodes := len(self._nodes_behind(tensors))),
-                retained_bytes=int(retained.share),
-                graph_nodes=nodes,
+        behind = [(tensors[0], self._nodes_behind(tensors)) for tensors in heads.values()]
+        behind = sorted(behind, key=lambda head: -len(head[1]))[:_MOST_GRAPHS]
+        found: list[Holder] = []
+        for tensor, nodes in behind:
+            # All nodes at once: several tensors may hold the same graph, and none of them alone.
+            (retained,) = self._graph.retained([(list(nodes), True)])
+            head = self._named(tensor, None)
+            found.append(
+                replace(
+                    head,
+                    element=GRAPH_NODE,
+                    entries=len(nodes),
+                    retained_bytes=retained.bytes,
+                    graph_nodes=len(nodes),
+                )
             )
-            for tensors, retained in zip(heads.values(), measured, strict=True)
-        ]
-        return sorted(found, key=lambda holder: (-holder.entries, holder.path))[:_MOST_GRAPHS]
+        return found
 
     def _heads(self) -> Iterator[int]:
         """Yield the tensors with a root that a large backward graph was first reached from."""

@@ -1,0 +1,61 @@
+"""A backward graph that is carried from round to round, in a run of which two looks are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from leakguard import diagnose
+from leakguard.model import Holder, Run
+from leakguard.model.census import GRAPH_NODE, Census, TypeCount
+from leakguard.testing import RunStory, State
+
+MB = 1_000_000
+ROUNDS = 60
+
+
+def run(*, nodes: int, retained: int, gain: int = 30_000) -> Run:
+    """Tell a run of short rounds whose first and last end were looked at; 40 nodes are normal."""
+    told = RunStory()
+    told.baseline(State({"rss": 100 * MB, "heap_in_use": 50 * MB}, {}))
+    for n in range(1, ROUNDS + 1):
+        size = n * gain
+        told.generation(train=State({"rss": 100 * MB + size, "heap_in_use": 50 * MB + size}, {}))
+    story = told.run()
+    ends = {1: _seen(40, 30_000), ROUNDS: _seen(nodes, retained)}
+
+    def looked(snapshot):
+        at_end = snapshot.moment == "generation"
+        census, holders = ends.get(snapshot.generation if at_end else 0, (None, ()))
+        return replace(snapshot, census=census, holders=holders)
+
+    return replace(story, snapshots=tuple(map(looked, story.snapshots)))
+
+
+def _seen(nodes: int, retained: int) -> tuple[Census, tuple[Holder, ...]]:
+    census = Census({GRAPH_NODE: TypeCount(nodes, 640 * nodes), "dict": TypeCount(9, 900)})
+    holder = Holder(
+        "app.meter.total", GRAPH_NODE, nodes, retained_bytes=retained, graph_nodes=nodes
+    )
+    return census, (holder,)
+
+
+def test_a_running_sum_is_an_autograd_leak_with_the_tensor_that_holds_it():
+    (finding,) = diagnose(run(nodes=2_990, retained=1_900_000)).findings
+    assert (finding.kind, finding.verdict) == ("autograd", "leak")
+    assert (finding.held_by, finding.type) == ("app.meter.total", GRAPH_NODE)
+    assert (finding.phase, finding.count_per_generation) == ("train", 50)
+    assert "total += loss.item()" in finding.fix
+
+
+def test_a_graph_as_long_as_at_the_start_is_not_blamed_for_native_memory():
+    (finding,) = diagnose(run(nodes=42, retained=1_900_000)).findings
+    assert (finding.kind, finding.held_by) == ("native", None)
+
+
+def test_a_graph_too_small_for_what_memory_gained_is_not_blamed_for_it():
+    kinds = {f.kind for f in diagnose(run(nodes=2_990, retained=50_000, gain=400_000)).findings}
+    assert "native" in kinds
+
+
+def test_a_long_graph_in_a_run_whose_memory_is_flat_is_silent():
+    assert diagnose(run(nodes=42, retained=1_900_000, gain=0)).findings == ()
