@@ -216,7 +216,7 @@ def _differences(
     near: dict[int, dict[str | None, float]] = {}
     far: dict[int, dict[str | None, float]] = {}
     previous, known = None, 0
-    for snapshot in run.snapshots:
+    for snapshot in run.while_looping():
         value = read(snapshot)
         if value is None:
             continue

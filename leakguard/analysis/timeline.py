@@ -134,6 +134,8 @@ class Timeline:
             return
         last = max(ends)
         end, look = ends[last], looks[-1]
+        if look.serial < end.serial:  # of a loop before
+            return
         if end.census is None and self._still_there(end, look):
             ends[last] = replace(
                 end,

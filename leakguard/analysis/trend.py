@@ -31,10 +31,11 @@ def growth(run: Run) -> BaselineGrowth | None:
     Counts are those of watched types, arrays and tensors, from the latest snapshot that has them.
     """
     baseline = run.baseline
-    if baseline is None or len(run.snapshots) < 2 or run.snapshots[-1] is baseline:
+    shots = run.while_looping()
+    if baseline is None or len(shots) < 2 or shots[-1] is baseline:
         return None
-    current = run.snapshots[-1]
-    counted = next((s for s in reversed(run.snapshots) if s.watched or s.census), current)
+    current = shots[-1]
+    counted = next((s for s in reversed(shots) if s.watched or s.census), current)
     return BaselineGrowth(
         baseline.label,
         current.label,

@@ -80,10 +80,14 @@ class Begin(Protocol):
 
 @dataclass(slots=True)
 class Pace:
-    """Picks the best kind of step a program makes, and begins a generation every so many."""
+    """Picks the best kind of step a program makes, and begins a generation every so many.
+
+    ``over`` is called when the loop that is counted ends, while its function still has its locals.
+    """
 
     begin: Begin
     every: int | None = None
+    over: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.perf_counter
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
@@ -125,8 +129,9 @@ class Pace:
             self.sources.remove(source)
         if source is not self.chosen:
             return
-        if whole and self._size == 1:
+        if whole and self._left == 0:
             self.end_generation()
+        self.over()
         if self.generations < PREPARATION:
             self.chosen, self._left = None, 0
 

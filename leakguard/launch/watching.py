@@ -23,6 +23,7 @@ from leakguard.launch.main_code import Change
 from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
+from leakguard.live.rounds import Generation
 from leakguard.phase import phase
 
 
@@ -35,9 +36,11 @@ class Watching:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.imports = Imports()
-        self.pace = Pace(self._begin, plan.every)
+        self.pace = Pace(self._begin, plan.every, self._loop_over)
         self.loops = Loops(self.pace, plan.program)
         self._guard: LeakGuard | None = None
+        self._generation: Generation | None = None
+        self._is_over = False
         self._log: TextIO | None = None
         self._what = ""
         self._home = os.getpid()
@@ -69,6 +72,7 @@ class Watching:
     def program_ended(self) -> None:
         """Take that the script's code came to its end without an exception."""
         if self._guard is not None and not _others_run():
+            self._is_over = True
             self.pace.finish()
 
     # -- generations --------------------------------------------------------------------------
@@ -84,8 +88,18 @@ class Watching:
                 self._broken = True
                 _complain(str(error))
                 return _nothing
-        generation = self._guard.generation()
-        return lambda: generation.__exit__(None, None, None)
+        self._generation = generation = self._guard.generation()
+        return lambda: self._end(generation)
+
+    def _end(self, generation: Generation) -> None:
+        if self._is_over:
+            generation.end_with_program()
+        else:
+            generation.__exit__(None, None, None)
+
+    def _loop_over(self) -> None:
+        if self._generation is not None:
+            self._generation.loop_over()
 
     def _started(self, what: str) -> LeakGuard:
         self._what = what

@@ -49,6 +49,7 @@ class Heights:
     """
 
     _tops: dict[str, float] = field(default_factory=dict)
+    _courses: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     quiet: int = 0
 
     def note(self, metrics: _Metrics) -> bool:
@@ -61,7 +62,28 @@ class Heights:
             value = read(metrics)
             if value is None:
                 continue
+            self._follow(name, value)
             top = self._tops.setdefault(name, value)
             if value >= top + step:
                 self._tops[name], self.quiet = value, 0
         return self.quiet == 0 and before >= _QUIET
+
+    def has_let_go(self, metrics: _Metrics) -> bool:
+        """Return whether most of what some number gained is gone since the last generation's end.
+
+        A fall as deep as one between two generations is the program's own way, and no such end.
+        """
+        for name, read, step in _NUMBERS:
+            value = read(metrics)
+            if value is None or name not in self._courses:
+                continue
+            first, latest, deepest = self._courses[name]
+            gained, fallen = latest - first, latest - value
+            if gained >= step and fallen > max(gained / 2, deepest):
+                return True
+        return False
+
+    def _follow(self, name: str, value: float) -> None:
+        """Keep the first and the latest value of a number, and its deepest fall between two."""
+        first, latest, deepest = self._courses.get(name, (value, value, 0.0))
+        self._courses[name] = (first, value, max(deepest, latest - value))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import FrameType
+from typing import NamedTuple
 
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.peak import Peak
@@ -117,3 +120,30 @@ class Recurrence:
     def _is_followed(self) -> bool:
         self._thread = self._thread or threading.get_ident()
         return self._thread == threading.get_ident()
+
+
+class Caller(NamedTuple):
+    """The function of the program that began a generation: known by its address, not held."""
+
+    frame: int
+    code: int
+
+    @classmethod
+    def here(cls) -> Caller | None:
+        """Return the innermost function around here that is not the guard's own."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _is_ours(frame):
+            frame = frame.f_back
+        return None if frame is None else cls(id(frame), id(frame.f_code))
+
+    def is_running(self) -> bool:
+        """Return whether it has not returned yet, as far as this thread can see."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and (id(frame), id(frame.f_code)) != self:
+            frame = frame.f_back
+        return frame is not None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] == "leakguard"

@@ -33,16 +33,20 @@ class Generations(Generic[T]):
 
     def _loop(self, own: list[weakref.ref[Any]]) -> Iterator[T]:
         self._watcher.announce(None if self._last is None else self._last + 1)
+        begun = left = False
         for index, item in enumerate(cast("Iterable[T]", self._rounds)):
             outer, begun = open_phases(), self._begin(index, item, own)
             try:
                 yield item
             except GeneratorExit:  # the loop is left, perhaps by an interrupt
                 close_phases_beyond(outer)
+                left = True
                 raise
             finally:
                 self._end(begun)
+                self._over(begun and left)
             self._watcher.ring()
+        self._over(begun)
 
     def __aiter__(self) -> AsyncIterator[T]:
         own: list[weakref.ref[Any]] = []
@@ -52,7 +56,7 @@ class Generations(Generic[T]):
 
     async def _async_loop(self, own: list[weakref.ref[Any]]) -> AsyncIterator[T]:
         self._watcher.announce(None if self._last is None else self._last + 1)
-        index = 0
+        index, begun = 0, False
         async for item in _asynchronous(self._rounds):
             begun = self._begin(index, item, own)
             index += 1
@@ -61,6 +65,7 @@ class Generations(Generic[T]):
             finally:
                 self._end(begun)
             self._watcher.ring()
+        self._over(begun)
 
     def __next__(self) -> T:
         self._running = self._running or iter(self)
@@ -73,6 +78,11 @@ class Generations(Generic[T]):
     def _end(self, begun: bool) -> None:
         if begun:
             self._watcher.end_round()
+
+    def _over(self, begun: bool) -> None:
+        """Take that the loop is over, unless it was a part of another one's generation."""
+        if begun:
+            self._watcher.loop_over()
 
 
 def _has_ended(loop: weakref.ref[Any]) -> bool:
@@ -105,6 +115,15 @@ class Generation:
             self._watcher.end_round()
         if kind is None:
             self._watcher.ring()
+
+    def end_with_program(self) -> None:
+        """End it with the program's own code, after which the functions of it have returned."""
+        if self._begun:
+            self._watcher.end_called()
+
+    def loop_over(self) -> None:
+        """Take that the loop whose generation it is has ended, in whichever round."""
+        self._watcher.loop_over()
 
 
 def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:

@@ -183,6 +183,10 @@ class Schedule:
             self._news = True
             self._distance, self._next, self._holders_due = _AFTER_NEWS, index, index
 
+    def has_let_go(self, metrics: Mapping[str, int | float]) -> bool:
+        """Return whether most of what the generations gained is gone since the last one ended."""
+        return self._heights.has_let_go(metrics)
+
     def reason(self, index: int, *, last: bool = False) -> str | None:
         """Return why generation ``index``, which ends now, is looked at; None if it is not."""
         if self._share is None:

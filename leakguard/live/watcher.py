@@ -14,14 +14,14 @@ from leakguard.live import active
 from leakguard.live.diagnosing import Alarm, Diagnoses, proofs_of
 from leakguard.live.look import Look, Looker, LookInCopy
 from leakguard.live.names import DEEPEST, PhaseNames
-from leakguard.live.round import Opened, Recurrence, Round
+from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
 from leakguard.live.scribe import Scribe, SnapshotDraft
 from leakguard.live.tracing import Tracing
 from leakguard.live.visit import PhaseVisit, peak_of
 from leakguard.model import Expectation, Run, Site
-from leakguard.model.snapshot import Moment
+from leakguard.model.snapshot import LOOP_ENDED, Moment
 
 REQUESTED = "Requested by a signal"
 ENDED = "Run ended"
@@ -48,7 +48,9 @@ class Watcher:
     _rounds: int = 0
     _called: bool = False
     _is_left: Callable[[], bool] | None = None
+    _caller: Caller | None = None
     _seen: bool = True
+    _loops_seen: int = 0
     _under_way: LookInCopy | None = None
 
     # -- moments --------------------------------------------------------------------------------
@@ -104,9 +106,8 @@ class Watcher:
         self.safety.over = True
 
     def _end(self, failed: bool) -> None:
-        if self._called and self._opened is not None and not failed:
-            self.round.last = True
-            self.end_round()
+        if not failed:
+            self.end_called()
         self.safety.run(self.tracing.stop)
         self.safety.run(self._settle, _PATIENCE)
         if not self._seen:
@@ -145,12 +146,27 @@ class Watcher:
         self.looker.schedule.waited(time.monotonic() - began)
         return look
 
-    def _last_look(self) -> None:
+    def loop_over(self) -> None:
+        """Take the last look while the loop's function still has its locals.
+
+        When the run ends they may be gone, with all that they held.
+        """
+        if not self._seen and self._rounds:
+            self.safety.run(self._look_after_loop)
+
+    def _look_after_loop(self) -> None:
+        self._settle(_PATIENCE)
+        first = not self._loops_seen  # it takes the place of the look at the end of the run
+        if not self._seen and (first or self.looker.schedule.affords(Depth.HOLDERS)):
+            self._loops_seen += 1
+            self._last_look(LOOP_ENDED)
+
+    def _last_look(self, what: str = ENDED) -> None:
         """Look at the end of a run that nobody announced, as at the end of a generation."""
         reading = self.looker.recorder.read_all()
         look = self.looker.end(reading)
         within = f" within generation {self.round.number}" if self._opened else ""
-        self._write(SnapshotDraft(ENDED + within, "end", generation=self.round.number), look)
+        self._write(SnapshotDraft(what + within, "end", generation=self.round.number), look)
 
     def _prove(self) -> None:
         """Cut what the leading findings are held by, in copies, and write down what came free."""
@@ -197,9 +213,34 @@ class Watcher:
         """Begin a generation that lasts until the next call, unless somebody ends it before."""
         if self._called and self._opened is not None:
             self.end_round()
+        self._caller = Caller.here()
         begun = self.begin_round(self._rounds + 1 if number is None else number)
         self._called = begun or self._called
         return begun
+
+    def end_called(self) -> None:
+        """End the generation that a call began and that nothing but the end of the run ends.
+
+        Where the function that called has returned, and what it held is gone, this is no end of a
+        generation.
+        """
+        if not self._called or self._opened is None:
+            return
+        runs_on = self._caller is not None and self._caller.is_running()
+        if runs_on or not self._has_let_go():
+            self.round.last = True
+            self.end_round()
+
+    def _has_let_go(self) -> bool:
+        """Return whether the program has lost most of what it gained since the last generation."""
+        told: list[bool] = []
+
+        def compare() -> None:
+            metrics = self.looker.recorder.read_all().unpack().metrics
+            told.append(self.looker.schedule.has_let_go(metrics))
+
+        self.safety.run(compare)
+        return told == [True]
 
     def _begin_unnamed(self) -> None:
         """Begin a generation with the phase that each one began with so far."""
@@ -212,6 +253,7 @@ class Watcher:
         else:
             self.end_round()
             self.ring()
+        self._caller = Caller.here()
         self._called = self.safety.run(self._begin_round, self._rounds + 1, False)
 
     def _begin_round(self, number: int, last: bool) -> None:

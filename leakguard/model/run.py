@@ -97,3 +97,13 @@ class Run:
             if snapshot.generation is not None and snapshot.moment != "end":
                 last[snapshot.generation] = snapshot
         return tuple(last.values())
+
+    def while_looping(self) -> tuple[Snapshot, ...]:
+        """Return the snapshots without what was seen after the last generation.
+
+        There the functions of the program have returned, and what they held is gone: that is no
+        course of the loop. A run without generations has nothing else.
+        """
+        if all(s.moment != "generation" for s in self.snapshots):
+            return self.snapshots
+        return tuple(s for s in self.snapshots if s.moment != "end" or s.ends_loop)

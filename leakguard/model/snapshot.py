@@ -11,6 +11,9 @@ from leakguard.model.holder import Holder, Hop, Proof
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
 
+#: How the label begins of a look at the end of the loop, whose function has not returned yet.
+LOOP_ENDED = "Loop ended"
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
@@ -179,6 +182,11 @@ class Snapshot:
     cost: Cost = Cost()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
+
+    @property
+    def ends_loop(self) -> bool:
+        """True for a look when the loop was over and its function still had its locals."""
+        return self.moment == "end" and self.label.startswith(LOOP_ENDED)
 
     def count(self, type_name: str) -> int | None:
         """Return the live instances of a type, watched or in the census; None when unknown."""

@@ -198,10 +198,13 @@ def _curve(
     ceiling: float | None = None,
 ) -> Curve:  # fmt: skip
     text: Callable[[float], str] = format_size if in_bytes else format_number
+    shown = {snapshot.serial for snapshot in run.while_looping()}
     seen = [
         (x, value, snapshot.label)
         for x, snapshot in zip(axis(run).positions, run.snapshots, strict=True)
-        if (value := read(snapshot)) is not None and abs(value) < _LARGEST
+        if snapshot.serial in shown
+        and (value := read(snapshot)) is not None
+        and abs(value) < _LARGEST
     ]
     kept = extremes([value for _, value, _ in seen], _MOST_POINTS)
     points = tuple(

@@ -50,7 +50,9 @@ _GENERATION_END = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(r"^after\s+(?=\S)", re.IGNORECASE)
-_RUN_END = re.compile(r"(?:end of (?:the )?run|run (?:ended|finished|end))", re.IGNORECASE)
+_RUN_END = re.compile(
+    r"(?:end of (?:the )?run|run (?:ended|finished|end)|loop ended)", re.IGNORECASE
+)
 
 
 def parse_label(label: str) -> When:
