@@ -5,6 +5,7 @@ from __future__ import annotations
 from leakguard.errors import UsageError, shown
 from leakguard.guard import LeakGuard
 from leakguard.live import active
+from leakguard.live.schedule import SHORT
 from leakguard.phase import phase
 
 
@@ -48,7 +49,9 @@ class FollowedLoop:
             self._running, self._began_at = True, None
             if self.every is not None:
                 total = None if steps is None else -(-steps // self.every)
-            self.guard.announce(total)
+            # A framework may stop early: what it knows is the most there can be.
+            short = total is not None and total <= SHORT
+            self.guard.announce(total if short else None)
 
     def generation(self, number: int | None = None) -> None:
         """End the generation that runs, and begin the next."""

@@ -30,6 +30,7 @@ from typing import Any, TypeVar
 
 from leakguard.guard import LeakGuard
 from leakguard.integrations.followed import FollowedLoop, checked_every
+from leakguard.integrations.ray_folder import RayFolder
 from leakguard.live import active
 from leakguard.model import Report
 from leakguard.model.finding import SEVERITY
@@ -42,7 +43,7 @@ _loops: dict[tuple[int, str], tuple[FollowedLoop, list[int]]] = {}
 
 
 def watched_actor(
-    folder: str | os.PathLike[str], every: int = 20, **settings: Any
+    folder: str | os.PathLike[str] | RayFolder, every: int = 20, **settings: Any
 ) -> Callable[[T], T]:
     """Return a decorator for an actor's class: each actor watches its own process.
 
@@ -51,7 +52,7 @@ def watched_actor(
 
     Args:
         folder: the run directory in which each actor has a file; on another machine it is a folder
-            there, and a URL (``s3://...``) is the same one for all machines.
+            there. A URL (``s3://...``) or a ``RayFolder`` is the same one for all machines.
         every: calls of public methods from outside that make a generation; those that are
             generators are phases and not counted.
         settings: further arguments of ``LeakGuard``.
@@ -60,14 +61,14 @@ def watched_actor(
         UsageError: ``every`` is no number of calls.
     """
     checked_every(every)
+    place = folder if isinstance(folder, RayFolder) else os.fspath(folder)
 
     def watched(kind: T) -> T:
         for name, method in list(vars(kind).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
-                follow = functools.partial(
-                    _follow, kind.__name__, os.fspath(folder), every, settings
-                )
+                follow = functools.partial(_follow, kind.__name__, place, every, settings)
                 setattr(kind, name, _followed(phase(name)(method), follow))
+        kind.leakguard_end = lambda self: _end(kind.__name__)  # type: ignore[attr-defined]
         return kind
 
     return watched
@@ -122,14 +123,29 @@ def _followed(method: Callable[..., Any], follow: Callable[[], None]) -> Callabl
     return call_async if inspect.iscoroutinefunction(method) else call
 
 
-def _follow(name: str, folder: str, every: int, settings: dict[str, Any]) -> None:
+def _follow(name: str, folder: str | RayFolder, every: int, settings: dict[str, Any]) -> None:
     """Count a call in this process, whose guard begins with the first."""
     key = (os.getpid(), name)
     if key not in _loops:
-        place = folder if "://" in folder else f"{Path(folder).resolve()}/"  # a run directory
-        guard = LeakGuard(**{"out": place, "name": name, **settings})
+        guard = LeakGuard(**{"name": name, **settings, **_place(folder, settings)})
         _loops[key] = (FollowedLoop(guard, every), [0])
         _loops[key][0].begin()
     loop, calls = _loops[key]
     loop.step(calls[0])
     calls[0] += 1
+
+
+def _end(name: str) -> None:
+    """End the run of an actor: what ends with the process cannot be sent any more."""
+    loop, _ = _loops.pop((os.getpid(), name), (None, None))
+    if loop is not None:
+        loop.end()
+
+
+def _place(folder: str | RayFolder, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return where the guard of this process writes, with the sinks that the user has given."""
+    if isinstance(folder, RayFolder):
+        place = folder.settings()
+        return {**place, "sinks": (*place["sinks"], *settings.get("sinks", ()))}
+    out = folder if "://" in folder else f"{Path(folder).resolve()}/"  # a run directory
+    return {"out": settings.get("out", out)}

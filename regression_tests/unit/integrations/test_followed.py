@@ -38,8 +38,8 @@ def test_each_generation_of_a_loop_that_is_announced_as_short_is_looked_at():
     assert all(looks(FollowedLoop(quiet()), 9))
 
 
-@pytest.mark.parametrize(("steps", "announced"), [(95, 10), (100, 10), (None, None)])
-def test_so_many_steps_are_announced_as_generations(steps, announced, monkeypatch):
+@pytest.mark.parametrize(("steps", "announced"), [(95, 10), (100, 10), (240, None), (None, None)])
+def test_steps_of_a_short_loop_are_announced_as_generations(steps, announced, monkeypatch):
     told = []
     monkeypatch.setattr(LeakGuard, "announce", lambda guard, total: told.append(total))
     loop = FollowedLoop(quiet(), every=10)

@@ -12,14 +12,19 @@ ray = pytest.importorskip("ray", reason="ray is not installed")
 
 import leakguard
 from leakguard import LeakGuard
+from leakguard.analysis.job import diagnose_job
 from leakguard.integrations import ray as watching
 from leakguard.integrations.ray import ReportedVitals, process_file, watched_actor
+from leakguard.integrations.ray_folder import RayFolder
+from leakguard.store import load_job
 
 
 @pytest.fixture(scope="module")
 def cluster():
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers can't import it
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    ray.init(
+        "local", num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False
+    )
     yield
     ray.shutdown()
 
@@ -61,6 +66,27 @@ def test_each_actor_writes_its_own_run_and_the_leaking_one_is_told(tmp_path, clu
     assert [report.verdict for report in reports] == ["leak", "stable"]
     assert reports[0].findings[0].held_by.endswith(".history[*]")
     assert reports[0].findings[0].phase == "rollout"
+
+
+@pytest.mark.heavy
+def test_actors_that_share_no_folder_are_gathered_through_ray(tmp_path, cluster):
+    class Gathered(Worker):
+        pass
+
+    Gathered.rollout = Worker.rollout
+    runs = RayFolder(tmp_path / "job")
+    made = ray.remote(watched_actor(runs, every=2, max_overhead=None, report=None)(Gathered))
+    actors = [made.remote(keeps) for keeps in (False, True)]
+    for _ in range(16):
+        ray.get([actor.rollout.remote() for actor in actors])
+    ray.kill(actors[0])  # what it has sent stays
+    assert len(runs.end(actors)) == 2
+    job = load_job(tmp_path / "job")
+    assert sorted(member.run.finished for member in job.members) == [False, True]
+    assert all(len(member.run.generations) >= 7 for member in job.members)
+    report, _ = diagnose_job(job)
+    assert report.verdict == "leak"
+    assert report.findings[0].held_by.endswith(".history[*]")
 
 
 def test_methods_stay_what_they_are_for_ray(tmp_path):
