@@ -17,6 +17,8 @@ _OUTLIER = 3.0
 # Times the median of the others, and bytes more than it, from which on a process is named for what
 # it holds. Chosen: workers that load the same data differ by less.
 _HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
+# What multiprocessing calls the workers of a pool: ``ForkPoolWorker-1``, ``SpawnPoolWorker-1``.
+_POOLED = "PoolWorker-"
 # Processes. So many names a sentence bears; chosen.
 _NAMED_AT_MOST = 4
 
@@ -166,7 +168,14 @@ def _names(processes: Sequence[_Judged]) -> str:
 
 def _remarks(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> list[str]:
     said = [_together(judged), _growth(growing), _holds_most(judged)]
-    lost = [one for one in judged if one.row.state == "lost"]
+    ended = [one for one in judged if one.row.state == "lost"]
+    pooled = [one for one in ended if _POOLED in (one.member.run.info.role or "")]
+    lost = [one for one in ended if one not in pooled]
+    if pooled:
+        said.append(
+            f"{_names(pooled)} ended without a word, as a Pool ends its workers when its `with` "
+            "block is over"
+        )
     if lost:
         last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
         after = last[0] if len(set(last)) == 1 else "the last generation it wrote"

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, MATERIAL_SHARE, NOTABLE_BYTES
+from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS, RESOURCES
 from leakguard.model.units import format_bytes, format_change, format_number
 
@@ -109,6 +110,11 @@ def _unavailable(case: Case) -> list[str]:
         probe: reason
         for snapshot in case.run.snapshots
         for probe, reason in snapshot.unavailable.items()
-        if probe != "gpu"
+        if probe != "gpu" and not (probe == "holders" and _answered(case, snapshot))
     }
     return [f"{probe}: {reason}" for probe, reason in reasons.items()]
+
+
+def _answered(case: Case, asked: Snapshot) -> bool:
+    """Return whether a look after ``asked`` has told who holds what."""
+    return any(s.holders for s in case.run.snapshots if s.serial > asked.serial)

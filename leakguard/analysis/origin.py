@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Finding, Run, Site, Snapshot
 
 # Kinds that a line of the program makes. Handles and peaks are told by their own names.
@@ -49,11 +50,24 @@ def _why_not(run: Run, finding: Finding) -> str | None:
         return reason
     traced = sorted({s.generation for s in run.snapshots if _is_traced(s) and s.generation})
     if not traced:
-        return (
-            "no generation was traced, because tracing is off or the run ended too soon after "
-            "it was seen that something grows"
-        )
+        return _why_untraced(run)
     return f"no line of the traced generation {traced[-1]} made as much as grows"
+
+
+def _why_untraced(run: Run) -> str:
+    """Return why no generation was traced; whether tracing was off is not recorded."""
+    ends = [s for s in run.snapshots if s.moment == "generation"]
+    looks = sum(s.census is not None for s in ends[:-1])
+    if looks < FEWEST_LOOKS:
+        return (
+            f"no generation was traced: objects were counted in {looks} of the {len(ends)} "
+            "generations before the last one ended, as often as max_overhead pays for, too seldom "
+            "to tell what to trace"
+        )
+    return (
+        "no generation was traced: tracing is off, or no two looks before the last generation "
+        "agreed on what grows"
+    )
 
 
 def _is_traced(snapshot: Snapshot) -> bool:

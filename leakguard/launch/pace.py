@@ -40,8 +40,18 @@ class Rank(IntEnum):
 
 
 # A step that takes this long, in seconds, is a generation of its own; several optimizer steps
-# or episodes always differ from one another, so that only longer ones are.
-_LONG_ENOUGH = {Rank.NAMED: 0.02, Rank.FRAMEWORK: 0.05, Rank.LOOP: 0.02}
+# or episodes always differ from one another, so that only longer ones are. Rounds of a loop are as
+# soon as the numbers of a generation, 0.3 to 2 ms, are a small part of them: a loaded machine
+# doubles how long they take, and a script of sixty rounds must get enough generations either way.
+_LONG_ENOUGH = {Rank.NAMED: 0.02, Rank.FRAMEWORK: 0.05, Rank.LOOP: 0.005}
+# Seconds that rounds of a loop are grouped to where one is shorter. Chosen: ten times what the
+# numbers cost.
+_LOOP_AIM = 0.02
+# How long the rounds of a loop are timed, in seconds, where nothing better is known of.
+_LOOP_SETTLE = 0.1
+# A loop of shorter rounds than the second, in seconds, that is over before the first, may be one
+# that another loop repeats.
+_SOON, _SHORT_ROUND = 2.0, 0.02
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +106,8 @@ class Pace:
     _left: int = 0
     _of_this_size: int = 0
     _since: float = 0.0
+    _chosen_at: float = 0.0
+    _rounds: int = 0
     _end: Callable[[], None] | None = None
 
     @property
@@ -121,6 +133,7 @@ class Pace:
             self._begin_generation(source)
         passed = min(most, self._left)
         self._left -= passed
+        self._rounds += passed
         return passed
 
     def ended(self, source: StepSource, *, whole: bool) -> None:
@@ -132,8 +145,13 @@ class Pace:
         if whole and self._left == 0:
             self.end_generation()
         self.over()
-        if self.generations < PREPARATION:
+        if self.generations < PREPARATION or self._was_soon_over():
             self.chosen, self._left = None, 0
+
+    def _was_soon_over(self) -> bool:
+        """Return whether the loop of short rounds that ends may be a part of another one."""
+        lasted = self.clock() - self._chosen_at
+        return lasted < min(_SOON, _SHORT_ROUND * self._rounds)
 
     def finish(self) -> None:
         """End the last generation of a program that is over, if all of its steps were made."""
@@ -168,7 +186,8 @@ class Pace:
             return source.count > 0
         alone = all(other.rank >= source.rank for other in self.sources)
         clear = alone and _is_long(source, source.period(now))
-        return source.count > 1 and (clear or now - source.first >= SETTLE_SECONDS)
+        settle = _LOOP_SETTLE if source.rank is Rank.LOOP and alone else SETTLE_SECONDS
+        return source.count > 1 and (clear or now - source.first >= settle)
 
     def _better_may_come(self, best: StepSource, now: float) -> bool:
         better = [source for source in self.sources if source.rank < best.rank]
@@ -178,24 +197,24 @@ class Pace:
 
     def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""
-        self.chosen = source
-        self._resize(1 if _is_long(source, period) else _rounded(AIM_SECONDS / period))
-        self._left = 0
+        self.chosen, self._rounds = source, 0
+        self._resize(1 if _is_long(source, period) else _rounded(_aim(source) / period))
+        self._left, self._chosen_at = 0, self.clock()
 
     def _begin_generation(self, source: StepSource) -> None:
         self._end = None  # a generation that was called ends when the next one is
-        self._check_size(_long_enough(source) / 2)
+        self._check_size(source)
         self._left = self._size
         self._of_this_size += 1
         self.generations += 1
         self._end = self.begin(source.words(self._size))
 
-    def _check_size(self, shortest: float) -> None:
+    def _check_size(self, source: StepSource) -> None:
         seconds = (self.clock() - self._since) / max(self._of_this_size, 1)
         if self._of_this_size >= SAME_SIZE:
             self._resize(2 * self._size)
-        elif self._of_this_size >= TOO_SHORT and seconds < shortest:
-            self._resize(_rounded(self._size * AIM_SECONDS / max(seconds, 1e-6)))
+        elif self._of_this_size >= TOO_SHORT and seconds < _long_enough(source) / 2:
+            self._resize(_rounded(self._size * _aim(source) / max(seconds, 1e-6)))
 
     def _resize(self, size: int) -> None:
         """Let so many steps make a generation, unless the user has said how many."""
@@ -209,6 +228,10 @@ def _rank(source: StepSource) -> int:
 
 def _is_long(source: StepSource, period: float) -> bool:
     return period >= _long_enough(source)
+
+
+def _aim(source: StepSource) -> float:
+    return _LOOP_AIM if source.rank is Rank.LOOP else AIM_SECONDS
 
 
 def _long_enough(source: StepSource) -> float:

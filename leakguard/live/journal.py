@@ -217,7 +217,8 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
     if sys.stderr is None or ((info.rank or (info.job and info.role)) and not telling):
         return
     width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
-    lines = [brief(report, width), *([_next_step(out)] if telling else [])]
+    step = [_next_step(out)] if telling else [_other_processes(out)] if info.job else []
+    lines = [brief(report, width), *step]
     write_block(sys.stderr, "\n".join(lines))
 
 
@@ -225,3 +226,8 @@ def _next_step(out: Path | str | None) -> str:
     if out is None:
         return '  Evidence: LeakGuard(out="run.jsonl") keeps it; then leakguard report run.jsonl'
     return f"  Evidence: leakguard report {out}"
+
+
+def _other_processes(out: Path | str | None) -> str:
+    """Say where the verdict of the whole job is: this one is of the process that prints it."""
+    return f"  This process alone; all of the job: leakguard report {out}"

@@ -6,6 +6,7 @@ import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import Held
@@ -18,6 +19,7 @@ from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
 from leakguard.live.scribe import Scribe, SnapshotDraft
+from leakguard.live.time_limit import TimeLimit
 from leakguard.live.tracing import Tracing
 from leakguard.live.visit import PhaseVisit, peak_of
 from leakguard.model import Expectation, Run, Site
@@ -52,6 +54,8 @@ class Watcher:
     _seen: bool = True
     _loops_seen: int = 0
     _under_way: LookInCopy | None = None
+    _limit: TimeLimit | None = None
+    _cut_sites: tuple[Site, ...] | None = None
 
     # -- moments --------------------------------------------------------------------------------
 
@@ -108,6 +112,7 @@ class Watcher:
     def _end(self, failed: bool) -> None:
         if not failed:
             self.end_called()
+        self.safety.run(self._end_limit)
         self.safety.run(self.tracing.stop)
         self.safety.run(self._settle, _PATIENCE)
         if not self._seen:
@@ -260,7 +265,7 @@ class Watcher:
         if not self._rounds:
             self._settle_in()
         self._settle()
-        self.tracing.begin()
+        self._begin_trace()
         if (problem := self.tracing.problem()) is not None:
             self.safety.note("created_at", problem)
         deep = self._looks_into_phases(last)
@@ -326,7 +331,8 @@ class Watcher:
             return
         index, round_ = self._rounds - 1, self.round
         self._settle(_PATIENCE if round_.last else 0.0)
-        traced = self.tracing.running
+        self._end_limit()
+        traced = self.tracing.running or self._cut_sites is not None
         slowdown = self.tracing.timed(self.scribe.meter.elapsed - opened.began, traced)
         reading = self.looker.recorder.read_all()
         peak = peak_of(self.looker, self.safety, opened.peak, reading)
@@ -350,7 +356,7 @@ class Watcher:
             peak=peak,
             phases=round_.totals(),
             expectations=self.promises.judge(held[:promised]),
-            sites=self._traced_sites(held[promised:]),
+            sites=self._cut_sites or self._traced_sites(held[promised:]),
             traced=traced,
             slowdown=slowdown,
         )
@@ -407,6 +413,24 @@ class Watcher:
         self.safety.run(judge)
         return tuple(judged)
 
+    def _begin_trace(self) -> None:
+        self.tracing.begin()
+        self._cut_sites = None
+        if self.tracing.may_be_cut:
+            cut = partial(self.safety.run, self._cut_trace)
+            self._limit = TimeLimit(self.tracing.longest, cut)
+
+    def _cut_trace(self) -> None:
+        """Stop a trace that has lasted too long; what it saw until now is what it tells."""
+        if self.tracing.running:
+            samples = self._traced_objects()
+            self._cut_sites = self._traced_sites(self.looker.holders_of(samples))
+
+    def _end_limit(self) -> None:
+        if self._limit is not None:
+            limit, self._limit = self._limit, None
+            limit.cancel()
+
     def _traced_objects(self) -> list[object]:
         """End a traced generation; return some objects that it left behind."""
         try:
@@ -426,8 +450,9 @@ class Watcher:
 
     def _choose_what_to_trace(self, look: Look) -> None:
         """Where something grew: see in the run so far what a traced generation could tell."""
-        grew = self.looker.grows or self.looker.swells
-        worth_it = look.depth and grew and self.tracing.worth_asking(self._rounds)
+        # That objects grow is news of a look; that memory does is read without one.
+        grew = self.looker.swells or (look.depth and self.looker.grows)
+        worth_it = grew and self.tracing.worth_asking(self._rounds)
         if worth_it and self.diagnoses.affordable:
             self.tracing.choose(self._rounds, self.diagnoses.findings)
 

@@ -1,0 +1,71 @@
+"""Calls a function when a stretch of the program has lasted too long."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+# Seconds to wait for the thread's end; where it waits for the guard's other work it ends later.
+_PATIENCE = 0.1
+
+
+class TimeLimit:
+    """A thread that calls ``call`` once after so many seconds, unless it is cancelled before.
+
+    While the program forks there is no such thread: a fork beside a thread is warned of.
+    """
+
+    def __init__(self, seconds: float, call: Callable[[], object]) -> None:
+        """Begin to wait."""
+        self._seconds = seconds
+        self._call = call
+        self._begin()
+        _waiting.append(self)
+
+    def cancel(self) -> None:
+        """Do not call any more."""
+        if self in _waiting:
+            _waiting.remove(self)
+        self.pause()
+
+    def pause(self) -> None:
+        """End the thread."""
+        self._cancelled.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(_PATIENCE)
+
+    def go_on(self) -> None:
+        """Wait anew, the whole time."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._cancelled = threading.Event()
+        waits = (self._cancelled, self._seconds)
+        self._thread = threading.Thread(
+            target=self._wait, args=waits, name="leakguard-time-limit", daemon=True
+        )
+        self._thread.start()
+
+    def _wait(self, cancelled: threading.Event, seconds: float) -> None:
+        if not cancelled.wait(seconds):
+            self._call()
+
+
+_waiting: list[TimeLimit] = []
+
+
+def _before_fork() -> None:
+    for limit in _waiting:
+        limit.pause()
+
+
+def _in_parent() -> None:
+    for limit in _waiting:
+        limit.go_on()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_in_parent, after_in_child=_waiting.clear
+    )

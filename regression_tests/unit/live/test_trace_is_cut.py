@@ -1,0 +1,76 @@
+"""A generation is traced for as long as one usually takes, or two seconds, and no longer."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tracemalloc
+
+import pytest
+
+from leakguard import LeakGuard, load
+from leakguard.live import tracing
+from leakguard.live.time_limit import TimeLimit
+
+PATIENCE = 30.0  # seconds; what is waited for comes after milliseconds
+
+
+class Environment:
+    """What is kept: large enough to be seen in memory, too."""
+
+    def __init__(self):
+        self.data = bytearray(50_000)
+
+
+def eventually(holds):
+    """Wait until ``holds``; fail where it never does."""
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def loop_that_waits_in_traced_generation(guard):
+    """Keep four more each round; stay in the traced generation until nothing traces."""
+    kept, cut = [], 0
+    with guard:
+        for _ in guard.generations(range(12)):
+            traces = tracemalloc.is_tracing()
+            kept += [Environment() for _ in range(4)]
+            if traces:
+                eventually(lambda: not tracemalloc.is_tracing())
+                cut += 1
+            time.sleep(0.002)
+    return cut
+
+
+def test_trace_that_lasts_too_long_is_cut_and_tells_the_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(tracing, "_LONGEST", 0.05)
+    out = tmp_path / "run.jsonl"
+    cut = loop_that_waits_in_traced_generation(LeakGuard(out=out, report=None, max_overhead=None))
+    told = [s for s in load(out).snapshots if s.sites]
+    assert cut >= 1
+    assert [site.function for s in told for site in s.sites if site.type and "Env" in site.type]
+
+
+def test_limit_that_is_cancelled_never_calls():
+    called = []
+    limit = TimeLimit(3600.0, lambda: called.append(1))
+    limit.cancel()
+    assert called == []
+    assert not [t for t in threading.enumerate() if t.name == "leakguard-time-limit"]
+
+
+def test_limit_calls_once():
+    called = threading.Event()
+    limit = TimeLimit(0.001, called.set)
+    assert called.wait(PATIENCE)
+    limit.cancel()
+
+
+@pytest.mark.parametrize("usual", [0.1, 600.0])
+def test_longest_trace_is_a_usual_generation_and_two_seconds_in_short_ones(usual):
+    trace = tracing.Tracing("auto")
+    for _ in range(3):
+        trace.timed(usual, traced=False)
+    assert trace.longest == max(2.0, usual)
