@@ -56,6 +56,8 @@ def _why_not(run: Run, finding: Finding) -> str | None:
 
 def _why_untraced(run: Run) -> str:
     """Return why no generation was traced; whether tracing was off is not recorded."""
+    if run.info.observer is not None:
+        return "the process was seen from outside, where no line is known"
     ends = [s for s in run.snapshots if s.moment == "generation"]
     looks = sum(s.census is not None for s in ends[:-1])
     if looks < FEWEST_LOOKS:
