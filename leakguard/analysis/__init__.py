@@ -7,7 +7,7 @@ grows. ``account`` sets these off against each other: a gauge explains its buffe
 objects in it, objects the memory that they take; ``defect`` says which types and which container
 belong together. What is left to report is a ``Defect``, and what is healthy a ``Cleared`` with its
 reason. ``evidence`` alone decides how many witnesses make a leak, ``place_in_loop`` finds its phase
-and its start, and ``naming`` writes the ``Finding``, with advice from ``knowledge``, the allocating
+and its start, and ``naming`` writes the ``Finding``, with the fix from ``remedy``, the allocating
 line from ``origin`` and the date from ``forecast``. What is too small to matter stands in
 ``tolerance``. A new kind of leak is one more source, and one more entry in the list of them.
 """

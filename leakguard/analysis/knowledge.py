@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from leakguard.model import Holder
-from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 
 # -- places: where programs keep what they meant to give up ----------------------------------------
@@ -24,6 +23,7 @@ class Place:
         name: what such a place is called.
         fix: what to change; ``{path}`` stands for the container.
         source: where it is described.
+        called: what a person calls the container, where its path is of a library's making.
         kind: kind of finding that fits better than the type's own; None for the type's own.
         path: what is found in the path.
         types: what is found in the names of the entries' type and of the last types on the way.
@@ -40,6 +40,7 @@ class Place:
     native: bool = False
     finite: bool = False
     source: str = ""
+    called: str | None = None
 
     def fits(self, path: str, types: Iterable[str]) -> bool:
         """Return True for a container at ``path`` with these types in and around it."""
@@ -48,7 +49,100 @@ class Place:
         return self.types is None or any(re.search(self.types, name) for name in types)
 
 
+KEPT_EXCEPTION = (
+    "keep str(error), or error.with_traceback(None): an exception that is kept keeps its traceback "
+    "(__traceback__), and with it all locals of every frame that it passed"
+)
+
 PLACES: tuple[Place, ...] = (
+    Place(
+        "timers of an event loop",
+        "keep the handle that call_later or call_at returns and call handle.cancel() when it is "
+        "no longer needed: until its time comes the event loop keeps the callback with its "
+        "arguments; let those be small (a number, a weak reference)",
+        path=r"\._scheduled(\[|$)",
+        types=r"^asyncio\.",
+        source="asyncio.loop.call_later returns a TimerHandle",
+        called="timers of the running event loop (call_later / call_at)",
+    ),
+    Place(
+        "callbacks that wait for the event loop",
+        "schedule no faster than the loop runs: await between calls of call_soon, and keep "
+        "blocking work out of the loop's thread (asyncio.to_thread)",
+        kind="queue",
+        path=r"\._ready(\[|$)",
+        types=r"^asyncio\.events\.",
+        source="asyncio.loop.call_soon",
+        called="callbacks that wait for the event loop (call_soon)",
+    ),
+    Place(
+        "tasks that asyncio keeps account of",
+        "end the tasks: await, cancel or time out each one, and let go of those that are done; "
+        "asyncio only notes which are alive",
+        kind="tasks",
+        path=r"^_?asyncio(\.tasks)?\._(all|scheduled|eager)_tasks",
+        source="asyncio.all_tasks",
+        called="tasks of asyncio that are alive (asyncio.all_tasks)",
+    ),
+    Place(
+        "functions for the end of the program",
+        "register once, or atexit.unregister(function) when the object is done: what is registered "
+        "lives until the program ends",
+        path=r"^atexit\b|multiprocessing\.util\._finalizer_registry",
+        source="atexit.unregister",
+        called="functions registered with atexit",
+    ),
+    Place(
+        "callbacks of the collector",
+        "gc.callbacks.remove(function) when it is no longer needed, or append it once",
+        path=r"^gc\.callbacks",
+        source="gc.callbacks",
+    ),
+    Place(
+        "signal handlers",
+        "set the handler that was there before back (signal.signal returns it): a handler keeps "
+        "its object, and one that calls the former keeps the whole chain",
+        path=r"^signal handler ",
+        source="signal.signal returns the previous handler",
+    ),
+    Place(
+        "loggers under new names",
+        "use a fixed name in logging.getLogger(name), and put what changes into the message or "
+        "extra=: logging keeps each logger for ever",
+        path=r"loggerDict\[",
+        types=r"^logging\.(\w*Logger|PlaceHolder)$",
+        source="logging.Manager.loggerDict",
+        called="loggers, one a name (logging.getLogger)",
+    ),
+    Place(
+        "exit callbacks of a stack",
+        "close() the ExitStack when a round ends, or make one for each round (with ExitStack() as "
+        "stack:): it keeps each object that was entered",
+        path=r"\._exit_callbacks(\[|$)",
+        source="contextlib.ExitStack",
+    ),
+    Place(
+        "what one side of itertools.tee did not read",
+        "read both iterators of itertools.tee in step, or make a list once: what one has read and "
+        "the other has not is kept in between",
+        path=r"of itertools\._?tee",
+        source="itertools.tee, the note on auxiliary storage",
+        called="items that one iterator of itertools.tee has read and the other has not",
+    ),
+    Place(
+        "source lines of code made at run time",
+        "compile code under a fixed file name, or call linecache.checkcache(): it keeps the text "
+        "of each name",
+        path=r"^linecache\.cache",
+        source="linecache.checkcache",
+    ),
+    Place(
+        "implementations of a generic function",
+        "register classes once, and make none in the loop: a generic function keeps each class "
+        "that was registered",
+        path=r"closure cell (registry|dispatch_cache) of singledispatch|\.registry\[<type>\]",
+        source="functools.singledispatch",
+    ),
     Place(
         "open figures",
         "close each figure when it is saved: plt.close(figure); pyplot keeps every figure that it "
@@ -120,8 +214,7 @@ PLACES: tuple[Place, ...] = (
     ),
     Place(
         "stored exceptions",
-        "keep str(error) or the formatted traceback instead of the exception, or clear "
-        "error.__traceback__: an exception keeps the locals of every frame that it passed; {path}",
+        KEPT_EXCEPTION + " ({path})",
         types=r"^traceback$|^frame$|(Error|Exception)$",
         source="BaseException.__traceback__; traceback.clear_frames",
     ),
@@ -147,10 +240,12 @@ PLACES: tuple[Place, ...] = (
     ),
     Place(
         "finalizers",
-        "detach() the finalizer when the work is done, or tie it to an object that dies; {path} "
-        "keeps its arguments as long as its object lives",
+        "give weakref.finalize a plain function and values that do not refer to the object: a "
+        "bound method of the object itself (weakref.finalize(self, self.close)), or an argument "
+        "that leads back to it, keeps it alive for ever; or call detach() when the work is done",
         path=r"finalize\._registry",
-        source="weakref.finalize: its registry keeps callback and arguments",
+        source="weakref.finalize, the note on callbacks that own a reference to the object",
+        called="callbacks of weakref.finalize with their arguments",
     ),
     Place(
         "warnings already shown",
@@ -271,48 +366,7 @@ NATIVE_CACHES = (
 )
 
 
-# -- advice: what to change, by what grows and what holds it ---------------------------------------
-
-_BY_NAME = (
-    (
-        ("environment", "env"),
-        "make each environment once and re-aim it with reset(); drop every list that collects them",
-    ),
-    (
-        ("agent", "model", "network", "policy", "actor", "critic"),
-        "drop the last reference to what was replaced, or copy the weights into the old object "
-        "(load_state_dict copies already)",
-    ),
-)
-
-_TENSOR = (
-    "store numbers, not tensors: loss.item(), or tensor.detach() when the values are needed; a "
-    "tensor with a grad_fn keeps its whole graph alive"
-)
-_GRAPH = (
-    "cut the graph where a value is kept or carried over: total += loss.item() (or loss.detach()) "
-    "in sums and lists, hidden = hidden.detach() between rounds, averages under torch.no_grad(); a "
-    "tensor with a grad_fn keeps the graph of all that it was made of"
-)
-_ARRAY = (
-    "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
-)
-_ANY = "find what appends them and never removes; clear it each generation, or bound it"
-UNHELD_ADVICE = (
-    "no container that can be reached holds them: look for an extension module that took a "
-    "reference too many, or for a C library that keeps them; try that package's latest release"
-)
-
-# How each type of container is bounded; anything else is cleared.
-_BOUNDS = {
-    "list": "clear it each generation, or bound it, for example with deque(maxlen=...)",
-    "dict": "remove entries that are done with, or bound it: functools.lru_cache, an OrderedDict "
-    "that pops its oldest, or weak keys (weakref.WeakKeyDictionary)",
-    "collections.OrderedDict": "pop the oldest entry (popitem(last=False)) when it is too large",
-    "collections.defaultdict": "remove keys that are done with: reading a missing key adds it",
-    "set": "discard what is done with, or hold it weakly (weakref.WeakSet)",
-    "collections.deque": "give it a bound: deque(maxlen=...)",
-}
+# -- advice where no container is named ------------------------------------------------------------
 
 NATIVE_ADVICE = "no Python object explains it: look at native code and at handles never closed"
 POOLS_ADVICE = (
@@ -324,30 +378,3 @@ NO_COLLECTOR = (
     "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "
     "switch it on, or call gc.collect() at the end of the phase"
 )
-
-
-def advice(type_name: str, holder: Holder | None = None) -> str:
-    """Return the fix that fits objects of a type and what holds them, in the imperative."""
-    short = type_name.rsplit(".", 1)[-1].lower()
-    where = f" ({holder.path})" if holder else ""
-    if type_name == GRAPH_NODE or (holder is not None and holder.element == GRAPH_NODE):
-        return _GRAPH + where
-    if holder is not None and holder.graph_nodes:
-        return _TENSOR + where
-    place = None if holder is None else place_of(holder)
-    if place is not None and holder is not None:
-        return place.fix.format(path=holder.path)
-    if type_name.startswith("torch."):
-        return _TENSOR + where
-    for endings, text in _BY_NAME:
-        if short.endswith(endings):
-            return text + where
-    if holder is not None:
-        return f"{holder.path} only grows: {_bound_of(holder)}"
-    return _ARRAY if type_name == "numpy.ndarray" else _ANY
-
-
-def _bound_of(holder: Holder) -> str:
-    """Return how to bound a container, by what it is."""
-    container = holder.trace[-2].type if len(holder.trace) > 1 else "list"
-    return _BOUNDS.get(container, _BOUNDS["list"])

@@ -70,6 +70,7 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     inside = None if container is None else container.type
     if inside is not None and "." in inside:
         extended = inside  # a class of what it is held as tells more than a buffer in it
+    fix = f"find the {extended} that is extended every generation, and bound it"
     return replace(
         growth,
         kind="memory",
@@ -77,7 +78,7 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
         holder=None if container is None else container.holder,
         in_pools=False,
         evidence=(growth.evidence[0], "so do the bytes of counted objects"),
-        fix=f"find the {extended} that is extended every generation, and bound it",
+        fix=fix if container is None else None,
     )
 
 

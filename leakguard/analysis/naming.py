@@ -10,12 +10,12 @@ from leakguard.analysis.defect import Defect
 from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import UNHELD_ADVICE, advice
 from leakguard.analysis.known_leaks import known_leak
 from leakguard.analysis.origin import with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start
+from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, release, remedy
 from leakguard.analysis.timeline import count_reader
-from leakguard.model import Finding, Holder, Proof
+from leakguard.model import Finding, Holder, Hop, Proof
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
@@ -75,13 +75,14 @@ def headline(finding: Finding) -> str:
     elif finding.kind == "copy-on-write":
         parts.append("pages shared with a forked process are copied")
     else:
-        parts.append("memory grows")
+        parts.append(f"memory of {what} grows" if finding.type else "memory grows")
     if finding.held_by:
-        parts.append(f"held by {finding.held_by}")
+        parts.append(f"held by {finding.holder_name or finding.held_by}")
     if finding.library:
         parts.append(f"a known leak of {finding.library}")
     if finding.created_at:
-        parts.append(f"made at {finding.created_at}")
+        likely = "likely " if finding.created_at_likely else ""
+        parts.append(f"{likely}made at {finding.created_at}")
     if finding.bytes_per_generation:
         parts.append(f"{format_change(finding.bytes_per_generation)} a generation")
     return ", ".join(parts) + "."
@@ -138,7 +139,8 @@ def _finding(case: Case, defect: Defect) -> Finding:
         interval=lead.interval,
         retained_bytes=holder.retained_bytes if holder else None,
         held_by=holder.path if holder else None,
-        path=tuple(hop.line for hop in lead.path or (holder.trace if holder else ())),
+        holder_name=name_of(holder),
+        path=tuple(hop.line for hop in lead.path or _way(lead, holder)),
         confidence=_confidence(lead, evidence),
         fix=lead.fix or _advice(case, lead, holder),
         ruled_out=lead.ruled_out,
@@ -152,7 +154,17 @@ def _advice(case: Case, lead: Growth, holder: Holder | None) -> str:
     looked = any(snapshot.holders for snapshot in case.run.snapshots)
     if looked and holder is None and lead.source == "type" and "." not in lead.name:
         return UNHELD_ADVICE
-    return advice(lead.type or "", None if lead.source == "promise" else holder)
+    if lead.source == "promise" and holder is not None:
+        return release(lead.type or "", holder)
+    return remedy(lead.type or "", holder)
+
+
+def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
+    """Return the way from a root to an entry of the holder, and on to what grows behind it."""
+    if holder is None:
+        return ()
+    reaches = any(hop.type == lead.type for hop in holder.onward[-1:])
+    return (*holder.trace, *holder.onward) if reaches else holder.trace
 
 
 def _fingerprint(defect: Defect, holder: Holder | None) -> str:

@@ -37,7 +37,22 @@ def with_origin(run: Run, finding: Finding) -> Finding:
     if site is None:
         return replace(finding, created_at_unknown=_why_not(run, finding))
     function = f" in {site.function}" if site.function else ""
-    return replace(finding, created_at=site.place + function, created_stack=site.stack)
+    return replace(
+        finding,
+        created_at=site.place + function,
+        created_stack=site.stack,
+        created_at_likely=_lies_elsewhere(site, finding),
+    )
+
+
+def _lies_elsewhere(site: Site, finding: Finding) -> bool:
+    """Tell whether the objects of a line were seen in other hands than those that are named.
+
+    They may be on their way there: what is replaced next is held by the population still.
+    """
+    if site.type is None or site.held_by is None or finding.held_by is None:
+        return False
+    return not site.held_by.startswith(finding.held_by.rstrip("[*]"))
 
 
 def _why_not(run: Run, finding: Finding) -> str | None:
@@ -89,6 +104,9 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
         return max(inside, key=lambda site: site.count)
     if graph:
         return None
+    behind = [s for s in made if _is_inside(s.held_by, finding.held_by)]
+    if sum(site.count for site in behind) >= least > 0:  # entries that are records of them
+        return max(behind, key=lambda site: site.count)
     as_many = [site for site in made if _LEAST_COUNT * rate <= site.count <= _MOST_COUNT * rate]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
 

@@ -43,9 +43,12 @@ class Finding:
         interval: (low, high) of the rate in bytes, or in objects where bytes are unknown.
         retained_bytes: what would be released by cutting the suspect reference.
         held_by: the growing container, from a root, indices collapsed.
+        holder_name: what a person calls that container, where its path does not say it well.
         path: the leak trace, one line a hop.
         created_at: the program's line that made what survives, ``trainer.py:152 in evaluate``;
             None until a traced generation has told.
+        created_at_likely: as many objects survive from that line as grow, and another holder than
+            ``held_by`` had them when they were traced.
         created_at_unknown: why no line is named, where one might be; None with a line.
         created_stack: the frames that led there, innermost first.
         confidence: 0 to 1.
@@ -74,8 +77,10 @@ class Finding:
     interval: tuple[float, float] | None = None
     retained_bytes: int | None = None
     held_by: str | None = None
+    holder_name: str | None = None
     path: tuple[str, ...] = ()
     created_at: str | None = None
+    created_at_likely: bool = False
     created_at_unknown: str | None = None
     created_stack: tuple[str, ...] = ()
     confidence: float | None = None

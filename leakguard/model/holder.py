@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+# What decides how a holder is emptied, where class names do not say it: ``chain`` (no container,
+# but instances that each refer to the next by the same attribute), ``exceptions`` (which keep the
+# frames of their tracebacks), ``graphs`` (tensors with a ``grad_fn``) and ``views`` (arrays or
+# tensors that show a small part of memory that each keeps whole).
+Trait = Literal["chain", "exceptions", "graphs", "views"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class Holder:
         trace: the shortest way from a root to one entry.
         fingerprint: the same for the same defect in every run, whatever the addresses and lines.
         graph_nodes: autograd nodes kept alive behind the entries.
+        traits: what was seen of a few entries; empty where nothing was, and in older files.
+        onward: the way from an entry to what grows, where that lies deeper.
     """
 
     path: str
@@ -54,6 +63,8 @@ class Holder:
     trace: tuple[Hop, ...] = ()
     fingerprint: str | None = None
     graph_nodes: int | None = None
+    traits: tuple[Trait, ...] = ()
+    onward: tuple[Hop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

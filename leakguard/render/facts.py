@@ -84,7 +84,11 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
     )
 
 
-def _no_line(finding: Finding) -> str | None:
+def _line(finding: Finding) -> str | None:
+    """Return the line that makes it, how sure that is, or why none is named."""
+    if finding.created_at is not None:
+        likely = " (likely: as many objects of this type stay from there as grow)"
+        return finding.created_at + (likely if finding.created_at_likely else "")
     reason = finding.created_at_unknown
     return None if reason is None else f"unknown: {reason}"
 
@@ -94,8 +98,8 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
     lines = (
         ("Type", _qualified(finding)),
         ("Known leak of", finding.library),
-        ("Held by", finding.held_by),
-        ("Created at", finding.created_at or _no_line(finding)),
+        ("Held by", finding.holder_name or finding.held_by),
+        ("Created at", _line(finding)),
         ("Retained", _retained(finding)),
         ("Proven", _proven(finding)),
         ("Forecast", finding.forecast and forecast_sentence(finding.forecast)),

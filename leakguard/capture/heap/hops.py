@@ -162,7 +162,7 @@ def _key_of(holder: Any, held: Any) -> str | None:
         if value is held:
             return key_name(key)
     if any(key is held for key in dict.keys(or_empty(holder))):
-        return " key"
+        return "key"
     return None
 
 

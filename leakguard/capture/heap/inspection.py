@@ -27,7 +27,14 @@ from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import is_ours
-from leakguard.capture.heap.traces import is_program_instance, name_along, stable_name, trace_to
+from leakguard.capture.heap.traces import (
+    is_program_instance,
+    name_along,
+    onward_to,
+    stable_name,
+    trace_to,
+)
+from leakguard.capture.heap.traits import traits_of
 from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
 from leakguard.model.census import GRAPH_NODE, LargeObject
 from leakguard.model.holder import Holder, Hop
@@ -106,6 +113,7 @@ class _Look:
         self._containers = graph.containers()
         self._at_container = frozenset(self._containers)
         self._buffers = self._large_leaves()
+        self._suspects: list[int] = []  # where one of each growing class lies
 
     def holders(
         self, memory: PathMemory, suspects: Sequence[str]
@@ -250,7 +258,9 @@ class _Look:
             more = name in wanted and objects > most.get(name, (0, 0))[0]
             if more and not self._is_adrift(sample):
                 most[name] = (objects, path)
-        keepers = (self._container_around(path) for _, path in most.values())
+        ends = [most[name][1] for name in dict.fromkeys(suspects) if name in most]
+        self._suspects = [self._paths.sample[path] for path in ends]
+        keepers = map(self._container_around, ends)
         return [path for path in keepers if path != NO_NODE]
 
     def _container_around(self, path: int) -> int:
@@ -269,9 +279,13 @@ class _Look:
         tensor = self._before_graph(sample)
         if tensor is not None:
             return self._graph_of(tensor, path, retained, growth)
-        element = qualified_name(self._element(sample, classes))
+        traits = traits_of(graph, self._frameworks, sample, nodes)
+        is_chain = "chain" in traits  # each instance is the entry of the one before it
+        cls = type(graph.object_at(sample)) if is_chain else self._element(sample, classes)
+        element = qualified_name(cls)
         name = stable_name(graph, sample) + ELEMENT
         hops = trace_to(graph, sample)
+        entry = () if is_chain else (Hop(ELEMENT, element, suspect=True),)
         return Holder(
             path=name,
             element=element,
@@ -281,9 +295,11 @@ class _Look:
             capacity=capacity_of(graph, self._frameworks, nodes, self._paths.entries[path]),
             bytes=size,
             retained_bytes=retained.bytes,
-            trace=(*_suspect_last(hops), Hop(ELEMENT, element, suspect=True)),
+            trace=(*_suspect_last(hops), *entry),
             fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
+            traits=traits,
+            onward=onward_to(graph, self._suspects, frozenset(nodes)),
         )
 
     def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:

@@ -52,6 +52,21 @@ def trace_to(graph: TraceNodes, node: int) -> tuple[Hop, ...]:
     return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps_to(graph, node))
 
 
+def onward_to(graph: TraceNodes, ends: Sequence[int], holders: frozenset[int]) -> tuple[Hop, ...]:
+    """Return the hops from an entry of one of the holders to the first end that lies behind one.
+
+    They are empty where each end is an entry itself, or lies elsewhere.
+    """
+    for end in ends:
+        chain = graph.chain_to(end)
+        entry = next((i + 1 for i, node in enumerate(chain) if node in holders), len(chain))
+        if entry < len(chain) - 1:
+            first = Step(ELEMENT, graph.object_at(chain[entry]), ELEMENT)
+            steps = steps_along(graph, chain[entry:], first)[1:]
+            return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps)
+    return ()
+
+
 def stable_name(graph: TraceNodes, node: int) -> str:
     """Return the name of an object that survives addresses, line numbers and runs.
 

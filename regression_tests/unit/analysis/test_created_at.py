@@ -50,6 +50,17 @@ def test_as_many_survivors_as_grow_are_taken_where_their_holder_is_not_known_yet
     assert found.created_at == "evolve.py:10 in environment"
 
 
+    assert found.created_at_likely
+
+
+def test_objects_inside_of_the_entries_go_before_as_many_elsewhere():
+    # A copy of a state_dict in the list, and the optimizer's moments, six tensors each.
+    copied = [site("stop.py:20", 6, f"app.T.envs[*][*]['{name}']") for name in ("a", "b", "c")]
+    found = origin(LEAK, site("train.py:40", 16, "app.T.optimizer.state[*]"), *copied)
+    assert found.created_at == "stop.py:20 in environment"
+    assert not found.created_at_likely
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.analysis.knowledge import advice, place_of
+from leakguard.analysis.knowledge import place_of
+from leakguard.analysis.remedy import remedy
 from leakguard.model import Holder, Hop
 
 
@@ -85,8 +86,8 @@ def test_known_place_has_its_own_kind_and_fix(found, name, kind, words):
     place = place_of(found)
     assert place is not None
     assert (place.name, place.kind) == (name, kind)
-    assert words in advice(found.element, found)
-    assert "{" not in advice(found.element, found)
+    assert words in remedy(found.element, found)
+    assert "{" not in remedy(found.element, found)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +101,9 @@ def test_known_place_has_its_own_kind_and_fix(found, name, kind, words):
 )
 def test_container_of_the_program_is_no_special_place(found):
     assert place_of(found) is None
-    assert found.path in advice(found.element, found)
+    assert found.path in remedy(found.element, found)
 
 
 def test_kept_graphs_need_another_fix_than_the_place_they_are_in():
     kept = holder("app.writer.history[*]", "float", graph_nodes=100)
-    assert "item()" in advice("torch.Tensor", kept)
+    assert "item()" in remedy("torch.Tensor", kept)

@@ -37,11 +37,12 @@ class Engine:
         targets: Sequence[Any] = (),
         large: int = 50_000_000,
         limit: int = 10,
+        suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection:
         memory = memory or PathMemory()
         return take_inspection(
-            self.graph, self.name, memory, targets, large, limit, tell_cycles=tell_cycles
+            self.graph, self.name, memory, targets, large, limit, suspects, tell_cycles
         )
 
     def remember(self) -> PathMemory:

@@ -1,0 +1,175 @@
+"""What to change, by what grows, what holds it and what was seen of both.
+
+A fix follows the last hop of the way to what is held: an attribute is overwritten, a dict loses
+keys, a list is cleared, and a container of the runtime is left alone: its user takes back what was
+given to it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from leakguard.analysis.knowledge import KEPT_EXCEPTION, place_of
+from leakguard.model import Holder
+from leakguard.model.census import GRAPH_NODE
+
+_BY_NAME = (
+    (
+        ("environment", "env"),
+        "make each environment once and re-aim it with reset(); drop every list that collects them",
+    ),
+    (
+        ("agent", "model", "network", "policy", "actor", "critic"),
+        "drop the last reference to what was replaced, or copy the weights into the old object "
+        "(load_state_dict copies already)",
+    ),
+)
+_CARRIED = (
+    "cut the graph where a value is kept or carried over: total += loss.item() (or loss.detach()) "
+    "in sums and lists, hidden = hidden.detach() between rounds, averages under torch.no_grad(); a "
+    "tensor with a grad_fn keeps the graph of all that it was made of"
+)
+_GRAPH = (
+    "store numbers, not tensors: loss.item(), or tensor.detach() when the values are needed; a "
+    "tensor with a grad_fn keeps its whole graph alive"
+)
+_VIEWS = (
+    "copy what is needed before it is kept: tensor[:5].clone(), array[:5].copy(); each entry is a "
+    "view, and the whole memory that it was cut from stays alive behind it"
+)
+_STATES = (
+    "keep the best few state dicts only, or write them to disk (torch.save) and keep the path; a "
+    "copy of a state_dict is as large as the model"
+)
+_ARRAY = (
+    "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
+)
+_ANY = "find what appends them and never removes; clear it each generation, or bound it"
+UNHELD_ADVICE = (
+    "no container that can be reached holds them: look for an extension module that took a "
+    "reference too many, or for a C library that keeps them; try that package's latest release"
+)
+
+# How each type of container is bounded.
+_BOUNDS = {
+    "list": "clear it each generation, or bound it, for example with deque(maxlen=...)",
+    "dict": "remove entries that are done with, or bound it: functools.lru_cache, an OrderedDict "
+    "that pops its oldest, or weak keys (weakref.WeakKeyDictionary)",
+    "collections.OrderedDict": "pop the oldest entry (popitem(last=False)) when it is too large",
+    "collections.defaultdict": "remove keys that are done with: reading a missing key adds it",
+    "collections.Counter": "remove keys that are done with, or keep the largest (most_common)",
+    "set": "discard what is done with, or hold it weakly (weakref.WeakSet)",
+    "collections.deque": "give it a bound: deque(maxlen=...)",
+    "tuple": "start a new one each generation instead of adding to it (t += (x,))",
+}
+_EXTENDED = (
+    "{path} is one object that is extended every generation: start a new one, or keep a bounded "
+    "part of it"
+)
+_ANY_BOUND = "find what adds to it and never removes; remove what is done with, or bound it"
+_STATE_DICTS = ("collections.OrderedDict", "dict")
+_LOCAL = re.compile(r"^local (?P<name>\S+) in (?P<function>.+)\(\)$")
+_CELL = re.compile(r"^closure cell (?P<name>\S+) of (?P<function>.+)$")
+
+
+def remedy(type_name: str, holder: Holder | None = None) -> str:
+    """Return the fix that fits objects of a type and what holds them, in the imperative."""
+    if holder is None:
+        return _without_holder(type_name)
+    where = f" ({holder.path})"
+    if GRAPH_NODE in (type_name, holder.element):
+        return _CARRIED + where
+    place = place_of(holder)
+    if _passes_an_error(holder) and (place is None or place.path is None):
+        return KEPT_EXCEPTION + where
+    if holder.graph_nodes or "graphs" in holder.traits:
+        return _GRAPH + where
+    if place is not None:
+        return place.fix.format(path=holder.path)
+    if "views" in holder.traits:
+        return _VIEWS + where
+    if _is_chain(holder):
+        return _unlinked(holder)
+    if _keeps_states(type_name, holder):
+        return _STATES + where
+    if not holder.path.endswith("[*]"):
+        return _EXTENDED.format(path=holder.path)
+    return _by_name(type_name, where) or f"{holder.path} only grows: {_bound_of(holder)}"
+
+
+def release(type_name: str, holder: Holder) -> str:
+    """Return how to give up one object at the end of a way, by the last hop to it."""
+    if _passes_an_error(holder):
+        return f"{KEPT_EXCEPTION} ({holder.path})"
+    last = holder.trace[-1].label if holder.trace else ""
+    local, cell = _LOCAL.match(last), _CELL.match(last)
+    if local is not None:
+        return f"end {local['function']}(), or del {local['name']} in it, when it is replaced"
+    if cell is not None:
+        return (
+            f"drop {cell['function']}, which keeps {cell['name']} in a closure, or give it what it "
+            "needs as an argument"
+        )
+    if last.startswith("."):
+        return f"overwrite {holder.path} or set it to None when it is replaced"
+    if last.startswith("["):
+        return f"remove it from {holder.path} when it is replaced"
+    return _by_name(type_name, f" ({holder.path})") or f"drop {holder.path} when it is replaced"
+
+
+def name_of(holder: Holder | None) -> str | None:
+    """Return what a person calls a holder, where its path does not say it; None elsewhere."""
+    if holder is None:
+        return None
+    if _is_chain(holder):
+        return holder.path.removesuffix("[*]")
+    place = place_of(holder)
+    return None if place is None else place.called
+
+
+def _without_holder(type_name: str) -> str:
+    if type_name == GRAPH_NODE:
+        return _CARRIED
+    return _by_name(type_name, "") or (_ARRAY if type_name == "numpy.ndarray" else _ANY)
+
+
+def _by_name(type_name: str, where: str) -> str | None:
+    short = type_name.rsplit(".", 1)[-1].lower()
+    found = (text for endings, text in _BY_NAME if short.endswith(endings))
+    text = next(found, None)
+    return None if text is None else text + where
+
+
+def _passes_an_error(holder: Holder) -> bool:
+    """Tell whether an exception is what is kept, or a traceback lies on the way."""
+    hops = (*holder.trace, *holder.onward)
+    return "exceptions" in holder.traits or any(hop.type == "traceback" for hop in hops)
+
+
+def _is_chain(holder: Holder) -> bool:
+    return "chain" in holder.traits
+
+
+def _unlinked(holder: Holder) -> str:
+    """Say how to cut a chain of instances: where each refers to the next."""
+    link = holder.trace[-1]
+    name = link.type.rpartition(".")[2]
+    return (
+        f"each {name} keeps the one before it by {link.label}, so that the whole chain stays alive "
+        f"({holder.path.removesuffix('[*]')}): set {link.label} to None when a generation ends, "
+        "keep a number in its place, or begin with the original instead of the last one"
+    )
+
+
+def _keeps_states(type_name: str, holder: Holder) -> bool:
+    """Tell whether the entries are dicts of tensors, or records with one."""
+    if not type_name.startswith("torch."):
+        return False
+    types = [holder.element, *(hop.type for hop in holder.onward[:-1])]
+    return any(name in _STATE_DICTS for name in types)
+
+
+def _bound_of(holder: Holder) -> str:
+    """Return how to bound a container, by what it is."""
+    container = holder.trace[-2].type if len(holder.trace) > 1 else ""
+    return _BOUNDS.get(container, _ANY_BOUND)

@@ -1,0 +1,108 @@
+"""What decides how a container is emptied and its class names do not say: chains, views, errors.
+
+Only the few objects that a holder was found with are asked, and nothing of the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import prod
+from typing import Any
+
+from leakguard.capture.heap.classes import derives
+from leakguard.capture.heap.frameworks import Frameworks, Numpy, Torch
+from leakguard.capture.heap.graph import Graph
+from leakguard.capture.heap.layout import DICT, ELEMENTS, LIST, NAMED, PLAIN, TUPLE
+from leakguard.capture.heap.storage import array_owner, is_accounted
+from leakguard.capture.heap.traces import is_program_instance
+from leakguard.model.holder import Trait
+
+# So many entries are asked, and so many parts of each entry that is a record. Chosen.
+_ASKED, _PARTS = 32, 8
+_RECORDS = (TUPLE, DICT, LIST)
+_CONTAINERS = (*_RECORDS, ELEMENTS)
+# A view is worth copying when it keeps so many bytes beside what it shows, and so many times as
+# much. Chosen: a page, which no allocator gives back in part.
+_WORTH_COPYING, _TIMES = 4_096, 2
+
+# The memory behind an array or a tensor: where it begins or whose it is, and its bytes.
+_Extent = tuple[int, int]
+
+
+def traits_of(
+    graph: Graph, frameworks: Frameworks, sample: int, nodes: Sequence[int]
+) -> tuple[Trait, ...]:
+    """Return what is true of a holder; ``sample`` is one of its ``nodes``."""
+    if graph.kind_of(sample) in (PLAIN, NAMED) and is_program_instance(graph.object_at(sample)):
+        return ("chain",)
+    things = list(islice(_things(graph, nodes), _ASKED))
+    found: list[Trait] = []
+    if _is_any_error(things):
+        found.append("exceptions")
+    if _are_views(things, frameworks):
+        found.append("views")
+    if _has_graph(things, frameworks.torch):
+        found.append("graphs")
+    return tuple(found)
+
+
+def _things(graph: Graph, nodes: Sequence[int]) -> Iterator[Any]:
+    """Yield entries that lie far apart, and what lies in those that are records."""
+    if not nodes or graph.kind_of(nodes[0]) not in _CONTAINERS:
+        return
+    entries = [entry for node in nodes[:_ASKED] for entry in graph.children(node)]
+    for entry in entries[:: 1 + len(entries) // _ASKED]:
+        yield graph.object_at(entry)
+        if graph.kind_of(entry) in _RECORDS:
+            yield from map(graph.object_at, islice(graph.children(entry), _PARTS))
+
+
+def _is_any_error(things: Sequence[Any]) -> bool:
+    return any(derives(type(thing), BaseException) for thing in things)
+
+
+def _has_graph(things: Sequence[Any], torch: Torch | None) -> bool:
+    """Tell whether a tensor has a node of a backward graph behind it."""
+    tensors = (t for t in things if torch is not None and derives(type(t), torch.kind))
+    return any(torch is not None and torch.relatives(tensor)[2] is not None for tensor in tensors)
+
+
+def _are_views(things: Sequence[Any], frameworks: Frameworks) -> bool:
+    """Tell whether most arrays and tensors keep far more memory than they show, each its own.
+
+    Rows of one array that they all share keep no more of it the more of them there are.
+    """
+    extents = [found for thing in things if (found := _extents(thing, frameworks)) is not None]
+    memory = {key: size for _, (key, size) in extents}
+    shown, kept = sum(size for size, _ in extents), sum(memory.values())
+    apart = bool(memory) and 2 * len(memory) > len(extents)
+    return apart and kept >= max(_TIMES * shown, shown + _WORTH_COPYING * len(memory))
+
+
+def _extents(thing: Any, frameworks: Frameworks) -> tuple[int, _Extent] | None:
+    """Return the bytes that an array or tensor shows, and the memory behind it; None for others."""
+    numpy, torch = frameworks.numpy, frameworks.torch
+    try:
+        if numpy is not None and derives(type(thing), numpy.kind):
+            return _of_array(thing, numpy, frameworks)
+        if torch is not None and derives(type(thing), torch.kind):
+            return _of_tensor(thing, torch)
+    except Exception:  # a wrapper of another framework: its memory is not known
+        return None
+    return None
+
+
+def _of_array(array: Any, numpy: Numpy, frameworks: Frameworks) -> tuple[int, _Extent] | None:
+    root, owner = array_owner(array, numpy.base(array), numpy)
+    if owner is not None and is_accounted(owner, frameworks):
+        return None
+    return numpy.bytes(array), (id(root), numpy.bytes(root))
+
+
+def _of_tensor(tensor: Any, torch: Torch) -> tuple[int, _Extent] | None:
+    buffers = torch.buffers(tensor)
+    if len(buffers) != 1:
+        return None
+    shown = prod(torch.shape(tensor)) * int(torch.dtype(tensor).itemsize)
+    return shown, (buffers[0].start, buffers[0].bytes)
