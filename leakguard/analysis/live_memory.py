@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import NATIVE_CACHES, advice
+from leakguard.analysis.knowledge import NATIVE_CACHES
 from leakguard.analysis.proportion import apart
+from leakguard.analysis.remedy import remedy
 from leakguard.analysis.sources.containers import keeper, keeper_by_size
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
 from leakguard.model import Census, Cleared, Holder, Snapshot
@@ -123,7 +124,7 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
             f"{_named(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
             f"{nodes:+,} nodes of such graphs since generation {first}",
         ),
-        fix=advice(GRAPH_NODE, holder),
+        fix=remedy(GRAPH_NODE, holder),
     )
 
 
