@@ -88,8 +88,9 @@ class Report:
     remarks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Name the verdict; the whole value is a megabyte, and ``leakguard.render`` lays it out."""
-        return f"<Report {self.verdict}: {self.headline}>"
+        """Name the verdict and the first fix; ``leakguard.render`` lays out the whole value."""
+        fix = next((f" Fix: {finding.fix}" for finding in self.findings[:1] if finding.fix), "")
+        return f"<Report {self.verdict}: {self.headline}{fix}>"
 
     def _repr_html_(self) -> str:
         """Return a small page for a notebook."""

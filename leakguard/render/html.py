@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from leakguard.model import Snapshot
 from leakguard.model.finding import Finding
 from leakguard.model.report import Report
 from leakguard.render import facts, outline
@@ -25,11 +27,13 @@ from leakguard.render.section import Section
 from leakguard.render.source import source_lines
 from leakguard.render.template import environment
 from leakguard.render.text import clean, clean_lines
+from leakguard.render.traced_lines import traced_lines
 
 if TYPE_CHECKING:
     from leakguard.render import Layout
 
 _TREND_ROWS = 150
+_PICTOGRAPH = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+ ?")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
@@ -57,13 +61,14 @@ def _page(report: Report, layout: Layout) -> dict[str, Any]:
         "memory": None if report.findings else memory_chart(report),
         "counts": count_chart(report),
         "more": more_charts(report),
-        "sections": _sections(report),
+        "sections": _sections(report, layout),
     }
 
 
-def _sections(report: Report) -> list[Section]:
-    large = outline.large_objects(report.run)
-    return [*outline.sections(report, _TREND_ROWS), *([large] if large.rows else [])]
+def _sections(report: Report, layout: Layout) -> list[Section]:
+    folder = None if layout.redact else layout.sources
+    more = (outline.large_objects(report.run), traced_lines(report.run, folder))
+    return [*outline.sections(report, _TREND_ROWS), *(section for section in more if section.rows)]
 
 
 def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
@@ -84,10 +89,13 @@ def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]
         "source": source_lines(finding.created_at, folder),
         "text": finding_text(report, finding),
         "label": clean(snapshot.label) if snapshot else None,
-        "snapshot": clean_lines(snapshot_block(snapshot, report.run.info.large_object))
-        if snapshot
-        else None,
+        "snapshot": _snapshot(report, snapshot) if snapshot else None,
     }
+
+
+def _snapshot(report: Report, snapshot: Snapshot) -> str:
+    """Return the block of a log without its pictographs, for which fonts of printers have boxes."""
+    return _PICTOGRAPH.sub("", clean_lines(snapshot_block(snapshot, report.run.info.large_object)))
 
 
 def _explained(word: str) -> tuple[str, Markup]:

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from leakguard.capture.allocation_sites.cells import cell_of
 from leakguard.capture.library import OWN_FOLDER, is_library
 
 _DEEPEST = 24
@@ -41,13 +42,23 @@ def origin(stack: Sequence[Frame]) -> int:
     It is the innermost line outside of libraries whose function is no factory, else the innermost
     one outside of libraries, else the innermost.
     """
-    own = [index for index, frame in enumerate(stack) if not is_library(frame.file)]
+    own = [index for index, frame in enumerate(stack) if _is_programs(frame.file)]
     asked = (i for i in own if not _FACTORY.fullmatch(stack[i].function or ""))
     return next(asked, own[0] if own else 0)
 
 
+def _is_programs(file: str) -> bool:
+    return not is_library(file) or cell_of(file) is not None
+
+
 def place(frame: Frame) -> str:
-    """Return ``package/module.py:12``, from the folder that the program imports it from."""
+    """Return ``package/module.py:12``, from the folder that the program imports it from.
+
+    For a cell of a notebook it is ``cell In[3], line 12``, as IPython shows it.
+    """
+    cell = cell_of(frame.file)
+    if cell is not None:
+        return f"cell {cell}, line {frame.line}"
     return f"{_shown(frame.file)}:{frame.line}"
 
 

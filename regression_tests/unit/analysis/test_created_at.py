@@ -49,7 +49,6 @@ def test_as_many_survivors_as_grow_are_taken_where_their_holder_is_not_known_yet
     found = origin(leak, site("evolve.py:10", 16, "app.T.agents[*]"), site("x.py:1", 2, None))
     assert found.created_at == "evolve.py:10 in environment"
 
-
     assert found.created_at_likely
 
 

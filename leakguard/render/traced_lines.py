@@ -1,0 +1,42 @@
+"""The lines of a traced generation: what each made that was still alive at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from leakguard.model import Run, Site
+from leakguard.model.units import format_bytes
+from leakguard.render.section import Section
+from leakguard.render.source import source_lines
+from leakguard.render.text import clean
+
+_MOST = 30  # rows; what lies below is far less than what leaks
+_UNKNOWN = ""
+
+
+def traced_lines(run: Run, folder: Path | None) -> Section:
+    """Return the latest traced generation as a table, largest first; without rows where none was.
+
+    ``folder`` is where source lines may be read; None for none.
+    """
+    traced = next((s for s in reversed(run.snapshots) if s.sites), None)
+    if traced is None:
+        return Section("traced", "Lines of a traced generation")
+    ranked = sorted(traced.sites, key=lambda site: (-(site.bytes or 0), -site.count))
+    rows = tuple(dict.fromkeys(_row(site, folder) for site in ranked[:_MOST]))
+    title = f"What stayed of the traced generation {traced.generation}, by line"
+    columns = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
+    return Section("traced", title, columns, rows, texts=frozenset({1, 2, 5}))
+
+
+def _row(site: Site, folder: Path | None) -> tuple[str, ...]:
+    made = f"{site.place} in {site.function}" if site.function else site.place
+    source = next((line.text.strip() for line in source_lines(made, folder) if line.made), _UNKNOWN)
+    return (
+        clean(made),
+        source,
+        clean(site.type or _UNKNOWN),
+        f"{site.count:,}",
+        _UNKNOWN if site.bytes is None else format_bytes(site.bytes),
+        clean(site.held_by or _UNKNOWN),
+    )
