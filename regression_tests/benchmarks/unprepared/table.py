@@ -11,8 +11,8 @@ LEGEND = """
 Each script runs alone and under `leakguard run`, in turns, with the same arguments. **Same**
 compares standard output byte for byte (words that differ between two plain runs too, such as steps
 per second, left out) and the exit status. **CPU alone** and **extra** are seconds of the whole
-process, start and end report included: leakguard has a fixed cost (its start, looks at the first
-twelve generations, the report), whose share is large in scripts as short as these. **While it ran**
+process, start and end report included: leakguard has a fixed cost (its start, the first
+looks, the report), whose share is large in scripts as short as these. **While it ran**
 is what the guard charged itself with, as a share of the script's CPU time. What looks may cost is
 a share of the time that passes: where other programs have most of the machine, that is several
 times as much of the script's own CPU time.
