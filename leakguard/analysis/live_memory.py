@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import NATIVE_CACHES
+from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
 from leakguard.analysis.sources.containers import keeper, keeper_by_size
+from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
 from leakguard.model import Census, Cleared, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE
@@ -68,19 +69,37 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     if extended is None:  # what objects gained is not what memory did
         return growth
     container = keeper(case, extended, 0.0) or keeper_by_size(case, _gained(growth))
+    holder = None if container is None else container.holder
     inside = None if container is None else container.type
     if inside is not None and "." in inside:
         extended = inside  # a class of what it is held as tells more than a buffer in it
     fix = f"find the {extended} that is extended every generation, and bound it"
+    place = None if holder is None else place_of(holder)
+    if holder is not None and place is not None:
+        extended = _owner_behind(place, holder) or extended
     return replace(
         growth,
         kind="memory",
         type=extended,
-        holder=None if container is None else container.holder,
+        holder=holder,
         in_pools=False,
         evidence=(growth.evidence[0], "so do the bytes of counted objects"),
         fix=fix if container is None else None,
     )
+
+
+def _owner_behind(place: Place, holder: Holder) -> str | None:
+    """Return the first class of the program that a known place leads to, as the look found it.
+
+    What registered itself there is to be taken out, and not the arrays that it came to hold.
+    """
+    path = ""
+    for position, hop in enumerate(holder.trace):
+        path += hop.label
+        if place.end_in(path):
+            inside = holder.trace[position + 1 :]
+            return next((hop.type for hop in inside if is_users(hop.type)), None)
+    return None
 
 
 def _gained(growth: Growth) -> float:

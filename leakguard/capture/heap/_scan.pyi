@@ -3,6 +3,7 @@ from typing import Any
 
 from typing_extensions import Buffer
 
+def block_size(owns: object, sizeof: Callable[[Any], int], within: int, item: object) -> int: ...
 def own_memory(base: object, interface: object, array: object) -> tuple[int, int] | None: ...
 def copy_process(
     most: int, address_space: int, seconds: float, work: Callable[[], object]

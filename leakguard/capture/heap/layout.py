@@ -22,6 +22,7 @@ from leakguard.capture.heap.classes import (
 )
 from leakguard.capture.heap.sizes import (
     GC_HEADER,
+    block_method,
     header_size,
     hidden_values_size,
 )
@@ -59,7 +60,7 @@ class ClassLayout(NamedTuple):
     Attributes:
         kind: one of the constants above.
         fixed: bytes of every instance, headers included; -1 where ``method`` has to be asked.
-        method: a C function of the interpreter that sizes an instance without its headers.
+        method: what sizes an instance without its headers, by C functions of the interpreter.
         header: bytes to add to what ``method`` says.
         hidden: attributes may lie outside of the instance, see ``hidden_values_size``.
         managed: an instance dict, where there is one, is the only reference beside the class.
@@ -77,7 +78,7 @@ class ClassLayout(NamedTuple):
     read: Reader | None
 
     def size(self, instance: Any, referents: int, with_dict: bool) -> int:
-        """Return the bytes of one instance, as ``sys.getsizeof`` counts them."""
+        """Return the bytes of one instance, as ``sys.getsizeof`` counts them, and of its block."""
         if self.kind == MEMORY:
             return int(instance)
         if self.method is None:
@@ -108,6 +109,9 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
         header = GC_HEADER
     elif method is object.__sizeof__ and not item_size(cls):
         fixed, method = basic_size(cls) + header, None
+    block = block_method(cls)
+    if block is not None:
+        header, fixed, method = basic_size(cls) + header, -1, block
     bits = flags(cls)
     return ClassLayout(
         kind=_kind(cls),

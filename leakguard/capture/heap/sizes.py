@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import MemberDescriptorType
+from typing import Any
 
-from leakguard.capture.heap.classes import (
-    HAS_GC,
-    PRE_HEADER,
-    flags,
-)
+from leakguard.capture.heap.classes import HAS_GC, PRE_HEADER, flags, lineage, namespace
 
 POINTER = tuple.__itemsize__
 GC_HEADER = 2 * POINTER
+# Bytes of a ctypes object that lie in it; more have a block of their own (b_value in ctypes.h).
+_WITHIN_CTYPES = 16
 # The values of an instance whose __dict__ was never asked for lie outside of tp_basicsize.
 _VALUES_HEADER = (3 if sys.version_info >= (3, 13) else 2) * POINTER
 
@@ -38,3 +39,32 @@ def hidden_values_size(referents: int, with_dict: bool) -> int:
 def holds_dict(referents: Iterable[object]) -> bool:
     """Tell whether one of the referents is exactly a dict."""
     return any(type(item) is dict for item in referents)
+
+
+def block_method(cls: type) -> Callable[[Any], int] | None:
+    """Return what tells the block of memory that an instance owns beside itself: ctypes'.
+
+    ``sys.getsizeof`` does not count it. It is C code throughout where the scan is compiled; None
+    for all other classes.
+    """
+    for parent in lineage(cls):
+        owns = namespace(parent).get("_b_needsfree_")
+        if type(owns) is MemberDescriptorType and owns.__objclass__ is parent:
+            ctypes = sys.modules.get("_ctypes")
+            sizeof = None if ctypes is None else vars(ctypes).get("sizeof")
+            return None if sizeof is None else partial(_sizer(), owns, sizeof, _WITHIN_CTYPES)
+    return None
+
+
+def _sizer() -> Callable[..., int]:
+    try:
+        # not above: the scan reads the numbers of ``layout``, which needs this file
+        from leakguard.capture.heap._scan import block_size
+    except ImportError:  # no C compiler was at hand
+        return _block_size
+    return block_size
+
+
+def _block_size(owns: Any, sizeof: Callable[[Any], int], within: int, item: object) -> int:
+    size = sizeof(item) if owns.__get__(item) else 0
+    return size if size > within else 0

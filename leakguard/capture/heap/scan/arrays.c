@@ -160,7 +160,39 @@ own_memory(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return Py_BuildValue("(LL)", (long long)extent.start, (long long)extent.bytes);
 }
 
+PyDoc_STRVAR(block_size_doc,
+"block_size(owns, sizeof, within, item)\n--\n\n"
+"Return the bytes of the block of memory that a ctypes object owns; 0 where the memory is another's\n"
+"or no more than ``within``, which lie in the object. ``owns`` is the getter of _CData.");
+
+static PyObject *
+block_size(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "block_size takes a getter, sizeof, a size and an object");
+        return NULL;
+    }
+    descrgetfunc get = Py_TYPE(args[0])->tp_descr_get;
+    PyObject *owns = get == NULL ? NULL : get(args[0], args[3], (PyObject *)Py_TYPE(args[3]));
+    if (owns == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "block_size takes a getter first");
+        }
+        return NULL;
+    }
+    int is_own = PyObject_IsTrue(owns);
+    Py_DECREF(owns);
+    PyObject *size = is_own < 0 ? NULL : PyObject_CallOneArg(args[1], args[3]);
+    Py_ssize_t bytes = size == NULL ? -1 : PyLong_AsSsize_t(size), within = PyLong_AsSsize_t(args[2]);
+    Py_XDECREF(size);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return PyLong_FromSsize_t(is_own && bytes > within ? bytes : 0);
+}
+
 PyMethodDef arrays_functions[] = {
+    {"block_size", (PyCFunction)(void (*)(void))block_size, METH_FASTCALL, block_size_doc},
     {"own_memory", (PyCFunction)(void (*)(void))own_memory, METH_FASTCALL, own_memory_doc},
     {NULL, NULL, 0, NULL},
 };
