@@ -32,7 +32,12 @@ from leakguard.analysis.place_in_loop import (
     phase_of_memory,
     phases_of,
 )
-from leakguard.analysis.sources.containers import keeper, keeper_by_size, keeper_of_most
+from leakguard.analysis.sources.containers import (
+    keeper,
+    keeper_by_size,
+    keeper_of_as_many,
+    keeper_of_most,
+)
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import (
     MAJORITY,
@@ -158,7 +163,9 @@ class _Sorter:
         if rest and is_telling(self.case, rest):
             lead = rest[0]
             container = keeper(self.case, lead.name, lead.rate or 0.0)
-            if container is None and not is_programs(lead):
+            if container is None and is_programs(lead):
+                container = keeper_of_as_many(self.case, lead.name)
+            elif container is None:
                 gained = gained_bytes(rest)
                 container = keeper_of_most(self.case, names_of(rest), gained)
                 container = container or keeper_by_size(self.case, gained)

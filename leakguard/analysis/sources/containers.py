@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, SAME_RATE, same
+from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
+    FEWEST_LOOKS,
+    MAJORITY,
+    SAME_COUNT,
+    SAME_RATE,
+    same,
+)
 from leakguard.model import Holder
 from leakguard.model.series import Series
 
@@ -80,6 +87,31 @@ def keeper_by_size(case: Case, size: float) -> Growth | None:
         and _came(holder, looks)
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
+    return None if best is None else _unproven(case, best, looks)
+
+
+def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
+    """Return the container with an entry for each instance of a type that keeps what memory gained.
+
+    Its entries are of another type: a bound method is what registers an object somewhere.
+    """
+    memory, looks = case.memory(), _looks(case)
+    if memory is None or not memory.grows or not looks:
+        return None
+    generation, holders = looks[-1]
+    end, generations = case.timeline.ends.get(generation), memory.series.generations
+    alive = 0 if end is None else end.count(type_name) or 0
+    span = generations[-1] - max(memory.started_at or 0, generations[0]) + 1
+    found = [
+        holder
+        for holder in holders
+        if alive >= FEWEST_LOOKS
+        and same(holder.entries, alive, SAME_COUNT)
+        and (holder.retained_bytes or 0) >= MAJORITY * memory.verdict.rate * span
+        and holder.capacity is None
+        and not holder.path.startswith(NO_ROOT)
+    ]
+    best = max(found, key=lambda holder: holder.retained_bytes or 0, default=None)
     return None if best is None else _unproven(case, best, looks)
 
 
