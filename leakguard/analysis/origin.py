@@ -52,7 +52,8 @@ def _lies_elsewhere(site: Site, finding: Finding) -> bool:
     """
     if site.type is None or site.held_by is None or finding.held_by is None:
         return False
-    return not site.held_by.startswith(finding.held_by.rstrip("[*]"))
+    inside, around = finding.held_by.rstrip("[*]"), site.held_by.rstrip("[*]")
+    return not (around.startswith(inside) or inside.startswith(around))
 
 
 def _why_not(run: Run, finding: Finding) -> str | None:

@@ -44,7 +44,11 @@ _STATES = (
 _ARRAY = (
     "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
 )
-_ANY = "find what appends them and never removes; clear it each generation, or bound it"
+_ANY = (
+    "find what keeps them: a list or dict that is only added to (clear it each generation, or "
+    "bound it), or a function that was handed to a registry in C, such as atexit.register or a "
+    "callback of a library (take it back when the work is done)"
+)
 UNHELD_ADVICE = (
     "no container that can be reached holds them: look for an extension module that took a "
     "reference too many, or for a C library that keeps them; try that package's latest release"

@@ -60,6 +60,11 @@ def test_objects_inside_of_the_entries_go_before_as_many_elsewhere():
     assert not found.created_at_likely
 
 
+def test_newest_of_a_chain_lies_on_the_way_to_the_rest_of_it():
+    chain = replace(LEAK, held_by="app.T.env.env[*]")
+    assert not origin(chain, site(held_by="app.T.env")).created_at_likely
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

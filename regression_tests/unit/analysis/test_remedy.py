@@ -122,3 +122,7 @@ def test_timers_of_the_event_loop_have_a_name_that_a_person_knows():
 )
 def test_one_object_that_should_be_gone_is_released_by_the_last_hop_to_it(label, said):
     assert said in release("app.One", holder("app.it", "app.One", (label, "app.One")))
+
+
+def test_objects_that_no_container_was_found_for_may_lie_in_a_registry_in_c():
+    assert "atexit" in remedy("app.One")
