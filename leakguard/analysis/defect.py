@@ -22,6 +22,7 @@ from leakguard.analysis.group import (
     known_bytes,
     names_of,
     weight,
+    with_owners,
 )
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import keeps_self, place_of
@@ -118,7 +119,7 @@ def object_defects(
     ``excused`` are paths of containers that are explained otherwise.
     """
     sorter = _Sorter(case, list(containers))
-    for phase, group in sorted(by_phase(types).items(), key=weight):
+    for phase, group in sorted(with_owners(by_phase(types)).items(), key=weight):
         sorter.add_group(phase, group)
     sorter.join_method_caches()
     sorter.add_loose(set(excused))

@@ -10,6 +10,7 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.place_in_loop import phase_of_memory
 from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
     MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_COUNTED,
@@ -30,6 +31,37 @@ def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
     for group in groups.values():
         group.sort(key=_rank)
     return groups
+
+
+def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list[Growth]]:
+    """Give builtin objects to the program's class that has one of them in each instance.
+
+    The class is made between phases, where each instance is counted at the end of a generation
+    only; its arrays are seen at the end of the phase that comes next.
+    """
+    loose = groups.get(None, [])
+    if not loose or not is_users(loose[0].name):
+        return groups
+    owner, given = loose[0], dict(groups)
+    for phase, group in groups.items():
+        if phase is not None and not any(map(is_programs, group)):
+            parts = [growing for growing in group if _comes_with(growing, owner)]
+            given[None] = [*given[None], *parts]
+            given[phase] = [growing for growing in group if growing not in parts]
+    return {phase: group for phase, group in given.items() if group}
+
+
+def _comes_with(growing: Growth, owner: Growth) -> bool:
+    """Return True where a type gained exactly as many between any two looks as another one did."""
+    if growing.judged is None or owner.judged is None:
+        return False
+    mine, others = (
+        dict(zip(j.series.generations, j.series.values, strict=True))
+        for j in (growing.judged, owner.judged)
+    )
+    both = sorted(mine.keys() & others.keys())
+    apart = {mine[generation] - others[generation] for generation in both}
+    return len(both) >= FEWEST_LOOKS and len(apart) == 1
 
 
 def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
