@@ -20,6 +20,9 @@ _FEWEST_ROUNDS = 3
 # Growing bytes are known before it is known which objects they are, and memray rules out asking
 # those later.
 _ROUNDS_FOR_BYTES = 5
+# Generations that are not asked about, as a share of those announced and at most. Chosen: a cache
+# of some dozens of entries is full by then, and there are enough generations left.
+_WARM_SHARE, _WARM = 8, 12
 # Seconds that a trace may last in any generation. Measured: a generation that only makes small
 # objects took up to 62 times as long under tracemalloc, and 2 s of it are some thousand objects.
 _LONGEST = 2.0
@@ -63,6 +66,14 @@ class Tracing:
         So the traced generation takes one more of them at the most, however slow tracing is.
         """
         return max(_LONGEST, median(self._lengths) if self._lengths else 0.0)
+
+    def announce(self, total: int | None) -> None:
+        """Take how many generations there will be: of many, the first ones are a warm-up.
+
+        Caches fill there, in healthy programs too, which are not to be traced for it.
+        """
+        if total is not None:
+            self._next = max(self._next, min(_WARM, total // _WARM_SHARE))
 
     def worth_asking(self, rounds: int) -> bool:
         """Return whether the run so far should be searched for suspects after so many rounds."""

@@ -189,6 +189,7 @@ class Watcher:
         """
         if self._opened is None:
             self.looker.schedule.announce(total, long=long)
+            self.tracing.announce(total)
 
     def begin_round(
         self, number: int, *, last: bool = False, is_left: Callable[[], bool] | None = None

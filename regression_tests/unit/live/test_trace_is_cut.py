@@ -74,3 +74,10 @@ def test_longest_trace_is_a_usual_generation_and_two_seconds_in_short_ones(usual
     for _ in range(3):
         trace.timed(usual, traced=False)
     assert trace.longest == max(2.0, usual)
+
+
+@pytest.mark.parametrize(("total", "first"), [(None, 3), (8, 3), (40, 5), (120, 12), (10_000, 12)])
+def test_first_generations_of_a_long_loop_are_a_warm_up(total, first):
+    trace = tracing.Tracing("auto")
+    trace.announce(total)
+    assert next(n for n in range(1, 20) if trace.worth_asking(n)) == first
