@@ -48,13 +48,9 @@ class Place:
             return False
         return self.types is None or any(re.search(self.types, name) for name in types)
 
-    def end_in(self, path: str) -> int:
-        """Return where in ``path`` the part ends that is known, with its brackets; 0 for none."""
-        found = None if self.path is None else re.search(self.path, path)
-        if found is None:
-            return 0
-        brackets = re.compile(r"(\[[^\]]*\])*").match(path, found.end())
-        return found.end() if brackets is None else brackets.end()
+    def is_on(self, path: str) -> bool:
+        """Return True where the place is known by its path, and ``path`` leads into it."""
+        return self.path is not None and re.search(self.path, path) is not None
 
 
 KEPT_EXCEPTION = (

@@ -96,7 +96,7 @@ def _owner_behind(place: Place, holder: Holder) -> str | None:
     path = ""
     for position, hop in enumerate(holder.trace):
         path += hop.label
-        if place.end_in(path):
+        if place.is_on(path):
             inside = holder.trace[position + 1 :]
             return next((hop.type for hop in inside if is_users(hop.type)), None)
     return None
