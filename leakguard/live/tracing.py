@@ -23,8 +23,8 @@ _ROUNDS_FOR_BYTES = 5
 # Generations that are not asked about, as a share of those announced and at most. Chosen: a cache
 # of some dozens of entries is full by then, and there are enough generations left.
 _WARM_SHARE, _WARM = 8, 12
-# Seconds that a trace may last in any generation. Measured: a generation that only makes small
-# objects took up to 62 times as long under tracemalloc, and 2 s of it are some thousand objects.
+# Seconds that a trace may last in any generation; one that only makes small objects was seen to
+# take 62 times as long under tracemalloc. Chosen.
 _LONGEST = 2.0
 
 
