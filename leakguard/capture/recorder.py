@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import FrameType
 
 from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, heap_in_use, pool_memory, python_blocks
@@ -189,7 +190,10 @@ class Recorder:
 
         To be called when what the guard wrote down of it is done.
         """
-        self._kept = _allocation_counters()
+        if gc.isenabled() and gc.get_count()[0] > gc.get_threshold()[0]:
+            gc.collect(0)  # as the next container would: its count would begin anew in between
+        containers, *rest = _allocation_counters()
+        self._kept = (max(containers - _frames_of_the_guard(), 0), *rest)
 
     def check_kept(self) -> None:
         """Have the first census serve for the look that comes now, if nothing was made since."""
@@ -266,6 +270,20 @@ def _anonymous_in_use(metrics: Mapping[str, int | float]) -> int | None:
     if anonymous is None or held is None or anonymous <= held:
         return None
     return int(anonymous - held)
+
+
+def _frames_of_the_guard() -> int:
+    """Return how many containers go when the calls that led here return.
+
+    Each has a frame, since a census looked at them, and a ``with`` statement lets go of the bound
+    ``__enter__``, for which the frame of this function's caller is counted. Where the guard was
+    begun in another way that is one too many, and the next look is a census of its own.
+    """
+    count = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("leakguard."):
+        count, frame = count + 1, frame.f_back
+    return count
 
 
 def _allocation_counters() -> tuple[int, ...]:
