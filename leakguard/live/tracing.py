@@ -23,9 +23,10 @@ _ROUNDS_FOR_BYTES = 5
 # Generations that are not asked about, as a share of those announced and at most. Chosen: a cache
 # of some dozens of entries is full by then, and there are enough generations left.
 _WARM_SHARE, _WARM = 8, 12
-# Seconds that a trace may last in any generation; one that only makes small objects was seen to
-# take 62 times as long under tracemalloc. Chosen.
-_LONGEST = 2.0
+# A trace may last so many usual generations, and so many seconds in any: an allocating loop takes 2
+# to 7 times as long under tracemalloc, and its last phase has to be seen too; one that only makes
+# small objects was seen to take 62 times as long. Chosen.
+_USUAL, _LONGEST = 4, 10.0
 
 
 @dataclass(slots=True)
@@ -61,11 +62,11 @@ class Tracing:
 
     @property
     def longest(self) -> float:
-        """Seconds after which a trace is cut: as long as a generation usually takes, or 2 s.
+        """Seconds after which a trace is cut: four times a usual generation, or 10 s.
 
-        So the traced generation takes one more of them at the most, however slow tracing is.
+        So the traced generation lasts no longer than that and itself, however slow tracing is.
         """
-        return max(_LONGEST, median(self._lengths) if self._lengths else 0.0)
+        return max(_LONGEST, _USUAL * median(self._lengths) if self._lengths else 0.0)
 
     def announce(self, total: int | None) -> None:
         """Take how many generations there will be: of many, the first ones are a warm-up.

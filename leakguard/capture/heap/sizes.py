@@ -66,5 +66,6 @@ def _sizer() -> Callable[..., int]:
 
 
 def _block_size(owns: Any, sizeof: Callable[[Any], int], within: int, item: object) -> int:
-    size = sizeof(item) if owns.__get__(item) else 0
+    # of the class: from 3.13 on sizeof() asks an object for its __class__, which may be anybody's
+    size = sizeof(type(item)) if owns.__get__(item) else 0
     return size if size > within else 0

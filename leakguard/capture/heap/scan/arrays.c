@@ -182,7 +182,8 @@ block_size(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     int is_own = PyObject_IsTrue(owns);
     Py_DECREF(owns);
-    PyObject *size = is_own < 0 ? NULL : PyObject_CallOneArg(args[1], args[3]);
+    /* of the class: from 3.13 on sizeof() asks an object for its __class__, which may be anybody's */
+    PyObject *size = is_own < 0 ? NULL : PyObject_CallOneArg(args[1], (PyObject *)Py_TYPE(args[3]));
     Py_ssize_t bytes = size == NULL ? -1 : PyLong_AsSsize_t(size), within = PyLong_AsSsize_t(args[2]);
     Py_XDECREF(size);
     if (PyErr_Occurred()) {
