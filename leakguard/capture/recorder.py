@@ -15,6 +15,7 @@ from leakguard.capture.allocator import allocator_memory, heap_in_use, pool_memo
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap import HeapCensus, Inspection, PathMemory
 from leakguard.capture.heap.collector import collector_state
+from leakguard.capture.heap.frames import is_ours
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, reason_of
@@ -281,7 +282,7 @@ def _frames_of_the_guard() -> int:
     """
     count = 0
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("leakguard."):
+    while frame is not None and is_ours(frame):
         count, frame = count + 1, frame.f_back
     return count
 

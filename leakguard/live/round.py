@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import NamedTuple
 
+from leakguard.capture.heap.frames import is_ours
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.peak import Peak
 from leakguard.live.names import kind_of
@@ -132,7 +133,7 @@ class Caller(NamedTuple):
     def here(cls) -> Caller | None:
         """Return the innermost function around here that is not the guard's own."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _is_ours(frame):
+        while frame is not None and is_ours(frame):
             frame = frame.f_back
         return None if frame is None else cls(id(frame), id(frame.f_code))
 
@@ -142,8 +143,3 @@ class Caller(NamedTuple):
         while frame is not None and (id(frame), id(frame.f_code)) != self:
             frame = frame.f_back
         return frame is not None
-
-
-def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__")
-    return isinstance(name, str) and name.partition(".")[0] == "leakguard"

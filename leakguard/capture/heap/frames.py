@@ -25,7 +25,7 @@ def running_frames() -> Iterator[tuple[int, FrameType]]:
         for thread in tuple(tops):
             frame: FrameType | None = tops.pop(thread)
             while frame is not None:
-                if not _is_ours(frame):
+                if not is_ours(frame):
                     yield thread, frame
                 frame = frame.f_back
     finally:
@@ -60,7 +60,8 @@ def _may_empty(frame: FrameType, kept: dict[str, object]) -> bool:
     return _references(kept) <= _UNSHARED
 
 
-def _is_ours(frame: FrameType) -> bool:
+def is_ours(frame: FrameType) -> bool:
+    """Tell whether a function of this package runs in the frame."""
     name = frame.f_globals.get("__name__")
     return type(name) is str and name.partition(".")[0] == OWN_PACKAGE
 

@@ -65,7 +65,7 @@ def _is_any_error(things: Sequence[Any]) -> bool:
 def _has_graph(things: Sequence[Any], torch: Torch | None) -> bool:
     """Tell whether a tensor has a node of a backward graph behind it."""
     tensors = (t for t in things if torch is not None and derives(type(t), torch.kind))
-    return any(torch is not None and torch.relatives(tensor)[2] is not None for tensor in tensors)
+    return any(torch is not None and torch.node(tensor) is not None for tensor in tensors)
 
 
 def _are_views(things: Sequence[Any], frameworks: Frameworks) -> bool:
