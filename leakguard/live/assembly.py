@@ -43,7 +43,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     Raises:
         UsageError: the run file cannot be written, or the project's settings cannot be used.
     """
-    meter = CostMeter(settings.clock, settings.own_clock)
+    meter = CostMeter(settings.clock, settings.own_clock, settings.queued)
     safety = Safety(meter)
     shared = () if settings.directory is None else (("shared pages", Paced()),)
     probes = (*ROUND_PROBES, *shared)

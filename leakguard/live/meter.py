@@ -13,15 +13,20 @@ class CostMeter:
     """Counts the seconds that the guard works, whatever becomes of that work.
 
     ``clock`` tells how long the run lasts; ``own_clock`` charges the guard: CPU seconds of the
-    thread that works, so that a busy machine does not make a look seem dear.
+    thread that works, so that a busy machine does not make a look seem dear. ``queued`` tells for
+    how long the program could have run and had no processor, which is no time of its own.
     """
 
     def __init__(
-        self, clock: Callable[[], float], own_clock: Callable[[], float] | None = None
+        self,
+        clock: Callable[[], float],
+        own_clock: Callable[[], float] | None = None,
+        queued: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._clock = _finite(clock)
         self._own_clock = _finite(own_clock or clock)
-        self._start = self._clock()
+        self._queued = _finite(queued)
+        self._start, self._queued_before = self._clock(), self._queued()
         self._spent = 0.0
         self._since: float | None = None
 
@@ -37,8 +42,13 @@ class CostMeter:
 
     @property
     def program(self) -> float:
-        """Seconds of the run that were the program's own."""
-        return max(self.elapsed - self.spent, 0.0)
+        """Seconds of the run that were the program's own: it ran, or waited for what it asked.
+
+        Both sides of ``max_overhead`` leave out what other programs take: a machine with ten times
+        as much to do as it has processors makes a run ten times as long, and its work no more.
+        """
+        queued = self._queued() - self._queued_before
+        return max(self.elapsed - queued - self.spent, 0.0)
 
     def charged(self, work: Callable[..., T], *args: object) -> T:
         """Run ``work`` and charge the guard with its time; what is run inside it is free.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, SupportsFloat, TypeAlias, cast, get_args
 
 from leakguard.capture.allocation_sites import Trace
+from leakguard.capture.run_queue import queued_seconds
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError, shown
 from leakguard.live.beacon import SIGNALS
@@ -67,6 +68,11 @@ class Settings:
     def own_clock(self) -> Callable[[], float]:
         """What charges the guard: CPU time of its thread, unless the caller brought a clock."""
         return time.thread_time if self.clock is time.perf_counter else self.clock
+
+    @property
+    def queued(self) -> Callable[[], float]:
+        """What tells how long no processor was free; nothing does beside a clock of the caller."""
+        return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
 
 
 def checked_settings(
