@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from leakguard.errors import UsageError
 from leakguard.live.active import close_phases_beyond, is_interrupt, open_phases
+from leakguard.live.round import Round
 from leakguard.live.watcher import Watcher
 
 T = TypeVar("T")
@@ -32,10 +33,11 @@ class Generations(Generic[T]):
         return loop
 
     def _loop(self, own: list[weakref.ref[Any]]) -> Iterator[T]:
-        self._watcher.announce(None if self._last is None else self._last + 1)
-        begun = left = False
+        self._announce()
+        round_ = None
         for index, item in enumerate(cast("Iterable[T]", self._rounds)):
-            outer, begun = open_phases(), self._begin(index, item, own)
+            outer, round_ = open_phases(), self._begin(index, item, own)
+            left = False
             try:
                 yield item
             except GeneratorExit:  # the loop is left, perhaps by an interrupt
@@ -43,10 +45,9 @@ class Generations(Generic[T]):
                 left = True
                 raise
             finally:
-                self._end(begun)
-                self._over(begun and left)
+                self._end(round_, left=left)
             self._watcher.ring()
-        self._over(begun)
+        self._over(round_)
 
     def __aiter__(self) -> AsyncIterator[T]:
         own: list[weakref.ref[Any]] = []
@@ -55,33 +56,47 @@ class Generations(Generic[T]):
         return loop
 
     async def _async_loop(self, own: list[weakref.ref[Any]]) -> AsyncIterator[T]:
-        self._watcher.announce(None if self._last is None else self._last + 1)
-        index, begun = 0, False
+        self._announce()
+        round_, index = None, 0
         async for item in _asynchronous(self._rounds):
-            begun = self._begin(index, item, own)
-            index += 1
+            outer, round_ = open_phases(), self._begin(index, item, own)
+            index, left = index + 1, False
             try:
                 yield item
+            except GeneratorExit:
+                close_phases_beyond(outer)
+                left = True
+                raise
             finally:
-                self._end(begun)
+                self._end(round_, left=left)
             self._watcher.ring()
-        self._over(begun)
+        self._over(round_)
 
     def __next__(self) -> T:
         self._running = self._running or iter(self)
         return next(self._running)
 
-    def _begin(self, index: int, item: T, own: list[weakref.ref[Any]]) -> bool:
+    def _announce(self) -> None:
+        self._watcher.announce(None if self._last is None else self._last + 1)
+
+    def _begin(self, index: int, item: T, own: list[weakref.ref[Any]]) -> Round | None:
         number, last = _number(item, index + 1), index == self._last
-        return self._watcher.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
+        begun = self._watcher.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
+        return self._watcher.round if begun else None
 
-    def _end(self, begun: bool) -> None:
-        if begun:
+    def _end(self, round_: Round | None, *, left: bool) -> None:
+        """End a round, unless it has ended: an event loop closes an async loop that is left late.
+
+        The next loop may have begun by then, and ended this round for its own.
+        """
+        if round_ is not None and self._watcher.round is round_:
             self._watcher.end_round()
+            if left:
+                self._watcher.loop_over()
 
-    def _over(self, begun: bool) -> None:
+    def _over(self, round_: Round | None) -> None:
         """Take that the loop is over, unless it was a part of another one's generation."""
-        if begun:
+        if round_ is not None:
             self._watcher.loop_over()
 
 

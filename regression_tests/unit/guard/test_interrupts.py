@@ -66,10 +66,26 @@ def rounds_of(guard: LeakGuard):
             with guard.phase("work"), guard.phase("inner"):
                 break
 
-    return {"generation": lambda: play_round(guard), "generations": loop}
+    async def async_loop() -> None:
+        async for _ in guard.generations():
+            with guard.phase("work"), guard.phase("inner"):
+                break
+
+    def run_async() -> None:
+        with pytest.raises(StopIteration):
+            async_loop().send(None)
+
+    return {
+        "generation": lambda: play_round(guard),
+        "generations": loop,
+        "async generations": run_async,
+    }
 
 
-@pytest.mark.parametrize("form", ["generation", "generations"])
+ASYNC = pytest.param("async generations", marks=pytest.mark.heavy)
+
+
+@pytest.mark.parametrize("form", ["generation", "generations", ASYNC])
 def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(tmp_path, form):
     out = tmp_path / "run.jsonl"
     settings = {"max_overhead": 1e-9, "collect": "never", "trace": "off", "report": None}

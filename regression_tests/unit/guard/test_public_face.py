@@ -345,6 +345,30 @@ def test_async_loop_is_followed():
     assert guard.run.generations == (0, 1)
 
 
+def test_async_loop_that_is_left_ends_no_generation_of_the_next():
+    """The event loop closes a loop that is left only when the next one has begun."""
+
+    async def train(numbers: range, last: int) -> None:
+        async for number in guard.generations(numbers):
+            for name in ("play", "learn"):
+                with guard.phase(name):
+                    await asyncio.sleep(0)
+            if number == last:
+                break
+
+    async def train_twice() -> None:
+        await train(range(5), last=1)
+        await train(range(2, 4), last=9)
+
+    guard = LeakGuard(report=None)
+    with guard:
+        asyncio.run(train_twice())
+    ends = guard.run.generation_ends()
+    assert [(end.generation, *end.phases) for end in ends] == [
+        (number, "play", "learn") for number in range(4)
+    ]
+
+
 def test_error_in_the_body_is_the_users_own_and_ends_its_generation():
     guard = LeakGuard(report=None)
     with pytest.raises(KeyError), guard:
