@@ -24,7 +24,7 @@ _NAMED_AT_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Process:
     """One process with its report and its row."""
 
     member: Member
@@ -63,10 +63,10 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
     return report, [one.report for one in judged]
 
 
-def _judged(member: Member) -> _Judged:
+def _judged(member: Member) -> _Process:
     info = replace(member.run.info, name=member.label)
     report = diagnose(replace(member.run, info=info))
-    return _Judged(member, report, _row(member, report))
+    return _Process(member, report, _row(member, report))
 
 
 def _row(member: Member, report: Report) -> ProcessRow:
@@ -98,14 +98,14 @@ def _what(finding: Finding) -> str:
     return finding.type.rpartition(".")[2] if finding.type else finding.kind.replace("-", " ")
 
 
-def _gravity(one: _Judged) -> tuple[int, float]:
+def _gravity(one: _Process) -> tuple[int, float]:
     """Order by verdict, then by growth; a process seen from outside that was short says nothing."""
     outside = one.member.run.info.observer is not None
     mute = outside and one.report.verdict == "inconclusive"
     return -1 if mute else SEVERITY[one.report.verdict], one.row.bytes_per_generation
 
 
-def _findings(growing: Sequence[_Judged]) -> list[Finding]:
+def _findings(growing: Sequence[_Process]) -> list[Finding]:
     """Return each defect once, as the process tells it in which it is largest."""
     found: dict[str, Finding] = {}
     for one in sorted(growing, key=_gravity, reverse=True):
@@ -118,7 +118,7 @@ def _findings(growing: Sequence[_Judged]) -> list[Finding]:
 # -- sentences ---------------------------------------------------------------------------------
 
 
-def _headline(judged: Sequence[_Judged], growing: Sequence[_Judged], worst: _Judged) -> str:
+def _headline(judged: Sequence[_Process], growing: Sequence[_Process], worst: _Process) -> str:
     if not growing:
         if worst.report.verdict == "inconclusive" and len(judged) > 1:
             return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"
@@ -128,11 +128,11 @@ def _headline(judged: Sequence[_Judged], growing: Sequence[_Judged], worst: _Jud
     return f"{_who_grows(judged, growing)}: {_sentence(worst)}"
 
 
-def _sentence(one: _Judged) -> str:
+def _sentence(one: _Process) -> str:
     return one.report.headline.removeprefix("Cannot tell: ")
 
 
-def _who_grows(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> str:
+def _who_grows(judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
     rest = len(judged) - len(growing)
     names = _names(growing)
     grow = "grows" if len(growing) == 1 else "grow"
@@ -145,7 +145,7 @@ def _who_grows(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> str:
     return f"all {len(judged)} processes grow{_outlier(growing)}"
 
 
-def _outlier(growing: Sequence[_Judged]) -> str:
+def _outlier(growing: Sequence[_Process]) -> str:
     """Name the process that grows far more than the others do."""
     largest = max(growing, key=lambda one: one.row.bytes_per_generation)
     rate = largest.row.bytes_per_generation
@@ -158,7 +158,7 @@ def _outlier(growing: Sequence[_Judged]) -> str:
     )
 
 
-def _names(processes: Sequence[_Judged]) -> str:
+def _names(processes: Sequence[_Process]) -> str:
     names = [one.row.label for one in processes]
     if len(names) > _NAMED_AT_MOST:
         shown = _NAMED_AT_MOST - 1
@@ -166,7 +166,7 @@ def _names(processes: Sequence[_Judged]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _remarks(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> list[str]:
+def _remarks(judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
     said = [_together(judged), _growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
     pooled = [one for one in ended if _POOLED in (one.member.run.info.role or "")]
@@ -196,7 +196,7 @@ def _remarks(judged: Sequence[_Judged], growing: Sequence[_Judged]) -> list[str]
     return [sentence for sentence in said if sentence]
 
 
-def _together(judged: Sequence[_Judged]) -> str | None:
+def _together(judged: Sequence[_Process]) -> str | None:
     """Say what all processes that are alive hold, with shared pages counted once."""
     rows = [one.row for one in judged]
     rss = sum(row.rss or 0 for row in rows)
@@ -213,12 +213,12 @@ def _together(judged: Sequence[_Judged]) -> str | None:
     )
 
 
-def _growth(growing: Sequence[_Judged]) -> str | None:
+def _growth(growing: Sequence[_Process]) -> str | None:
     rate = sum(one.row.bytes_per_generation for one in growing)
     return f"together {format_change(rate)} a generation" if len(growing) > 1 and rate else None
 
 
-def _holds_most(judged: Sequence[_Judged]) -> str | None:
+def _holds_most(judged: Sequence[_Process]) -> str | None:
     """Name a process that holds far more than the others of its sort, growing or not."""
     same = [
         (one.row.private or one.row.rss or 0, one)

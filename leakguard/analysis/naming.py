@@ -34,7 +34,7 @@ _WITH_WITNESS, _ALONE = 0.9, 0.6
 # two generations on, the average is a number that one can picture.
 _SELDOM = 0.5
 # Hex digits, 48 bits: of a million findings two have the same name once in 560 times.
-_DIGITS = 12
+_HEX_DIGITS = 12
 
 
 def named(case: Case, defect: Defect) -> Finding:
@@ -107,7 +107,7 @@ def _thing(finding: Finding) -> str:
 def fingerprint(*parts: str | None) -> str:
     """Return twelve hex digits that depend on ``parts`` only; addresses must not be in them."""
     text = "\n".join(part or "" for part in parts)
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(text.encode()).hexdigest()[:_HEX_DIGITS]
 
 
 def _proof(case: Case, holder: Holder | None) -> Proof | None:

@@ -15,8 +15,8 @@ _MADE = frozenset({"instances", "container", "tensors", "arrays", "autograd", "n
 # What survives of one line's objects in the traced generation, in units of what the finding gains a
 # generation: one generation is no mean of many, so that it may be less or more. Bytes scatter more
 # than counts, since a tracer adds what the allocator rounds up. Chosen.
-_LEAST_COUNT, _MOST_COUNT = 0.5, 1.5
-_LEAST_BYTES, _MOST_BYTES = 0.5, 2.0
+_LEAST_TIMES_COUNT, _MOST_TIMES_COUNT = 0.5, 1.5
+_LEAST_TIMES_BYTES, _MOST_TIMES_BYTES = 0.5, 2.0
 # Share of the gain that a line must make where its objects lie in the container that grows: there
 # the place speaks for it, and other lines may add the rest. Chosen.
 _LEAST_IN_CONTAINER = 0.2
@@ -108,7 +108,9 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
     behind = [s for s in made if _is_inside(s.held_by, finding.held_by)]
     if sum(site.count for site in behind) >= least > 0:  # entries that are records of them
         return max(behind, key=lambda site: site.count)
-    as_many = [site for site in made if _LEAST_COUNT * rate <= site.count <= _MOST_COUNT * rate]
+    as_many = [
+        site for site in made if _LEAST_TIMES_COUNT * rate <= site.count <= _MOST_TIMES_COUNT * rate
+    ]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
 
 
@@ -120,7 +122,7 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     rate = finding.bytes_per_generation
     if not rate:
         return None
-    low, high = _LEAST_BYTES * rate, _MOST_BYTES * rate
+    low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
     clear = len(fits) == 1 or fits[:1] == traced[:1]

@@ -19,8 +19,8 @@ from leakguard.model.series import Series
 
 # Generations without a look, on either side, whose median says what a generation adds at that time
 # of the run: an outlier among three is outvoted. Both sides must be there to begin with.
-_NEAREST = 3
-_QUIET_ENOUGH = 2 * _NEAREST
+_NEAREST_MOMENTS = 3
+_QUIET_ENOUGH = 2 * _NEAREST_MOMENTS
 # The tier of a generation that was traced (``Cost.tier``).
 _TRACED = 3
 

@@ -21,7 +21,7 @@ _SHARED = re.compile(rb"^(Anonymous|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
 # of the time that passes.
 # Seconds beyond that share, for a short run to get an answer.
 _ADVANCE = 0.2
-_SHARE = 0.01
+_READING_SHARE = 0.01
 # Processes that frameworks start for themselves: they hold nothing of the program.
 _HELPERS = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver",
             b"leakguard.store.remote_copy")  # fmt: skip
@@ -195,7 +195,7 @@ class Paced:
         """Read, or return nothing where what was read so far is not paid for yet."""
         now = self.clock()
         self._began = now if self._began is None else self._began
-        if self._spent > _ADVANCE + _SHARE * (now - self._began):
+        if self._spent > _ADVANCE + _READING_SHARE * (now - self._began):
             return {}
         began = self.cost()
         try:

@@ -40,7 +40,7 @@ ROUND_PROBES: tuple[tuple[str, Probe], ...] = (
 )
 
 # Seconds: a gauge that takes longer slows the loop that asks it, at every phase.
-_PATIENCE = 1.0
+_SLOW_GAUGE = 1.0
 _SLOW_TIMES = 2
 
 # From one call of the guard to the next, that much is allocated for the calls themselves.
@@ -214,13 +214,13 @@ class Recorder:
                 gauges[name] = Gauge(_finite(value()), capacity)
             except Exception as error:  # a gauge is the user's code; its fault stays a note
                 reading.unavailable[f"gauge {name}"] = reason_of(error)
-            if time.perf_counter() - began > _PATIENCE:
+            if time.perf_counter() - began > _SLOW_GAUGE:
                 self._slow[name] = self._slow.get(name, 0) + 1
         return gauges
 
     def _check_patience(self, name: str) -> None:
         if self._slow.get(name, 0) >= _SLOW_TIMES:
-            raise Unavailable(f"it took more than {_PATIENCE:g} s twice, and is asked no more")
+            raise Unavailable(f"it took more than {_SLOW_GAUGE:g} s twice, and is asked no more")
 
     def _walk(self) -> HeapCensus | str:
         """Return the census, or the reason why there is none."""

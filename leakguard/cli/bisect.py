@@ -25,7 +25,7 @@ _SHOWN = 12  # hexadecimal digits of a commit
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _Trial:
     """How one commit is judged: the command, where its run lies, and where runs are kept."""
 
     command: tuple[str, ...]
@@ -71,10 +71,10 @@ def bisect(
     if run.is_absolute():
         raise UsageError(f"--run {run} lies outside of the checkout; give a relative path")
     with _checkout(bad) as tree:
-        step = _Step(command, run, tree.parent / "kept", budget)
-        first = _first_bad(tree, _commit(good), _commit(bad), step)
-        before = _judged_parent(tree, first, step)
-        reports = [read_report(_kept(step, commit)) for commit in (before, first)]
+        trial = _Trial(command, run, tree.parent / "kept", budget)
+        first = _first_bad(tree, _commit(good), _commit(bad), trial)
+        before = _judged_parent(tree, first, trial)
+        reports = [read_report(_kept(trial, commit)) for commit in (before, first)]
         layout = Layout(width=columns(), color=wants_color("auto", output))
         compared = render_comparison(compare(*reports), "terminal", layout)
         said = _git(tree, "log", "-1", f"--abbrev={_SHOWN}", "--format=%h %an, %ad: %s",
@@ -97,18 +97,18 @@ def _checkout(commit: str) -> Iterator[Path]:
                            capture_output=True)  # fmt: skip
 
 
-def _first_bad(tree: Path, good: str, bad: str, step: _Step) -> str:
+def _first_bad(tree: Path, good: str, bad: str, trial: _Trial) -> str:
     """Return the first bad commit.
 
     Raises:
         UsageError: GOOD leaks, BAD does not, one of them cannot be judged, or those between cannot.
     """
-    if _judge(tree, good, step) != GOOD:
-        raise UsageError(f"{good[:_SHOWN]} is no good commit to begin with: {_why(step, good)}")
-    if _judge(tree, bad, step) in (GOOD, SKIP):
-        raise UsageError(f"{bad[:_SHOWN]} is no bad commit: {_why(step, bad)}")
+    if _judge(tree, good, trial) != GOOD:
+        raise UsageError(f"{good[:_SHOWN]} is no good commit to begin with: {_why(trial, good)}")
+    if _judge(tree, bad, trial) in (GOOD, SKIP):
+        raise UsageError(f"{bad[:_SHOWN]} is no bad commit: {_why(trial, bad)}")
     _git(tree, "bisect", "start", bad, good)
-    done = subprocess.run(["git", "bisect", "run", *step.words()], cwd=tree, check=False,
+    done = subprocess.run(["git", "bisect", "run", *trial.words()], cwd=tree, check=False,
                           capture_output=True, text=True, env=_environment(tree))  # fmt: skip
     if done.returncode:
         left = [line for line in done.stdout.splitlines() if "skipped" in line]
@@ -117,32 +117,32 @@ def _first_bad(tree: Path, good: str, bad: str, step: _Step) -> str:
     return _git(tree, "rev-parse", "refs/bisect/bad")
 
 
-def _judged_parent(tree: Path, commit: str, step: _Step) -> str:
+def _judged_parent(tree: Path, commit: str, trial: _Trial) -> str:
     """Return the first parent of a commit, judged if the search has not done so."""
     parent = _git(tree, "rev-parse", f"{commit}^1")
-    if not _has_run(step, parent):
-        _judge(tree, parent, step)
+    if not _has_run(trial, parent):
+        _judge(tree, parent, trial)
     return parent
 
 
-def _judge(tree: Path, commit: str, step: _Step) -> int:
+def _judge(tree: Path, commit: str, trial: _Trial) -> int:
     _git(tree, "checkout", "--quiet", "--force", "--detach", commit)
     click.echo(f"leakguard: judging {commit[:_SHOWN]}", err=True)
-    return subprocess.run(step.words(), cwd=tree, check=False, env=_environment(tree)).returncode
+    return subprocess.run(trial.words(), cwd=tree, check=False, env=_environment(tree)).returncode
 
 
-def _why(step: _Step, commit: str) -> str:
-    if not _has_run(step, commit):
-        return f"{shlex.join(step.command)} wrote no run to {step.run}"
-    return read_report(_kept(step, commit)).headline
+def _why(trial: _Trial, commit: str) -> str:
+    if not _has_run(trial, commit):
+        return f"{shlex.join(trial.command)} wrote no run to {trial.run}"
+    return read_report(_kept(trial, commit)).headline
 
 
-def _has_run(step: _Step, commit: str) -> bool:
-    return _kept(step, commit).exists()
+def _has_run(trial: _Trial, commit: str) -> bool:
+    return _kept(trial, commit).exists()
 
 
-def _kept(step: _Step, commit: str) -> Path:
-    return step.kept / f"{commit}{step.run.suffix}"
+def _kept(trial: _Trial, commit: str) -> Path:
+    return trial.kept / f"{commit}{trial.run.suffix}"
 
 
 def _commit(name: str) -> str:

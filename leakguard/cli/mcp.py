@@ -34,7 +34,7 @@ _INSTRUCTIONS = (
 )
 _SUFFIXES = (".jsonl", ".log", ".txt", ".out")
 _MOST_RUNS = 500
-_ROWS = 12  # of the trend; a whole one is longer than what an assistant can read
+_LISTED_ROWS = 12  # of the trend; a whole one is longer than what an assistant can read
 _WAIT = 60.0  # seconds for a live process to answer
 
 
@@ -113,7 +113,11 @@ class Tools:
 
         value = report_value(self._report(path))
         rows = value["trend"]
-        value["trend"] = rows if len(rows) <= _ROWS else [*rows[: _ROWS // 2], *rows[-_ROWS // 2 :]]
+        value["trend"] = (
+            rows
+            if len(rows) <= _LISTED_ROWS
+            else [*rows[: _LISTED_ROWS // 2], *rows[-_LISTED_ROWS // 2 :]]
+        )
         return _finite(value)
 
     def read_finding(self, path: str, fingerprint: str) -> Json:

@@ -12,7 +12,7 @@ from typing import TextIO
 from leakguard.errors import UsageError
 from leakguard.render.text import clean
 
-_WIDEST = 100
+_WIDEST_TEXT = 100
 
 
 def write(document: str | bytes, path: Path | None) -> None:
@@ -92,4 +92,4 @@ def wants_color(choice: str, path: Path | None) -> bool:
 
 def columns() -> int:
     """Return the columns of the terminal, 80 without one, and no more than a line reads well."""
-    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)

@@ -12,7 +12,7 @@ from leakguard.errors import UsageError
 from leakguard.live.beacon import Beacon, find_beacon
 from leakguard.model.snapshot import Snapshot
 
-_EVERY = 0.1
+_ASK_EVERY = 0.1
 
 
 @click.command("snapshot")
@@ -72,7 +72,7 @@ def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
         latest = _latest(beacon)
         if latest is not None and latest.holders and (before is None or latest != before):
             return latest
-        time.sleep(_EVERY)
+        time.sleep(_ASK_EVERY)
     raise UsageError(
         f"process {beacon.pid} did not answer within {wait:g} s; its main thread may be busy in C"
     )

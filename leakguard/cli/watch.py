@@ -22,8 +22,8 @@ from leakguard.render.live_view import live_line, live_view
 from leakguard.store.following import Followed, FollowedFolder, followed
 
 # Of the time that passes, what reading and judging may take.
-_SHARE = 0.2
-_WIDEST = 200  # columns of a screen that are used
+_JUDGING_SHARE = 0.2
+_WIDEST_SCREEN = 200  # columns of a screen that are used
 
 
 @click.command("watch")
@@ -127,7 +127,7 @@ def _reports(source: Followed, name: str, every: float) -> Iterator[Report | Non
             yield report
             if over and report is not None:
                 return
-            time.sleep(max(every, (time.monotonic() - began) / _SHARE))
+            time.sleep(max(every, (time.monotonic() - began) / _JUDGING_SHARE))
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def _named(run: Run, name: str) -> Run:
 
 def _width() -> int:
     return (
-        min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+        min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_SCREEN)
         if sys.stdout.isatty()
         else columns()
     )

@@ -35,7 +35,7 @@ from leakguard.model import Report
 from leakguard.model.vitals import Vitals
 from leakguard.store.run_lock import open_run_file, write_all
 
-_LAST = 10.0  # seconds that an actor which ends waits for its last lines to arrive
+_LAST_GATHERING = 10.0  # seconds that an actor which ends waits for its last lines to arrive
 
 
 class RayFolder:
@@ -113,7 +113,7 @@ class _Sender:
 
     def finish(self, report: Report) -> None:
         """Send the rest of a run that is over, and delete it here."""
-        ray.wait(self._send(last=True), timeout=_LAST)
+        ray.wait(self._send(last=True), timeout=_LAST_GATHERING)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _send(self, *, last: bool) -> list[Any]:

@@ -31,7 +31,7 @@ SIGNALS = frozenset(
     for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
     if (number := getattr(signal, name, None)) is not None
 )
-_MOST_BYTES = 65_536
+_LONGEST_BEACON = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _read_private(path: Path, user: int) -> bytes:
         told = os.fstat(descriptor)
         if not stat.S_ISREG(told.st_mode) or told.st_uid != user:
             raise PermissionError(0, f"{path} is not a file of that user")
-        return os.read(descriptor, _MOST_BYTES)
+        return os.read(descriptor, _LONGEST_BEACON)
     finally:
         os.close(descriptor)
 

@@ -18,7 +18,9 @@ from leakguard.live.run_directory import Identity
 from leakguard.model import RunInfo, Snapshot
 from leakguard.store import schema
 
-_MOST = 64  # children that are followed at a time; a larger pool is told by the first of it
+_MOST_CHILDREN = (
+    64  # children that are followed at a time; a larger pool is told by the first of it
+)
 
 
 @dataclass(slots=True)
@@ -82,7 +84,7 @@ class Children:
 
     def _read(self) -> Reading:
         """Read the children; what is returned is empty where there are none, nor were any."""
-        for pid in list(descendants(os.getpid()))[:_MOST]:
+        for pid in list(descendants(os.getpid()))[:_MOST_CHILDREN]:
             with contextlib.suppress(OSError):
                 self._views[pid] = outside_view(pid)
         return {"children": len(self._views)} if self._views or self._known else {}

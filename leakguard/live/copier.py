@@ -32,7 +32,7 @@ VARIABLE = "LEAKGUARD_COPY"
 # Seconds a byte of anonymous memory in small pages: measured 25 ms a GB (reports/heap).
 _A_BYTE = 25e-12
 # What a copy costs beside its pages: 1 to 3 ms to begin it and to take its answer.
-_LEAST = 3e-3
+_LEAST_PRICE = 3e-3
 # Seconds that the first write to a page takes which a copy shares (reports/heap).
 _A_FAULT = 3e-6
 # A copy is chosen where it costs at most this share of the look here.
@@ -42,7 +42,7 @@ _CHEAP = 0.02
 # The second core is the program's too: so much of the copy's own work is charged to the guard.
 _SECOND_CORE = 0.1
 # A copy may take so many times what the look would take here, and so many seconds more.
-_PATIENCE, _GRACE = 10.0, 15.0
+_TIMES_OF_A_LOOK, _GRACE = 10.0, 15.0
 # After so many copies in a row that came to nothing there are no more.
 _MOST_FAILURES = 2
 # What a walk needs of its own: bytes a block of Python's allocator, and at least.
@@ -102,7 +102,7 @@ class Copier:
         memory = _LEAST_MEMORY + _A_BLOCK * int(metrics.get("python_blocks", 0))
         before = time.thread_time()
         try:
-            copy = ProcessCopy.begin(work, seconds=_PATIENCE * here + _GRACE, memory=memory)
+            copy = ProcessCopy.begin(work, seconds=_TIMES_OF_A_LOOK * here + _GRACE, memory=memory)
         except CopyRefused as refusal:
             self.refusal = str(refusal)
             return None
@@ -137,11 +137,11 @@ class Copier:
         size = _anonymous(metrics)
         if self.price is not None:
             return self.price * max(size / max(self._bytes_then, 1), 1.0)
-        most = _LEAST + _A_BYTE * size
+        most = _LEAST_PRICE + _A_BYTE * size
         if most <= affordable:
             return most
         try:
-            return _LEAST + _A_BYTE * small_page_bytes()
+            return _LEAST_PRICE + _A_BYTE * small_page_bytes()
         except Unavailable:
             return most
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 # Looks in which garbage has to pile up before it is collected. Chosen.
 _LOOKS = 3
 # Bytes, and objects, of garbage: what is less the collector frees by itself soon. Chosen.
-_NOTABLE_BYTES = 1_000_000
-_NOTABLE_OBJECTS = 2_000
+_NOTABLE_GARBAGE_BYTES = 1_000_000
+_NOTABLE_GARBAGE_OBJECTS = 2_000
 
 
 @dataclass(slots=True)
@@ -52,4 +52,4 @@ class CycleWatch:
 
 def is_notable(objects: int, size: int) -> bool:
     """Return whether so much garbage is worth a collection that tells its types."""
-    return objects >= _NOTABLE_OBJECTS or size >= _NOTABLE_BYTES
+    return objects >= _NOTABLE_GARBAGE_OBJECTS or size >= _NOTABLE_GARBAGE_BYTES

@@ -21,8 +21,8 @@ LOWEST = ("rss", "heap_in_use")
 # Looks, and moments outside of generations, that stay even where there are too many of them.
 _FIRST = 8
 # Raw bytes that are compressed together: lines of one run are alike, so that 64 kB give a tenth.
-_BLOCK = 65_536
-_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
+_RAW_BLOCK = 65_536
+_ZLIB_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
 
 
 class History:
@@ -215,8 +215,8 @@ class _PackedLines:
         self.raw_bytes += len(line)
         self._block_of.append(len(self._blocks))
         self._ends.append(len(self._open))
-        if len(self._open) >= _BLOCK:
-            self._blocks.append(zlib.compress(self._open, _LEVEL))
+        if len(self._open) >= _RAW_BLOCK:
+            self._blocks.append(zlib.compress(self._open, _ZLIB_LEVEL))
             self._open = bytearray()
 
     def __len__(self) -> int:

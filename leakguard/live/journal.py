@@ -21,7 +21,7 @@ from leakguard.store.census_delta import CensusDelta
 from leakguard.store.remote_copy import RemoteCopy
 
 _TREND_GENERATIONS = 3
-_WIDEST = 100  # columns of the report at the end; longer lines are hard to read
+_WIDEST_TEXT = 100  # columns of the report at the end; longer lines are hard to read
 
 
 class Journal:
@@ -216,7 +216,7 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
     info = report.run.info
     if sys.stderr is None or ((info.rank or (info.job and info.role)) and not telling):
         return
-    width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+    width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)
     step = [_next_step(out)] if telling else [_other_processes(out)] if info.job else []
     lines = [brief(report, width), *step]
     write_block(sys.stderr, "\n".join(lines))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -189,6 +190,16 @@ class Looker:
         collection, self._collection = self._collection, None
         return replace(look, collection=collection)
 
+    def awaited(self, under_way: LookInCopy, patience: float) -> Look | None:
+        """Wait so many seconds for a look in a copy, and end it when that takes longer."""
+        began = time.monotonic()
+        look = self.arrived(under_way, patience)
+        if look is None:
+            under_way.copy.end()
+            look = self.arrived(under_way)
+        self.schedule.waited(time.monotonic() - began)
+        return look
+
     def _taken(self, under_way: LookInCopy, answer: bytes) -> Look:
         from leakguard.capture.heap.copied_look import decoded
 
@@ -227,7 +238,31 @@ class Looker:
 
     def asks_for_promised(self, why: str | None) -> bool:
         """Return whether who holds objects that should be gone may be asked now."""
-        return why == LAST or self.schedule.affords(Depth.HOLDERS)
+        return why == LAST or self.affords_holders
+
+    @property
+    def affords_holders(self) -> bool:
+        """Whether the budget allows to ask who holds what."""
+        return self.schedule.affords(Depth.HOLDERS)
+
+    def looks_into_phases(self, index: int, phases: int, *, last: bool) -> bool:
+        """Return whether each of the next generation's phases is counted at both of its ends.
+
+        Not in one that is traced: a walk allocates for each array, and a traced allocation costs
+        many times as much.
+        """
+        if not self.recorder.may_look:
+            return False
+        schedule = self.schedule
+        if schedule.spares_nothing:
+            return True
+        planned = self.grows and (last or schedule.planned(index))
+        due = planned and schedule.deep_look_due(index)
+        return due and schedule.affords(Depth.CENSUS, 2 * phases + 1)
+
+    def program_has_let_go(self) -> bool:
+        """Return whether the program has lost most of what it gained since the last generation."""
+        return self.schedule.has_let_go(self.recorder.read_all().unpack().metrics)
 
     def remember(self) -> None:
         """Walk the references for a first time, for later looks to tell what grew since."""

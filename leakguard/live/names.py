@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_LONGEST = 200  # characters: a label is a heading, and is written down with every snapshot
+_LONGEST_NAME = 200  # characters: a label is a heading, and is written down with every snapshot
 _NUMBER = re.compile(r"\d+(?:[.,:_-]\d+)*")
 # Layers or stages that somebody numbered are told apart; episodes are not.
 _NUMBERED_APART = 8
 # Kinds of names in one run; what comes after them is told together.
 _MOST_KINDS = 256
 #: Phases inside phases: deeper ones are a part of the one around them.
-DEEPEST = 16
+MOST_OPEN_PHASES = 16
 OTHERS = "(other phases)"
 
 
@@ -24,7 +24,7 @@ def plain_text(text: object) -> str:
             text = type(text).__name__
     if not text.isprintable():
         text = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
 
 
 def kind_of(name: str) -> str:

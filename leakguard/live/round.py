@@ -19,7 +19,7 @@ _SNAPSHOTS_A_PHASE = 16
 
 
 @dataclass(slots=True)
-class _Tally:
+class _PhaseSum:
     left: int = 0
     seconds: float = 0.0
     change: dict[str, int | float] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Round:
     phases_deep: bool = False
     previous: Mapping[str, int] = field(default_factory=dict)
     _entered: dict[str, int] = field(default_factory=dict)
-    _tallies: dict[str, _Tally] = field(default_factory=dict)
+    _tallies: dict[str, _PhaseSum] = field(default_factory=dict)
 
     def enter(self, phase: str) -> tuple[bool, bool]:
         """Count one entry of ``phase``; return (write a snapshot, look at it in depth)."""
@@ -68,7 +68,7 @@ class Round:
         after: Mapping[str, int | float],
     ) -> None:
         """Add what one run of ``phase`` changed."""
-        tally = self._tallies.setdefault(phase, _Tally())
+        tally = self._tallies.setdefault(phase, _PhaseSum())
         tally.left += 1
         tally.seconds += seconds
         for name in before.keys() & after.keys():

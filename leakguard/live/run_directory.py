@@ -15,7 +15,7 @@ from leakguard.errors import UsageError, shown
 from leakguard.store import is_url
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST = 60  # characters of a part of a file name
+_LONGEST_FILE_NAME = 60  # characters of a part of a file name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Identity:
         rank = None if self.rank is None else f"rank{self.rank}"
         words = [word for word in (rank, self.role) if word]
         parts = (*(words or ["main"]), self.host, str(self.pid))
-        return "-".join(_UNSAFE.sub("_", part)[:_LONGEST] for part in parts) + ".jsonl"
+        return "-".join(_UNSAFE.sub("_", part)[:_LONGEST_FILE_NAME] for part in parts) + ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _MOST_SUSPECTS = 10
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
-class _Scale(NamedTuple):
+class _Threshold(NamedTuple):
     """What makes a type suspicious.
 
     Attributes:
@@ -37,15 +37,15 @@ class _Scale(NamedTuple):
 
 # What is suspicious is only looked into: a verdict takes more. So these are chosen low, in pages of
 # 4 KiB. Of a class any instance more counts, and of bytes sixteen pages.
-_CLASS = _Scale(enough=2, spare=0, notable=65_536, steep=0)
+_CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
 # Any program keeps some numbers, texts and dicts of a generation, and now and then many of them:
 # one rise more, of half a page at least, and of two pages each where they rest.
-_BUILTIN = _Scale(enough=3, spare=2_048, notable=65_536, steep=8_192)
+_BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
 # Live memory as a whole is noisier than what is counted: sixty-four pages.
-_MEMORY = _Scale(enough=2, spare=0, notable=262_144, steep=0)
+_MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)
 # A short run has one look at its begin and one at its end: graphs are the same from generation to
 # generation unless one is carried over, so that one rise by a hundred nodes is worth a look.
-_GRAPHS = _Scale(enough=1, spare=65_536, notable=65_536, steep=0)
+_GRAPHS = _Threshold(enough=1, spare=65_536, notable=65_536, steep=0)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
@@ -67,15 +67,15 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
     def growth(self) -> Streak:
         return Streak(self.streak, self.rest, self.gap)
 
-    def is_suspicious(self, scale: _Scale) -> bool:
+    def is_suspicious(self, threshold: _Threshold) -> bool:
         later = self.streak - 1
-        is_steep = not self.gap or self.bytes - self.origin >= scale.steep * later
-        return self.streak >= scale.enough and self.growth.goes_on and is_steep
+        is_steep = not self.gap or self.bytes - self.origin >= threshold.steep * later
+        return self.streak >= threshold.enough and self.growth.goes_on and is_steep
 
-    def after(self, count: int, size: int, scale: _Scale) -> _Note:
+    def after(self, count: int, size: int, threshold: _Threshold) -> _Note:
         """Return the note a round later."""
-        more = count > self.count and (not scale.spare or size > self.bytes + scale.spare)
-        grew = more or size > self.bytes + scale.notable
+        more = count > self.count and (not threshold.spare or size > self.bytes + threshold.spare)
+        grew = more or size > self.bytes + threshold.notable
         growth = self.growth.after(grew=grew, fell=count < self.count)
         count, size = max(count, self.count), max(size, self.bytes)
         if grew:
@@ -131,17 +131,19 @@ class Suspicion:
         for name, entry in types.items():
             now = entry.count, entry.bytes or 0
             known = _Note.first(*now) if self._first else before.get(name, unknown)
-            after[name] = known.after(*now, _scale_of(name))
+            after[name] = known.after(*now, _threshold_of(name))
         self._first = False
         self._packed = msgspec.msgpack.encode(after)
-        return any(note.is_suspicious(_scale_of(name)) for name, note in after.items())
+        return any(note.is_suspicious(_threshold_of(name)) for name, note in after.items())
 
     def suspects(self) -> list[str]:
         """Return the suspicious classes, builtins aside, those with most instances first."""
         notes = _notes.decode(self._packed)
-        found = [n for n, note in notes.items() if "." in n and note.is_suspicious(_scale_of(n))]
+        found = [
+            n for n, note in notes.items() if "." in n and note.is_suspicious(_threshold_of(n))
+        ]
         return sorted(found, key=lambda name: -notes[name].count)[:_MOST_SUSPECTS]
 
 
-def _scale_of(name: str) -> _Scale:
+def _threshold_of(name: str) -> _Threshold:
     return _CLASS if "." in name and name not in _CACHED else _BUILTIN

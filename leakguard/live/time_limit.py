@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 # Seconds to wait for the thread's end; where it waits for the guard's other work it ends later.
-_PATIENCE = 0.1
+_JOIN_SECONDS = 0.1
 
 
 class TimeLimit:
@@ -33,7 +33,7 @@ class TimeLimit:
         """End the thread."""
         self._cancelled.set()
         if self._thread is not threading.current_thread():
-            self._thread.join(_PATIENCE)
+            self._thread.join(_JOIN_SECONDS)
 
     def go_on(self) -> None:
         """Wait anew, the whole time."""

@@ -26,7 +26,7 @@ _WARM_SHARE, _WARM = 8, 12
 # A trace may last so many usual generations, and so many seconds in any: an allocating loop takes 2
 # to 7 times as long under tracemalloc, and its last phase has to be seen too; one that only makes
 # small objects was seen to take 62 times as long. Chosen.
-_USUAL, _LONGEST = 4, 10.0
+_USUAL_GENERATIONS, _SECONDS_AT_LEAST = 4, 10.0
 
 
 @dataclass(slots=True)
@@ -66,7 +66,9 @@ class Tracing:
 
         So the traced generation lasts no longer than that and itself, however slow tracing is.
         """
-        return max(_LONGEST, _USUAL * median(self._lengths) if self._lengths else 0.0)
+        return max(
+            _SECONDS_AT_LEAST, _USUAL_GENERATIONS * median(self._lengths) if self._lengths else 0.0
+        )
 
     def announce(self, total: int | None) -> None:
         """Take how many generations there will be: of many, the first ones are a warm-up.

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from leakguard.capture.expectation import Promises
-from leakguard.capture.heap import Held
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.live import active
 from leakguard.live.diagnosing import Alarm, Diagnoses, proofs_of
 from leakguard.live.look import Look, Looker, LookInCopy
-from leakguard.live.names import DEEPEST, PhaseNames
+from leakguard.live.names import MOST_OPEN_PHASES, PhaseNames
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
-from leakguard.live.schedule import Depth
 from leakguard.live.scribe import Scribe, SnapshotDraft
-from leakguard.live.time_limit import TimeLimit
+from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
 from leakguard.live.visit import PhaseVisit, peak_of
-from leakguard.model import Expectation, Run, Site
+from leakguard.model import Expectation, Run
 from leakguard.model.snapshot import LOOP_ENDED, Moment
 
 REQUESTED = "Requested by a signal"
 ENDED = "Run ended"
 # Seconds to wait for a look in a copy where the run ends or the user asks; then it is ended.
-_PATIENCE = 10.0
+_COPY_PATIENCE = 10.0
 
 
 @dataclass(slots=True)
@@ -54,8 +50,10 @@ class Watcher:
     _seen: bool = True
     _loops_seen: int = 0
     _under_way: LookInCopy | None = None
-    _limit: TimeLimit | None = None
-    _cut_sites: tuple[Site, ...] | None = None
+    _traced: TracedGeneration = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._traced = TracedGeneration(self.tracing, self.looker, self.safety)
 
     # -- moments --------------------------------------------------------------------------------
 
@@ -74,7 +72,7 @@ class Watcher:
         self.safety.run(self._mark, label, baseline)
 
     def _mark(self, label: str, baseline: bool) -> None:
-        self._settle(_PATIENCE)
+        self._settle(_COPY_PATIENCE)
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"
@@ -89,7 +87,7 @@ class Watcher:
         self.safety.request(lambda: self.inspect(REQUESTED))
 
     def _inspect(self, label: str) -> None:
-        self._settle(_PATIENCE)
+        self._settle(_COPY_PATIENCE)
         look = self.looker.holders(self.looker.recorder.read_all(), "asked")
         self._write(SnapshotDraft(label, "mark", generation=self.round.number), look)
 
@@ -112,9 +110,9 @@ class Watcher:
     def _end(self, failed: bool) -> None:
         if not failed:
             self.end_called()
-        self.safety.run(self._end_limit)
+        self.safety.run(self._traced.end_limit)
         self.safety.run(self.tracing.stop)
-        self.safety.run(self._settle, _PATIENCE)
+        self.safety.run(self._settle, _COPY_PATIENCE)
         if not self._seen:
             self.safety.run(self._last_look)
         if self.prove:
@@ -124,7 +122,7 @@ class Watcher:
 
     def run_so_far(self) -> Run:
         """Return the run as it was written down, with the look that is under way."""
-        self.safety.run(self._settle, _PATIENCE)
+        self.safety.run(self._settle, _COPY_PATIENCE)
         return self.scribe.journal.run()
 
     def _settle(self, patience: float = 0.0) -> None:
@@ -134,22 +132,12 @@ class Watcher:
             return
         look = self.looker.arrived(self._under_way)
         if look is None and patience:
-            look = self._awaited(self._under_way, patience)
+            look = self.looker.awaited(self._under_way, patience)
         if look is not None:
             self._under_way = None
             self._seen = self._seen and look.seen.census is not None
             self.scribe.complete(look)
             self._choose_what_to_trace(look)
-
-    def _awaited(self, under_way: LookInCopy, patience: float) -> Look | None:
-        """Wait for a look in a copy, and end it when that takes too long."""
-        began = time.monotonic()
-        look = self.looker.arrived(under_way, patience)
-        if look is None:
-            under_way.copy.end()
-            look = self.looker.arrived(under_way)
-        self.looker.schedule.waited(time.monotonic() - began)
-        return look
 
     def loop_over(self) -> None:
         """Take the last look while the loop's function still has its locals.
@@ -160,9 +148,9 @@ class Watcher:
             self.safety.run(self._look_after_loop)
 
     def _look_after_loop(self) -> None:
-        self._settle(_PATIENCE)
+        self._settle(_COPY_PATIENCE)
         first = not self._loops_seen  # it takes the place of the look at the end of the run
-        if not self._seen and (first or self.looker.schedule.affords(Depth.HOLDERS)):
+        if not self._seen and (first or self.looker.affords_holders):
             self._loops_seen += 1
             self._last_look(LOOP_ENDED)
 
@@ -238,14 +226,8 @@ class Watcher:
             self.end_round()
 
     def _has_let_go(self) -> bool:
-        """Return whether the program has lost most of what it gained since the last generation."""
         told: list[bool] = []
-
-        def compare() -> None:
-            metrics = self.looker.recorder.read_all().unpack().metrics
-            told.append(self.looker.schedule.has_let_go(metrics))
-
-        self.safety.run(compare)
+        self.safety.run(lambda: told.append(self.looker.program_has_let_go()))
         return told == [True]
 
     def _begin_unnamed(self) -> None:
@@ -266,10 +248,10 @@ class Watcher:
         if not self._rounds:
             self._settle_in()
         self._settle()
-        self._begin_trace()
-        if (problem := self.tracing.problem()) is not None:
-            self.safety.note("created_at", problem)
-        deep = self._looks_into_phases(last)
+        self._traced.begin()
+        free = not self.tracing.running and self._under_way is None
+        phases = len(self.round.counts())
+        deep = free and self.looker.looks_into_phases(self._rounds, phases, last=last)
         recorder = self.looker.recorder
         reading = recorder.read()
         self.round = Round(self._rounds, number, last, deep, self.round.counts())
@@ -287,21 +269,6 @@ class Watcher:
         if self.tracing.trace != "off":
             importlib.import_module("leakguard.analysis")
         self.looker.remember()
-
-    def _looks_into_phases(self, last: bool) -> bool:
-        """Return whether each phase of the next round is counted at both of its ends.
-
-        A walk allocates for each array, and a traced allocation costs many times as much.
-        """
-        schedule = self.looker.schedule
-        if self.tracing.running or self._under_way or not self.looker.recorder.may_look:
-            return False
-        if schedule.spares_nothing:
-            return True
-        ends = 2 * len(self.round.counts()) + 1
-        index = self._rounds
-        planned = self.looker.grows and (last or schedule.planned(index))
-        return planned and schedule.deep_look_due(index) and schedule.affords(Depth.CENSUS, ends)
 
     def end_round(self) -> None:
         """End the generation: judge its promises and record it."""
@@ -331,14 +298,14 @@ class Watcher:
         if opened is None:
             return
         index, round_ = self._rounds - 1, self.round
-        self._settle(_PATIENCE if round_.last else 0.0)
-        self._end_limit()
-        traced = self.tracing.running or self._cut_sites is not None
+        self._settle(_COPY_PATIENCE if round_.last else 0.0)
+        self._traced.end_limit()
+        traced = self._traced.was_traced
         slowdown = self.tracing.timed(self.scribe.meter.elapsed - opened.began, traced)
         reading = self.looker.recorder.read_all()
         peak = peak_of(self.looker, self.safety, opened.peak, reading)
         moved = traced or self.promises.pending
-        samples, survivors = self._traced_objects(), self.promises.collect()
+        samples, survivors = self._traced.survivors(), self.promises.collect()
         if moved:  # a trace has let go of memory, or a collection has freed some
             reading = self.looker.recorder.read_all()
         why = self._reason(index, reading)
@@ -357,7 +324,7 @@ class Watcher:
             peak=peak,
             phases=round_.totals(),
             expectations=self.promises.judge(held[:promised]),
-            sites=self._cut_sites or self._traced_sites(held[promised:]),
+            sites=self._traced.sites(held[promised:]),
             traced=traced,
             slowdown=slowdown,
         )
@@ -380,8 +347,8 @@ class Watcher:
         outer = active.open_phases()
         if name in outer or not self.safety.watching:
             return None
-        if len(outer) >= DEEPEST:
-            self.safety.note("phases", f"phases deeper than {DEEPEST} count as that one")
+        if len(outer) >= MOST_OPEN_PHASES:
+            self.safety.note("phases", f"phases deeper than {MOST_OPEN_PHASES} count as that one")
             return None
         if not outer and self._recurrence.begins(name):
             self._begin_unnamed()
@@ -393,7 +360,7 @@ class Watcher:
         self._seen = False
         return visit.end
 
-    # -- promises and traces ----------------------------------------------------------------------
+    # -- promises and suspects ---------------------------------------------------------------------
 
     def promise(self, target: object, why: str) -> None:
         """Hold ``target`` weakly until its generation ends."""
@@ -413,41 +380,6 @@ class Watcher:
 
         self.safety.run(judge)
         return tuple(judged)
-
-    def _begin_trace(self) -> None:
-        self.tracing.begin()
-        self._cut_sites = None
-        if self.tracing.may_be_cut:
-            cut = partial(self.safety.run, self._cut_trace)
-            self._limit = TimeLimit(self.tracing.longest, cut)
-
-    def _cut_trace(self) -> None:
-        """Stop a trace that has lasted too long; what it saw until now is what it tells."""
-        if self.tracing.running:
-            samples = self._traced_objects()
-            self._cut_sites = self._traced_sites(self.looker.holders_of(samples))
-
-    def _end_limit(self) -> None:
-        if self._limit is not None:
-            limit, self._limit = self._limit, None
-            limit.cancel()
-
-    def _traced_objects(self) -> list[object]:
-        """End a traced generation; return some objects that it left behind."""
-        try:
-            return self.tracing.survivors()
-        except Exception as error:
-            self.tracing.stop()
-            self.safety.note("created_at", error)
-            return []
-
-    def _traced_sites(self, held: tuple[Held | None, ...]) -> tuple[Site, ...]:
-        """Return where they were made, with what holds them."""
-        try:
-            return self.tracing.sites([who.held_by if who else None for who in held])
-        except Exception as error:
-            self.safety.note("created_at", error)
-            return ()
 
     def _choose_what_to_trace(self, look: Look) -> None:
         """Where something grew: see in the run so far what a traced generation could tell."""

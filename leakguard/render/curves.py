@@ -19,7 +19,7 @@ MEMORY = ("rss", "heap_in_use", "gpu_allocated")
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
 GENERATION = "Generation"  # the title of an axis that begins with the start of the run
 _PLAIN = 0.2  # of its highest value: what rises less looks flat in a chart
-_LARGEST = 1e300  # a gauge may read infinity or no number, which has no place in a chart
+_LARGEST_DRAWN = 1e300  # a gauge may read infinity or no number, which has no place in a chart
 _MOST_POINTS = 400
 _MOST_BANDS = 60  # generations whose phases are still wide enough to see
 _LEAK_METRICS = {"threads": "threads", "files": "open_files", "children": "children",
@@ -204,7 +204,7 @@ def _curve(
         for x, snapshot in zip(axis(run).positions, run.snapshots, strict=True)
         if snapshot.serial in shown
         and (value := read(snapshot)) is not None
-        and abs(value) < _LARGEST
+        and abs(value) < _LARGEST_DRAWN
     ]
     kept = extremes([value for _, value, _ in seen], _MOST_POINTS)
     points = tuple(

@@ -32,7 +32,7 @@ from leakguard.render.traced_lines import traced_lines
 if TYPE_CHECKING:
     from leakguard.render import Layout
 
-_TREND_ROWS = 150
+_ROWS_IN_PAGE = 150
 _PICTOGRAPH = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+ ?")
 
 
@@ -68,7 +68,10 @@ def _page(report: Report, layout: Layout) -> dict[str, Any]:
 def _sections(report: Report, layout: Layout) -> list[Section]:
     folder = None if layout.redact else layout.sources
     more = (outline.large_objects(report.run), traced_lines(report.run, folder))
-    return [*outline.sections(report, _TREND_ROWS), *(section for section in more if section.rows)]
+    return [
+        *outline.sections(report, _ROWS_IN_PAGE),
+        *(section for section in more if section.rows),
+    ]
 
 
 def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:

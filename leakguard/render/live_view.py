@@ -18,7 +18,7 @@ from leakguard.render.text import clean, short_type
 
 # What is told of memory beside RSS, where a run has it.
 _MEMORY = ("live_memory", "heap_held", "private", "pss", "gpu_allocated", "swap", "peak")
-_ROWS = 8  # phases, types and holders that a screen shows
+_VIEW_ROWS = 8  # phases, types and holders that a screen shows
 
 
 def live_view(report: Report, *, width: int, color: bool, state: str = "") -> str:
@@ -109,7 +109,7 @@ def _phases(report: Report) -> Section:
             _inside(s, largest),
             format_change(report.phase_growth[phase]) if phase in report.phase_growth else "",
         )
-        for phase, s in list(last.items())[:_ROWS]
+        for phase, s in list(last.items())[:_VIEW_ROWS]
     )
     columns = ("Phase", "RSS after", "Last time", "A generation")
     return Section("phases", "Memory by phase", columns, rows)
@@ -138,7 +138,7 @@ def _counts(run: Run) -> Section:
     ]
     rows += [] if rows else _gained(run)
     columns = ("Objects", "First", "Now", "Expected")
-    return Section("counts", "Live objects", columns, tuple(rows[:_ROWS]))
+    return Section("counts", "Live objects", columns, tuple(rows[:_VIEW_ROWS]))
 
 
 def _expected(expected: tuple[int, int] | None) -> str:
@@ -158,7 +158,7 @@ def _gained(run: Run) -> list[tuple[str, str, str, str]]:
     most = sorted((kind for kind in gains if gains[kind] > 0), key=lambda kind: -gains[kind])
     return [
         (short_type(kind), f"{first.get(kind, nothing).count:,}", f"{last[kind].count:,}", "")
-        for kind in most[: _ROWS // 2]
+        for kind in most[: _VIEW_ROWS // 2]
     ]
 
 
@@ -173,7 +173,7 @@ def _holders(run: Run) -> Section:
             f"{h.entries - (h.before or 0):+,}",
             "" if h.retained_bytes is None else format_bytes(h.retained_bytes),
         )
-        for h in sorted(grown, key=lambda h: -(h.retained_bytes or 0))[:_ROWS]
+        for h in sorted(grown, key=lambda h: -(h.retained_bytes or 0))[:_VIEW_ROWS]
     )
     return Section(
         "holders", "Who holds more than before", ("Holder", "Entries", "More", "Retains"), rows

@@ -14,9 +14,9 @@ from leakguard.render.text import clean
 # imports and caches make most; what leaks is among them within a look or two.
 MOST_TYPES = 100
 # Columns, as wide as the frame.
-_WIDTH = 70
+_FRAME_WIDTH = 70
 # Characters a record; what reads logs skips lines that are much longer. The deep fields go first.
-_LONGEST = 1900
+_LONGEST_RECORD = 1900
 _DEEP = ("cycles", "stack", "trace", "types")
 _EMPTY: tuple[object, ...] = (None, {}, [], ())
 _NOTHING = TypeCount(0, 0)
@@ -52,7 +52,7 @@ def _packed(tokens: Iterable[str], separator: str = " ", indent: str = "   ") ->
     line = ""
     for token in tokens:
         longer = line + separator + token if line else indent + token
-        if line and len(longer) > _WIDTH:
+        if line and len(longer) > _FRAME_WIDTH:
             yield line
             longer = indent + token
         line = longer
@@ -121,7 +121,7 @@ def _json(value: object) -> str:
     fields = {name: item for name, item in msgspec.to_builtins(value).items() if item not in _EMPTY}
     for _ in range(len(_DEEP) + 1):
         text = msgspec.json.encode(fields).decode()
-        if len(text) <= _LONGEST:
+        if len(text) <= _LONGEST_RECORD:
             break
         fields.pop(next((name for name in _DEEP if name in fields), ""), None)
     return clean(text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MARKS = {"leak": "🔴", "suspect": "🟠", "inconclusive": "🔵", "stable": "🟢"}
 
-_TREND_ROWS = 60
+_ROWS_IN_TEXT = 60
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
@@ -38,7 +38,7 @@ def document(report: Report) -> str:
         verdict=outline.VERDICTS[report.verdict],
         headline=outline.headline(report),
         findings=[_finding(report, finding) for finding in report.findings],
-        sections=list(outline.sections(report, _TREND_ROWS)),
+        sections=list(outline.sections(report, _ROWS_IN_TEXT)),
     )
 
 

@@ -19,7 +19,7 @@ TOP, BOTTOM, HEIGHT, SMALL = 26, 36, 150, 60
 BOX = 1000
 # Per cent of the width: on the left the numbers of the y axis, on the right half a dot.
 _LEFT, _RIGHT = 11, 1.5
-_NEAREST = 0.6  # per cent of the width between two triangles
+_NEAREST_POINTS = 0.6  # per cent of the width between two triangles
 _COLORS = 8
 # More dots than these only cost bytes; the line shows them all.
 _MOST_DOTS = 150
@@ -198,9 +198,9 @@ def _column(value: float, frame: CommonAxis) -> Tick:
 
 def _apart(places: Sequence[float]) -> Iterator[float]:
     """Yield the places that do not cover the one before: a long run has thousands of looks."""
-    latest = -_NEAREST
+    latest = -_NEAREST_POINTS
     for place in places:
-        if place - latest >= _NEAREST:
+        if place - latest >= _NEAREST_POINTS:
             latest = place
             yield place
 

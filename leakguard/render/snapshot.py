@@ -17,7 +17,7 @@ from leakguard.render.page import Page
 from leakguard.render.section import Section
 from leakguard.render.text import clean
 
-_WIDTH = 100  # columns: ways to a holder are long
+_COLUMNS = 100  # columns: ways to a holder are long
 _SHOWN = ("rss", "rss_high_water", "rss_anonymous", "rss_file", "rss_shared", "private", "pss",
           "swap", "vms", "threads", "open_files", "children")  # fmt: skip
 
@@ -28,7 +28,7 @@ def render_holders(snapshot: Snapshot) -> str:
     for holder in sorted(snapshot.holders, key=lambda holder: -(holder.retained_bytes or 0)):
         table.add_row(*_cells(holder))
     stream = io.StringIO()
-    console = Console(file=stream, width=_WIDTH, color_system=None)
+    console = Console(file=stream, width=_COLUMNS, color_system=None)
     console.print(Text(snapshot_block(snapshot)))
     console.print(table)
     return stream.getvalue()

@@ -10,7 +10,7 @@ from leakguard.render.text import clean
 
 _SITE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in .+)?")
 _AROUND = 3
-_LARGEST = 2_000_000  # bytes; no one writes a longer module by hand
+_LARGEST_FILE = 2_000_000  # bytes; no one writes a longer module by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def source_lines(site: str | None, folder: Path | None) -> tuple[SourceLine, ...
     path = (folder / name).resolve()
     try:
         inside = path.is_relative_to(folder.resolve()) and path.suffix == ".py"
-        if not inside or path.stat().st_size > _LARGEST:
+        if not inside or path.stat().st_size > _LARGEST_FILE:
             return ()
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:

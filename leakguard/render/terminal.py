@@ -16,7 +16,7 @@ from leakguard.render.text import clean
 if TYPE_CHECKING:
     from leakguard.render import Layout
 
-_TREND_ROWS = 24
+_ROWS_ON_SCREEN = 24
 _WHOLE_FINDINGS = 4
 # What a reader asks next after the findings; the other tables come with the full report.
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
@@ -57,7 +57,7 @@ def _write(report: Report, page: Page, full: bool) -> None:
     if report.findings:
         _write_culprit(report, report.findings[0], page, full)
     _write_others(report.findings[1:], page)
-    for section in outline.sections(report, _TREND_ROWS):
+    for section in outline.sections(report, _ROWS_ON_SCREEN):
         if full or section.key in _USUAL_SECTIONS:
             page.section(section)
     if not full:

@@ -10,7 +10,7 @@ from leakguard.render.section import Section
 from leakguard.render.source import source_lines
 from leakguard.render.text import clean
 
-_MOST = 30  # rows; what lies below is far less than what leaks
+_MOST_ROWS = 30  # rows; what lies below is far less than what leaks
 _UNKNOWN = ""
 
 
@@ -23,7 +23,7 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
     if traced is None:
         return Section("traced", "Lines of a traced generation")
     ranked = sorted(traced.sites, key=lambda site: (-(site.bytes or 0), -site.count))
-    rows = tuple(dict.fromkeys(_row(site, folder) for site in ranked[:_MOST]))
+    rows = tuple(dict.fromkeys(_row(site, folder) for site in ranked[:_MOST_ROWS]))
     title = f"What stayed of the traced generation {traced.generation}, by line"
     columns = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
     return Section("traced", title, columns, rows, texts=frozenset({1, 2, 5}))

@@ -15,7 +15,7 @@ from leakguard.store.census_delta import whole
 from leakguard.store.run_lock import is_locked
 from leakguard.store.textlog.reading import Reading
 
-_CHUNK = 1 << 20
+_READ_AT_ONCE = 1 << 20
 
 
 class Tail:
@@ -48,8 +48,8 @@ class Tail:
         """Read on to the last line end there is, at most a megabyte where lines are short."""
         with self.path.open("rb") as file:
             file.seek(self._offset)
-            piece = file.read(_CHUNK)
-            while piece and b"\n" not in piece and (more := file.read(_CHUNK)):
+            piece = file.read(_READ_AT_ONCE)
+            while piece and b"\n" not in piece and (more := file.read(_READ_AT_ONCE)):
                 piece += more
         piece = piece[: piece.rfind(b"\n") + 1]
         self._offset += len(piece)

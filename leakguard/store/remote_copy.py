@@ -20,10 +20,10 @@ from typing import IO, Any
 
 from leakguard.errors import UsageError, install
 
-_EVERY = 5.0  # seconds from one copy to the next, at least
-_SHARE = 0.05  # of the time that passes, what copying may take
+_COPY_EVERY = 5.0  # seconds from one copy to the next, at least
+_COPYING_SHARE = 0.05  # of the time that passes, what copying may take
 _TRIES = 5  # a store that fails at the end is tried so often, a second more between two tries
-_LAST = 60.0  # seconds that a trainer which is over waits for the last copy
+_LAST_COPY = 60.0  # seconds that a trainer which is over waits for the last copy
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -93,7 +93,7 @@ class RemoteCopy:
             shutil.rmtree(self._folder, ignore_errors=True)
             return
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            self._process.communicate(b"end\n", timeout=_LAST)
+            self._process.communicate(b"end\n", timeout=_LAST_COPY)
 
 
 def _path_with_us() -> str:
@@ -104,12 +104,12 @@ def _path_with_us() -> str:
 def follow(folder: Path, url: str, orders: IO[bytes]) -> int:
     """Copy until ``orders`` says something or is closed, then a last time; return a status."""
     copied: dict[Path, int] = {}
-    wait = _EVERY
+    wait = _COPY_EVERY
     while not select.select([orders], [], [], wait)[0]:
         began = time.monotonic()
         with contextlib.suppress(Exception):  # the next copy holds all that this one would have
             copy_changed(folder, url, copied)
-        wait = max(_EVERY, (time.monotonic() - began) / _SHARE)
+        wait = max(_COPY_EVERY, (time.monotonic() - began) / _COPYING_SHARE)
     return _last_copy(folder, url, copied)
 
 

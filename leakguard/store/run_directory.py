@@ -19,7 +19,7 @@ from leakguard.store.remote_copy import file_system
 from leakguard.store.run_lock import is_locked
 
 # Seconds to which starts are written down.
-_ROUNDING = 0.001
+_START_RESOLUTION = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _members(files: Iterable[_File]) -> Iterator[Member]:
     current: dict[tuple[object, ...], list[list[_File]]] = {}
     for file in sorted(files, key=lambda file: (file.began, file.run.info.pid or 0)):
         lines = current.setdefault(_key(file.run), [])
-        line = next((one for one in lines if one[-1].ended <= file.began + _ROUNDING), None)
+        line = next((one for one in lines if one[-1].ended <= file.began + _START_RESOLUTION), None)
         if line is None:
             lines.append([file])
         else:

@@ -21,7 +21,7 @@ except ImportError:  # no such locks on Windows
     fcntl = None  # type: ignore[assignment]
 
 _HEADER = b'{"schema":"leakguard.run/'
-_LONGEST = 65_536
+_LONGEST_HEADER = 65_536
 _COPIED = 1_000_000
 _TRIES = 5  # a file system may give a file another number at every question
 #: Opens a file that its user alone may read; no interrupt comes between it and the file object.
@@ -135,7 +135,7 @@ def _writer_of(file: FileIO) -> str:
     try:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             start = content.rfind(_HEADER)
-            line = content[start : start + _LONGEST].split(b"\n", 1)[0] + b"\n"
+            line = content[start : start + _LONGEST_HEADER].split(b"\n", 1)[0] + b"\n"
         info = schema.decode(line).run
     except (OSError, ValueError):
         info = None

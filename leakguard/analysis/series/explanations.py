@@ -34,7 +34,7 @@ _LOOKS_FOR_NOISE = 10
 _LEFT_BY_ROUNDING = 1e-12
 # Factor between neighbouring time constants of the grid (``wandering._TAUS``), and the one at which
 # the search between them stops: 0.1 % of a time constant moves no score that decides.
-_GRID, _FINE = 2.0, 1.001
+_GRID, _FINEST_STEP = 2.0, 1.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Explanations:
     def _refine_tau(self) -> None:
         longest = self.design.times[-1]
         spread, tau = _GRID, self.best["saturation"].tau if "saturation" in self.best else None
-        while tau is not None and spread > _FINE:
+        while tau is not None and spread > _FINEST_STEP:
             spread = math.sqrt(spread)
             for near in (tau / spread, min(longest, tau * spread)):
                 curve = self.design.saturation(near)
@@ -232,7 +232,7 @@ class Explanations:
         for start in {0, growth.start or 0}:
             spread, tau = _GRID, growth.tau
             best = self._offer_warm_leak(start, tau)
-            while spread > _FINE:
+            while spread > _FINEST_STEP:
                 spread = math.sqrt(spread)
                 for near in (tau / spread, tau * spread):
                     score = self._offer_warm_leak(start, near)

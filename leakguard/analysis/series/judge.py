@@ -31,7 +31,7 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
 from leakguard.model.units import format_number
 
 # Values between which squares, and products of them, neither overflow nor vanish.
-_SMALLEST, _LARGEST = 1e-60, 1e60
+_SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
 # Powers of two on either side of 1 that a double holds, less some.
 _POWERS_OF_TWO = 1_000
 # Factor by which a change during set-up is larger than all later ones. Chosen.
@@ -50,7 +50,7 @@ _WITH_GROWTH_IN_IT = (0.75, 4.0)
 _OUTLIVES = 2.0
 # Confidence that is missing after one rise of an even count, a third of it after three. Chosen:
 # that makes 0.75 for three rises, and 0.93 for ten.
-_MISSING = 0.75
+_MISSING_RISES = 0.75
 # Standard errors of a slope that would have been seen. Chosen, above those of the t tests.
 _SEEN = 4.0
 # Share of the span that a series without its teeth must have to be more than rounding.
@@ -124,7 +124,7 @@ def _checked(
 def _unit(series: Sequence[float]) -> float:
     """Return 1, or the power of two that brings numbers whose squares overflow or vanish near 1."""
     peak = max(map(abs, series), default=0.0)
-    if peak == 0.0 or _SMALLEST < peak < _LARGEST:
+    if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
         return 1.0
     return math.ldexp(1.0, max(-_POWERS_OF_TWO, min(_POWERS_OF_TWO, math.frexp(peak)[1])))
 
@@ -279,7 +279,7 @@ def _even_counts(looks: Looks) -> SeriesVerdict | None:
     return looks.verdict(
         "growing",
         "yes",
-        1.0 - _MISSING / len(rises),
+        1.0 - _MISSING_RISES / len(rises),
         f"it grew by {looks.describe(size)} at every {wait / (len(rises) - 1):g} generations, "
         f"{len(rises)} times",
         started=looks.times[rises[0]],

@@ -28,7 +28,7 @@ _COUNT_VARIANCE = 0.08
 # Share of a spike's height by which its two flanks may differ: more is a step with a peak. Chosen.
 _UNEVEN = 0.5
 # Share of the span below which a spike is rounding.
-_ROUNDING = 1e-12
+_ROUNDED_SPAN = 1e-12
 # A noise floor is read as two standard deviations: its square over four is a variance.
 _FLOOR_VARIANCE = 0.25
 
@@ -116,7 +116,7 @@ class Looks:
         A spike stands out from both neighbours, and these agree: the tip of a sawtooth is no spike.
         The first and the last value are left alone: a jump there cannot be told from a spike.
         """
-        least = OUTSTANDING * max(self.spread(), _ROUNDING * self.span)
+        least = OUTSTANDING * max(self.spread(), _ROUNDED_SPAN * self.span)
         cleaned = list(self.values)
         for i in range(1, len(self) - 1):
             before, after = self.values[i] - self.values[i - 1], self.values[i] - self.values[i + 1]

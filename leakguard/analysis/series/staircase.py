@@ -23,7 +23,7 @@ _BESIDE_LARGEST = 0.15
 _CUTS_OF_A_STEP = 3
 # Share of the slope of the whole that a tread may have, and by how many standard errors it must be
 # less than that slope. A line rises between cuts as steeply as in all. Chosen.
-_LEVEL, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
+_LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
 # Factor by which levels must fit closer than a line. Measured on a dozen looks: cuts that are
 # chosen to fit noise gain up to 1.5, and three even steps of five standard deviations gain 3.
 _CLOSER = 1.6
@@ -35,7 +35,7 @@ def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
         return False
     slope = estimators.line(looks.times, looks.values).slope
     within, error = shared_rise(looks, cuts)
-    level = within < _LEVEL * slope and within + _STANDARD_ERRORS * error < slope
+    level = within < _LEVEL_SHARE * slope and within + _STANDARD_ERRORS * error < slope
     return level and _CLOSER * _around_levels(looks, cuts) < _around_a_line(looks)
 
 

@@ -26,7 +26,7 @@ _HORIZON = 400
 # Confidence in growth: so much is missing for one change, less for more of them (0.6 for two
 # changes, 0.73 for three, 0.89 for seven), and so much where the nearest healthy explanation scores
 # as well, less by a factor e for each so much of lead. Chosen, not calibrated.
-_MISSING, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
+_MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
 # Half the difference of two scores is a log likelihood ratio; beyond this it is a probability of 0.
 _LARGEST_LOG_RATIO = 50.0
 
@@ -72,7 +72,7 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
 
 def _confidence(changes: int, lead: float) -> float:
     close = _MISSING_WHEN_CLOSE * math.exp(-lead / _LEAD)
-    return (1.0 - _MISSING / changes) * (1.0 - close)
+    return (1.0 - _MISSING_LEAD / changes) * (1.0 - close)
 
 
 def _start(weighing: Weighing, growth: Fit) -> int:

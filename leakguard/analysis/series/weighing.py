@@ -35,7 +35,7 @@ _EXACT = 1e-7
 # Risk below which a rise is probably no accident, though no proof either. Chosen.
 _DOUBTFUL = 0.1
 # Digits of a time in mean gaps: looks at the same distances get the same cached design.
-_DIGITS = 9
+_GAP_DIGITS = 9
 
 
 class Saturation(NamedTuple):
@@ -61,7 +61,7 @@ class Weighing:
         self._gap = looks.gap
         self._span = self.looks.span or 1.0
         begun = looks.times[0]
-        times = tuple(round((t - begun) / self._gap, _DIGITS) for t in looks.times)
+        times = tuple(round((t - begun) / self._gap, _GAP_DIGITS) for t in looks.times)
         self._explanations = Explanations(
             times,
             self._centred(),

@@ -21,7 +21,7 @@ from leakguard.model.units import format_bytes
 _CONFIDENCE = 0.95
 
 
-class _Contents(NamedTuple):
+class _Alike(NamedTuple):
     """What two arrays must have in common to be copies."""
 
     type: str
@@ -30,7 +30,7 @@ class _Contents(NamedTuple):
     digest: str | None
 
 
-_Groups: TypeAlias = "dict[_Contents, list[LargeObject]]"
+_Groups: TypeAlias = "dict[_Alike, list[LargeObject]]"
 
 
 def copies(case: Case) -> list[Growth]:
@@ -55,20 +55,20 @@ def _told(snapshot: Snapshot) -> list[LargeObject]:
 
 def _groups(snapshot: Snapshot) -> _Groups:
     """Return the large objects of one look that have a copy beside them."""
-    groups: defaultdict[_Contents, list[LargeObject]] = defaultdict(list)
+    groups: defaultdict[_Alike, list[LargeObject]] = defaultdict(list)
     for item in _told(snapshot):
-        groups[_Contents(item.type, item.shape, item.dtype, item.digest)].append(item)
+        groups[_Alike(item.type, item.shape, item.dtype, item.digest)].append(item)
     return {contents: items for contents, items in groups.items() if len(items) > 1}
 
 
-def _since(looks: list[tuple[int, _Groups]], contents: _Contents) -> list[int]:
+def _since(looks: list[tuple[int, _Groups]], contents: _Alike) -> list[int]:
     """Return the generations of the last looks in a row that all show these copies."""
     last = takewhile(lambda look: contents in look[1], reversed(looks))
     return sorted({generation for generation, _ in last})
 
 
 def _growth(
-    contents: _Contents, items: list[LargeObject], since: list[int], shown: Snapshot
+    contents: _Alike, items: list[LargeObject], since: list[int], shown: Snapshot
 ) -> Growth:
     items = sorted(items, key=lambda item: item.held_by or "")
     spare = sum(item.bytes for item in items) - max(item.bytes for item in items)

@@ -15,7 +15,7 @@ from leakguard.model.units import MB, format_bytes
 
 # Bytes above both ends of the phase, below which a peak is what any phase works with; and the share
 # of what the process held before, from which on it decides how much memory a run needs. Chosen.
-_LARGE = 64 * MB
+_LARGE_PEAK = 64 * MB
 _LARGE_SHARE = 0.5
 # Share of the memory that there is: so near to the limit any large peak is worth saying. Chosen.
 _NEAR_LIMIT = 0.9
@@ -65,7 +65,7 @@ def _excess(snapshot: Snapshot) -> float | None:
 def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
     held, limit = snapshot.entry.get("rss", 0), case.run.info.memory_limit
     near = limit is not None and snapshot.metrics.get("peak", 0) >= _NEAR_LIMIT * limit
-    return over >= _LARGE and (over >= _LARGE_SHARE * held or near)
+    return over >= _LARGE_PEAK and (over >= _LARGE_SHARE * held or near)
 
 
 def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:

@@ -18,7 +18,7 @@ _MOST_GROUPS = 200
 # CPython's Objects/obmalloc.c: blocks up to 512 bytes lie in pools, in steps of 16.
 _POOLED, _STEP = 512, 16
 # glibc's malloc (its malloc/malloc.c): a header of 8 bytes, steps of 16, 32 at least.
-_HEADER, _LEAST = 8, 32
+_MALLOC_HEADER, _LEAST_CHUNK = 8, 32
 
 
 def in_use(size: int, count: int, *, pooled: bool) -> int:
@@ -29,7 +29,7 @@ def in_use(size: int, count: int, *, pooled: bool) -> int:
     each = size / max(count, 1)
     if pooled and each <= _POOLED:
         return count * max(_STEP, _rounded(each))
-    return count * max(_LEAST, _rounded(each + _HEADER))
+    return count * max(_LEAST_CHUNK, _rounded(each + _MALLOC_HEADER))
 
 
 def _rounded(size: float) -> int:

@@ -18,7 +18,7 @@ from leakguard.capture.probe import Unavailable
 from leakguard.errors import install
 from leakguard.model import Site
 
-_FRAMES = 24
+_FRAMES_OF_BYTES = 24
 
 
 class BytesTrace:
@@ -92,7 +92,7 @@ class BytesTrace:
 
 
 def _site(record: Any, pooled: bool) -> Site:
-    trace = record.stack_trace(max_stacks=_FRAMES)
+    trace = record.stack_trace(max_stacks=_FRAMES_OF_BYTES)
     stack = [Frame(file, line, function) for function, file, line in trace]
     size = in_use(record.size, record.n_allocations, pooled=pooled)
     unknown = [Frame("?", 0, None)]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from leakguard.capture.allocation_sites.cells import cell_of
 from leakguard.capture.library import OWN_FOLDER, is_library
 
-_DEEPEST = 24
+_MOST_FRAMES = 24
 # Their caller is who asked for the object, and where a person would look.
 _FACTORY = re.compile(
     r"__(init|new|call|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
@@ -67,7 +67,7 @@ def described(stack: Sequence[Frame]) -> tuple[str, ...]:
     shown = [frame for frame in stack if not frame.file.startswith(OWN_FOLDER)]
     texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
     # A comprehension is a frame of its own on the line of the one around it.
-    return tuple(text for text, _ in groupby(texts))[:_DEEPEST]
+    return tuple(text for text, _ in groupby(texts))[:_MOST_FRAMES]
 
 
 @functools.lru_cache(maxsize=4096)

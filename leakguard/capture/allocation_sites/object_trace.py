@@ -48,7 +48,7 @@ def _at_address() -> Callable[[int, int], Lines | None]:
 # Frames kept of a stack: what a module of torch in a module in a trainer makes lies ten calls
 # below the line that asked for it. Measured: 12 frames cost 1.2 times as much as 6 in a network,
 # the same where stacks are short, and 1.7 times in a deep recursion.
-_FRAMES = 16
+_FRAMES_OF_OBJECTS = 16
 # Of more live objects than these only some are asked: a traced one takes ten microseconds.
 _MOST_OBJECTS = 50_000
 # So many stacks are asked for their holders. A loss that is kept is one tensor beside a dozen of
@@ -80,7 +80,7 @@ class ObjectTrace:
         global _running
         self._own = not tracemalloc.is_tracing()
         if self._own:
-            tracemalloc.start(_FRAMES)
+            tracemalloc.start(_FRAMES_OF_OBJECTS)
             _running = self
         self._counts: Counter[_Key] = Counter()
         self._samples: list[_Key] = []

@@ -93,7 +93,7 @@ def _pages(count: int) -> memoryview[int]:
     return memoryview(mmap.mmap(-1, count * _NUMBER)).cast("q")
 
 
-class Graph(_scan.Scan):
+class CompiledGraph(_scan.Scan):
     """The object graph; see ``graph.Graph`` for what each method does."""
 
     __slots__ = ()

@@ -13,7 +13,7 @@ import os
 from leakguard.capture.heap.frameworks import Buffer
 
 _BLOCKS = 64
-_BLOCK = 64  # bytes
+_SAMPLED_BLOCK = 64  # bytes
 
 
 class Contents:
@@ -25,7 +25,7 @@ class Contents:
         None where it cannot be read, is the same everywhere (nothing was written yet), or is a
         file's or shared: two views of one file are no copies.
         """
-        if buffer.device != "cpu" or buffer.bytes < _BLOCKS * _BLOCK:
+        if buffer.device != "cpu" or buffer.bytes < _BLOCKS * _SAMPLED_BLOCK:
             return None
         try:
             blocks = _blocks(buffer) if self._is_private(buffer.start) else []
@@ -52,10 +52,12 @@ def _range(span: bytes) -> tuple[int, int]:
 
 
 def _blocks(buffer: Buffer) -> list[bytes]:
-    stride = (buffer.bytes - _BLOCK) // (_BLOCKS - 1) // _BLOCK * _BLOCK  # whole numbers of items
+    stride = (
+        (buffer.bytes - _SAMPLED_BLOCK) // (_BLOCKS - 1) // _SAMPLED_BLOCK * _SAMPLED_BLOCK
+    )  # whole numbers of items
     memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
         starts = (buffer.start + number * stride for number in range(_BLOCKS))
-        return [os.pread(memory, _BLOCK, start) for start in starts]
+        return [os.pread(memory, _SAMPLED_BLOCK, start) for start in starts]
     finally:
         os.close(memory)

@@ -26,5 +26,5 @@ if os.environ.get("LEAKGUARD_PURE") != "1" and not sysconfig.get_config_var("Py_
     except ImportError:  # not built here
         pass
     else:
-        NAME, tally, Graph = "compiled", compiled.tally, compiled.Graph
+        NAME, tally, Graph = "compiled", compiled.tally, compiled.CompiledGraph
         instances = compiled.instances

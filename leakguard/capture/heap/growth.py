@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 else:  # before CPython 3.12 an array takes no type, and the fields of a memory are read at run time
     Column = array
 
-_MOST = 255
-_ENOUGH = 2
+_MOST_RISES = 255
+_ENOUGH_RISES = 2
 _NOWHERE = -1
 
 
@@ -92,7 +92,7 @@ class PathMemory:
                 continue
             streak = self._streak_after(old, now, new)
             now._keep(new, streak)
-            if streak.goes_on and streak.times >= min(self.looks, _ENOUGH):
+            if streak.goes_on and streak.times >= min(self.looks, _ENOUGH_RISES):
                 grown.append(PathGrowth(seen[new], now._sizes[new], self._sizes[old], streak))
         return now, grown
 
@@ -111,6 +111,6 @@ class PathMemory:
         return streak.after(grew=grew, fell=size != before)
 
     def _keep(self, new: int, streak: Streak) -> None:
-        self._times[new] = min(streak.times, _MOST)
+        self._times[new] = min(streak.times, _MOST_RISES)
         self._rests[new] = streak.rest
         self._gaps[new] = streak.gap

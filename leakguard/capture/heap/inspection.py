@@ -69,7 +69,7 @@ def take_inspection(
     with collector_held(), closing(walk_graph(make_graph, targets)) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
-            look = _Look(graph, frameworks, limit, walked.rooted)
+            look = _Questions(graph, frameworks, limit, walked.rooted)
             holders, after, growing = look.holders(memory, suspects)
             answers = look.held(targets)
             large_objects = look.large(large)
@@ -95,12 +95,12 @@ def take_inspection(
 def take_memory(make_graph: MakeGraph) -> PathMemory:
     """Walk the object graph for a first time and return what the next look compares with."""
     with collector_held(), closing(walk_graph(make_graph, ())) as walked:
-        look = _Look(walked.graph, walked.frameworks, 0, walked.rooted)
+        look = _Questions(walked.graph, walked.frameworks, 0, walked.rooted)
         after, _ = look.remember(PathMemory())
         return after
 
 
-class _Look:
+class _Questions:
     """The questions asked of one graph."""
 
     def __init__(self, graph: Graph, frameworks: Frameworks, limit: int, rooted: int) -> None:

@@ -57,7 +57,7 @@ _HEADER = struct.Struct("<8sQI")  # magic, length, checksum
 _DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
 _LATE = "it took too long and was ended"
 _LONGEST_REASON = 1000  # bytes
-_PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
+_PIPE_PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
 # How often a copy that is waited for is asked, in seconds.
 _INTERVAL = 0.002
 # Seconds to wait until a copy that was killed is gone: the kernel or a debugger may keep it, and
@@ -214,8 +214,8 @@ def _checksum(said: bytes) -> int:
     In the copy there are none, and whoever gives them Python's lock may wait for one of them.
     """
     total = 0
-    for start in range(0, len(said), _PIECE):
-        total = zlib.crc32(said[start : start + _PIECE], total)
+    for start in range(0, len(said), _PIPE_PIECE):
+        total = zlib.crc32(said[start : start + _PIPE_PIECE], total)
     return total
 
 

@@ -42,7 +42,7 @@ _EMPTIES: Mapping[type, tuple[Callable[[Any], object], Callable[[Any], Iterator[
 # an attribute has to be looked for a hundred times as much.
 _NAMING_SECONDS = 20.0
 # A copy that cuts walks the heap twice and collects: 8 s with a million objects on a busy machine.
-_SECONDS = 60.0
+_LONGEST_PROOF = 60.0
 
 
 class _Found(NamedTuple):
@@ -66,10 +66,10 @@ def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     try:
         copy = ProcessCopy.begin(
             lambda: msgspec.msgpack.encode(_cut(held_by, retained, make_graph)),
-            seconds=_SECONDS,
+            seconds=_LONGEST_PROOF,
             memory=0,
         )
-        answer = copy.answer(_SECONDS)
+        answer = copy.answer(_LONGEST_PROOF)
     except CopyRefused as refusal:
         return Proof(held_by, refused=str(refusal))
     except CopyFailed as failure:

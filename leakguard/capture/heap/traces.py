@@ -22,7 +22,7 @@ from leakguard.capture.heap.hops import ELEMENT, hop_name
 from leakguard.model.holder import Hop
 
 # A trace longer than this is shown by its two ends.
-_LONGEST = 60
+_LONGEST_TRACE = 60
 _TAIL = 12
 
 
@@ -93,8 +93,8 @@ def name_along(graph: TraceNodes, chain: Sequence[int], start: str) -> str:
 def steps_to(graph: TraceNodes, node: int) -> list[Step]:
     """Return the named steps to a node, namespaces and closures told as a person would."""
     chain = list(graph.chain_to(node))
-    if len(chain) > _LONGEST + _TAIL:
-        chain = chain[:_LONGEST] + chain[-_TAIL:]
+    if len(chain) > _LONGEST_TRACE + _TAIL:
+        chain = chain[:_LONGEST_TRACE] + chain[-_TAIL:]
     name = graph.root_name(chain[0])
     first = Step(name, graph.object_at(chain[0]), name)
     return steps_along(graph, chain, first, through_namespace=graph.is_namespace_root(chain[0]))

@@ -36,7 +36,7 @@ from leakguard.model import Collection, Run, TypeCount
 __all__ = ["MemoryBudget"]
 
 AGAIN = "Before the rounds to be sure"
-_LONGEST = 80  # characters of a folder's name
+_LONGEST_LABEL = 80  # characters of a folder's name
 _MEMRAY = ("limit_memory", "limit_leaks", "limit_leaked_objects")
 
 
@@ -294,7 +294,7 @@ def _is_traced(item: pytest.Item) -> bool:
 def _slug(name: str) -> str:
     """Return a folder name for a test; one that had to be changed gets a mark of its own."""
     safe = re.sub(r"[^\w.-]+", "-", name.removesuffix("]")).strip("-.")
-    if len(safe) > _LONGEST or safe != name:
+    if len(safe) > _LONGEST_LABEL or safe != name:
         digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]
-        safe = f"{safe[-_LONGEST:].lstrip('-.')}-{digest}"
+        safe = f"{safe[-_LONGEST_LABEL:].lstrip('-.')}-{digest}"
     return safe

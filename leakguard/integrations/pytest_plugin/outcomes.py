@@ -24,11 +24,11 @@ from leakguard.render.checks import render_checks, subject
 from leakguard.render.text import clean
 
 _FORMATS = {"report.md": "markdown", "report.json": "json", "report.html": "html"}
-_WIDTH = 96
+_SUMMARY_WIDTH = 96
 _PROBES = (("process", process_memory), ("allocator", allocator_memory), ("files", open_files))
 _RESOURCES = ("threads", "open_files")
 _MOST_TESTS = 10
-_NOTABLE_BYTES = 100_000  # what a test leaves below this, any test does: caches of imports
+_NOTABLE_TEST_BYTES = 100_000  # what a test leaves below this, any test does: caches of imports
 
 
 class Outcome(TypedDict):
@@ -88,7 +88,9 @@ def failure_text(judgement: Judgement, outcome: Outcome, new: Iterable[str]) -> 
     The first line has to do for pytest's summary. ``new`` are lines about threads and files.
     """
     broken, checks = outcome["broken"], outcome["checks"]
-    drawn = render_checks(judgement.report, judgement.checks, "terminal", Layout(width=_WIDTH))
+    drawn = render_checks(
+        judgement.report, judgement.checks, "terminal", Layout(width=_SUMMARY_WIDTH)
+    )
     _, _, *body = drawn.rstrip().split("\n")
     limits = "limit" if len(checks) == 1 else "limits"
     lines = [
@@ -213,7 +215,7 @@ class Session:
         (folder / "outcomes.json").write_text(f"{text}\n", encoding="utf-8")
 
     def _most_left(self) -> Iterator[str]:
-        much = [one for one in self.left if one["bytes"] >= _NOTABLE_BYTES or one["resources"]]
+        much = [one for one in self.left if one["bytes"] >= _NOTABLE_TEST_BYTES or one["resources"]]
         if self.left:
             yield f"leakguard: {len(much)} of {len(self.left)} tests left something behind"
         for one in sorted(much, key=lambda one: -one["bytes"])[:_MOST_TESTS]:

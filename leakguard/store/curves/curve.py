@@ -13,7 +13,7 @@ from leakguard.model.units import UNITS
 
 # A sampler takes ten points a second. Of more points than this, so many groups are made, and the
 # lowest of a group stands for it: what a program keeps shows at its low points.
-_MOST, _GROUPS = 2_000, 500
+_MOST_POINTS, _GROUPS = 2_000, 500
 
 #: What counts the rounds, the best first: a step is one where nothing coarser is told.
 ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
@@ -70,7 +70,7 @@ def _last_of_each(points: Iterable[Point]) -> Iterator[Point]:
 
 
 def _thinned(points: Sequence[Point], notes: list[str]) -> list[Point]:
-    if len(points) <= _MOST:
+    if len(points) <= _MOST_POINTS:
         return list(points)
     size = -(-len(points) // _GROUPS)
     notes.append(f"of {size} samples the lowest is kept: what stays allocated shows there")

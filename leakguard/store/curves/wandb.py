@@ -22,7 +22,7 @@ from leakguard.store.curves.curve import ROUNDS, Point, curve_run, factor, memor
 
 _MAGIC = b":W&B"
 _FILE_HEADER = 7  # bytes: the magic, a number and a version
-_BLOCK = 32_768  # bytes
+_RECORD_BLOCK = 32_768  # bytes
 _HEADER = struct.Struct("<IHB")  # checksum, length and kind of a fragment
 _FULL, _FIRST, _MIDDLE, _LAST = range(1, 5)
 # The metrics that W&B samples by itself, with the bytes that their values count: it divides what
@@ -86,7 +86,7 @@ def _records(file: BinaryIO) -> Iterator[bytes]:
     file.seek(_FILE_HEADER)
     position, record = _FILE_HEADER, b""
     while True:
-        left = _BLOCK - position % _BLOCK
+        left = _RECORD_BLOCK - position % _RECORD_BLOCK
         if left < _HEADER.size:  # too short for a header: zeros
             file.seek(left, 1)
             position += left

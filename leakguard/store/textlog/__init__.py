@@ -25,7 +25,7 @@ from leakguard.store.textlog.reading import Reading
 __all__ = ["read_runs"]
 
 # Bytes; from here on a second look for single lines costs more than the few runs it helps.
-_LARGE = 50_000_000
+_LARGE_LOG = 50_000_000
 
 
 def read_runs(path: Path) -> list[Run]:
@@ -35,7 +35,7 @@ def read_runs(path: Path) -> list[Run]:
         UnreadableRun: the file is missing, empty, binary, or holds no memory snapshot.
     """
     # In a large log one search must suffice; only without blocks it is searched for lines, too.
-    large = path.is_file() and path.stat().st_size > _LARGE
+    large = path.is_file() and path.stat().st_size > _LARGE_LOG
     reading = Reading(path, single_lines=not large)
     if large and not reading.complete:
         reading = Reading(path, single_lines=True)

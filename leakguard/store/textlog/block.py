@@ -16,7 +16,7 @@ _BLOCK = re.compile(
 )
 # A line with one of these in it needs the care of reading line by line.
 _ODD = ("MEMORY ", "=" * 20, "/s", ".py:")
-_LONGEST = 2000
+_LONGEST_BLOCK_LINE = 2000
 
 
 class Plain(NamedTuple):
@@ -36,7 +36,11 @@ def plain_block(piece: bytearray) -> Plain | None:
     lead, label, body = (match[n].decode("utf-8", "replace") for n in (1, 2, 3))
     rows = body.split("\n")[:-1]
     text = "".join((lead, label, *rows))
-    if not text.isprintable() or len(text) > _LONGEST or any(odd in text for odd in _ODD):
+    if (
+        not text.isprintable()
+        or len(text) > _LONGEST_BLOCK_LINE
+        or any(odd in text for odd in _ODD)
+    ):
         return None
     return Plain(lead, label.strip(), [row.rstrip() for row in rows], match.end())
 
@@ -63,7 +67,7 @@ _STARTS: dict[Kind, re.Pattern[str]] = {
     "TREND": re.compile(r"\s*Label\s+RAM|\s*-{10}|.*\d\s+(?:baseline|[+-]\d)"),
     "GROWTH": re.compile(r"\s*(?:Baseline|Current|RAM Usage|Object Count Changes):"),
 }
-_PATIENCE = 400
+_MOST_NOISE_LINES = 400
 _LONGEST_PREFIX, _LONGEST_PAYLOAD = 300, 2000
 _MOST_LINES: dict[Kind, int] = {"SNAPSHOT": 2000, "TREND": 100_000, "GROWTH": 2000}
 _QUOTE_LINES = 80
@@ -233,7 +237,7 @@ class Blocks:
             block.noise += 1
         else:
             block.add(line[start:], whole)
-        if block.noise > _PATIENCE:
+        if block.noise > _MOST_NOISE_LINES:
             self._finish(block, cut=True)
 
     def _owner(self, line: str) -> tuple[Block | None, int]:

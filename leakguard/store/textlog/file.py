@@ -102,7 +102,7 @@ class _Transcoded:
 # Letters that prose, numbers and progress bars rarely hold, the rarest first.
 _RARE = b"ZQXJYKVWUGPBHLMDCFONRISATEzqxjkvywbgpfhmucdlnrisoate: "
 # With so many lookalikes of one letter in a row, a search for the whole string is faster.
-_PATIENCE = 64
+_MOST_LOOKALIKES = 64
 
 
 class Anchor:
@@ -133,7 +133,7 @@ class Anchor:
 
     def _search(self, buffer: bytearray, begin: int, end: int) -> int | None:
         letter, offset = self._letters[0]
-        for _ in range(_PATIENCE):
+        for _ in range(_MOST_LOOKALIKES):
             at = buffer.find(letter, begin + offset, end)
             if at < 0:
                 return None
@@ -146,11 +146,11 @@ class Anchor:
         return None if match is None else match.start()
 
 
-_CHUNK = 1 << 18
+_WINDOW = 1 << 18
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
 # About a block: what is read beyond a block is looked at line by line.
-_PIECE = 1024
+_READ_AHEAD = 1024
 
 Piece = tuple[bytearray, bool]
 
@@ -181,7 +181,7 @@ class LogSource:
         self._file = file
         self._anchors = anchors
         self._leads = leads
-        self._buffer = bytearray(_CHUNK + _CONTEXT + 2 * _LONGEST_LINE)
+        self._buffer = bytearray(_WINDOW + _CONTEXT + 2 * _LONGEST_LINE)
         # The log's first line has a line end before it, too: anchors may begin with one.
         self._buffer[:1] = b"\n"
         self._position = 0
@@ -234,7 +234,7 @@ class LogSource:
             pass
         start, limit = self._position, min(self._end, self._position + length)
         least = start + length - _LONGEST_LINE
-        end = self._last_line_end(least, min(limit, least + _PIECE))
+        end = self._last_line_end(least, min(limit, least + _READ_AHEAD))
         if end < 0:
             end = self._next_line_end(least, limit)
         if end >= 0:

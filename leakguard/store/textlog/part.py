@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from leakguard.store.textlog.moment import Draft, parse_label
-from leakguard.store.textlog.table import Change, Point, Trend
+from leakguard.store.textlog.table import Change, Row, Trend
 
 
 class Part:
@@ -84,7 +84,7 @@ class Part:
         for row in rows:
             found = self._find(row, taken)
             if found is None:
-                found = _from_point(row)
+                found = _from_row(row)
                 place = 0 if row is trend.baseline else self._behind(before, found, place)
                 self._insert(place, found)
                 taken[row.label] = taken.get(row.label, 0) + 1
@@ -93,31 +93,31 @@ class Part:
 
     def add_growth(self, change: Change) -> None:
         """Fill in the counts of the two moments that a growth block compares."""
-        for label, point, side in (
+        for label, row, side in (
             (change.before_label, change.before, 0),
             (change.after_label, change.after, 1),
         ):
             if label is None:
                 continue
-            draft = self._moment(label, point, is_baseline=side == 0)
+            draft = self._moment(label, row, is_baseline=side == 0)
             # Counts of a moment that was not looked into are those of an earlier one.
             if draft is not None and not (side and draft.counts_nothing):
                 for name, pair in change.counts.items():
                     draft.add_count(name, pair[side])
 
-    def _moment(self, label: str, point: Point | None, is_baseline: bool) -> Draft | None:
+    def _moment(self, label: str, row: Row | None, is_baseline: bool) -> Draft | None:
         known = self._labels.get(label)
         if known:
-            same = [p for p in known if point is None or _same(p, point)]
+            same = [p for p in known if row is None or _same(p, row)]
             return same[-1] if same else None
-        if point is None:
+        if row is None:
             return None
-        draft = _from_point(point)
+        draft = _from_row(row)
         self._insert(0 if is_baseline else self._position(draft), draft)
         self.rebuilt += 1
         return draft
 
-    def _find(self, row: Point, taken: dict[str, int]) -> Draft | None:
+    def _find(self, row: Row, taken: dict[str, int]) -> Draft | None:
         known = self._labels.get(row.label, [])
         same = [p for p in known if _same(p, row)]
         nth = taken.get(row.label, 0)
@@ -165,12 +165,12 @@ def _leading_marks(points: Iterable[Draft]) -> Iterable[Draft]:
         yield point
 
 
-def _same(draft: Draft, point: Point) -> bool:
-    return draft.has_rss(point.rss, point.step)
+def _same(draft: Draft, row: Row) -> bool:
+    return draft.has_rss(row.rss, row.step)
 
 
-def _from_point(point: Point) -> Draft:
-    draft = Draft.labelled(point.label)
-    draft.metrics["rss"] = point.rss
-    draft.step = point.step
+def _from_row(row: Row) -> Draft:
+    draft = Draft.labelled(row.label)
+    draft.metrics["rss"] = row.rss
+    draft.step = row.step
     return draft

@@ -28,9 +28,9 @@ from leakguard.store.textlog.number import parse_bytes, parse_count, parse_numbe
 from leakguard.store.textlog.runs import Runs
 
 _BATCH = 500  # lines that share one alarm
-_SECONDS = 5.0  # that a batch may take: five thousand times what a plain pattern needs
+_SECONDS_A_BATCH = 5.0  # that a batch may take: five thousand times what a plain pattern needs
 _BACKSTOP = 600.0  # seconds after which the process is ended from outside, whatever it does
-_LONGEST = 1 << 16  # characters of a line that are looked at
+_LONGEST_LINE = 1 << 16  # characters of a line that are looked at
 
 _ROUNDS = ("generation", "epoch", "step")
 _SIZES = {"ram": "rss", "rss": "rss", "vms": "vms", "gpu": "gpu_allocated", "peak": "peak"}
@@ -91,7 +91,7 @@ def matched(pattern: str, lines: Iterable[str]) -> Iterator[Match]:
     """Yield the matches in lines; nothing but a signal ends a pattern that takes too long."""
     find = re.compile(pattern).finditer
     for number, line in enumerate(lines, 1):
-        for match in find(line[:_LONGEST]):
+        for match in find(line[:_LONGEST_LINE]):
             found = {name: text for name, text in match.groupdict().items() if text is not None}
             yield number, found
 
@@ -196,7 +196,7 @@ def _match_all(pattern: str, path: Path) -> int:
         nonlocal number
         for number, line in enumerate(_lines(path), 1):
             if number % _BATCH == 1:
-                signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+                signal.setitimer(signal.ITIMER_REAL, _SECONDS_A_BATCH)
             yield line
 
     signal.signal(signal.SIGALRM, too_long)

@@ -21,7 +21,7 @@ from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
 Event = Draft | Trend | Change
 # With more events than this a log is thinned: to evenly spaced rounds when it has so many rounds,
 # else to every second event of a kind.
-_MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_KINDS = 10_000, 100, 4_000
+_MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_EVENT_KINDS = 10_000, 100, 4_000
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Events:
             self._thin()
 
     def _in_spacing(self, who: Speaker, event: Event) -> bool:
-        if len(self._arrived) > _MOST_KINDS:
+        if len(self._arrived) > _MOST_EVENT_KINDS:
             self._arrived.clear()
         kind = (who, _kind(event))
         self._arrived[kind] += 1

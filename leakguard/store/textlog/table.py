@@ -21,7 +21,7 @@ _DIFFERENCE = re.compile(r"[+-]\d[\d,]{0,30}\)")
 _LONGEST_ARROW = 40
 
 
-class Point(NamedTuple):
+class Row(NamedTuple):
     """A label with its RSS, and the bytes that the last printed digit stands for."""
 
     label: str
@@ -33,11 +33,11 @@ class Point(NamedTuple):
 class Trend:
     """The rows of one table; ``from_baseline`` when its first row is a run's baseline."""
 
-    rows: tuple[Point, ...]
+    rows: tuple[Row, ...]
     from_baseline: bool
 
     @property
-    def baseline(self) -> Point | None:
+    def baseline(self) -> Row | None:
         """The run's first moment, where the table begins with it."""
         return self.rows[0] if self.from_baseline and self.rows else None
 
@@ -53,12 +53,12 @@ class Change:
 
     before_label: str | None = None
     after_label: str | None = None
-    before: Point | None = None
-    after: Point | None = None
+    before: Row | None = None
+    after: Row | None = None
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
-    def baseline(self) -> Point | None:
+    def baseline(self) -> Row | None:
         """The moment that growth is measured against."""
         return self.before
 
@@ -71,7 +71,7 @@ class Change:
 def read_trend(block: Block) -> Trend:
     """Return the rows of a trend table; a row that was cut before its change is left out."""
     unit, from_baseline = "GB", False
-    rows: list[Point] = []
+    rows: list[Row] = []
     for payload, _ in block.lines:
         if (match := _UNIT.search(payload)) is not None and match[1].lower() in UNITS:
             unit = match[1]
@@ -80,7 +80,7 @@ def read_trend(block: Block) -> Trend:
             size = parse_bytes(text)
             if size is not None:
                 from_baseline |= not rows and change == "baseline"
-                rows.append(Point(label, size, resolution(text)))
+                rows.append(Row(label, size, resolution(text)))
     return Trend(tuple(rows), from_baseline)
 
 
@@ -145,9 +145,9 @@ def _add_size(change: Change, match: re.Match[str], whole: bool) -> None:
     if size is None:
         return
     if match[1] == "Baseline" and change.before_label:
-        change.before = Point(change.before_label, size, resolution(match[2]))
+        change.before = Row(change.before_label, size, resolution(match[2]))
     elif match[1] == "Current" and change.after_label:
-        change.after = Point(change.after_label, size, resolution(match[2]))
+        change.after = Row(change.after_label, size, resolution(match[2]))
 
 
 def _add_count(change: Change, name: str, first: str, last: str, difference: str) -> None:

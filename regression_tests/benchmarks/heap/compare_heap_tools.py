@@ -82,7 +82,7 @@ def inspections(objects: int, keeper: list[Transition]) -> list[Tool]:
     """Return the tools that say who holds what."""
     tools: list[Tool] = []
     if compiled is not None:
-        make = compiled.Graph
+        make = compiled.CompiledGraph
         tools.append(
             (
                 "leakguard, compiled: all suspects",

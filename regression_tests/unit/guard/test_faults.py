@@ -244,7 +244,7 @@ def test_sub_interpreter_is_refused_or_right(tmp_path):
 
 
 def test_gauge_that_hangs_again_and_again_is_asked_no_more(monkeypatch):
-    monkeypatch.setattr(recorder, "_PATIENCE", 0.005)
+    monkeypatch.setattr(recorder, "_SLOW_GAUGE", 0.005)
     asked = []
 
     def slow():

@@ -55,7 +55,9 @@ class Engine:
 
 PYTHON = Engine("python", walk.tally, graph.Graph, walk.instances)
 COMPILED = (
-    Engine("compiled", compiled.tally, compiled.Graph, compiled.instances) if compiled else None
+    Engine("compiled", compiled.tally, compiled.CompiledGraph, compiled.instances)
+    if compiled
+    else None
 )
 ENGINES = [engine for engine in (COMPILED, PYTHON) if engine is not None]
 # A look of the pure twin takes a second: where the compiled scan is at hand, the twin's part waits

@@ -23,9 +23,9 @@ def read_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadAll:
         path = tmp_path / "training.log"
         path.write_bytes(log if isinstance(log, bytes) else log.encode("utf-8", "surrogatepass"))
         runs = read_runs(path)
-        monkeypatch.setattr("leakguard.store.textlog._LARGE", -1)
+        monkeypatch.setattr("leakguard.store.textlog._LARGE_LOG", -1)
         as_large = read_runs(path)
-        monkeypatch.setattr("leakguard.store.textlog._LARGE", 50_000_000)
+        monkeypatch.setattr("leakguard.store.textlog._LARGE_LOG", 50_000_000)
         assert [shown(run) for run in as_large] == [shown(run) for run in runs]
         return runs
 

@@ -71,7 +71,7 @@ def test_short_log_is_kept_whole(read):
 
 @pytest.mark.parametrize("shift", range(-40, 40, 3))
 def test_blocks_across_the_border_of_a_chunk_are_read_whole(read, monkeypatch, shift):
-    monkeypatch.setattr("leakguard.store.textlog.file._CHUNK", 2048)
+    monkeypatch.setattr("leakguard.store.textlog.file._WINDOW", 2048)
     block = snapshot_block(moment(1, 8 * GB, 2)) + "\n"
     noise = ("progress " * 20 + "\r") * 60
     log = "x" * (2048 - 300 + shift) + "\n" + block + noise + block.replace("Gen 1", "Gen 2")

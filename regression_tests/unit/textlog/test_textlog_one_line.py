@@ -272,5 +272,5 @@ def test_announced_generation_is_not_put_on_labels_beside_others_that_name_their
 
 def test_large_log_is_read_the_same(read, monkeypatch):
     small = [read(LOG), read(leak_log()), read(leak_log().replace("Gen ", "Phase "))]
-    monkeypatch.setattr("leakguard.store.textlog._LARGE", 100)
+    monkeypatch.setattr("leakguard.store.textlog._LARGE_LOG", 100)
     assert [read(LOG), read(leak_log()), read(leak_log().replace("Gen ", "Phase "))] == small
