@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from statistics import fmean
 
+from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.defect import Defect, as_many, object_defects
 from leakguard.analysis.growth import Growth
@@ -29,19 +28,17 @@ from leakguard.analysis.knowledge import (
     owns_native_memory,
 )
 from leakguard.analysis.live_memory import filling_cache, levelled_off, objects_rate, told
-from leakguard.analysis.timeline import count_reader, gauge_reader
+from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
     LOOKS_LEAVE,
     MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
-    NOTABLE_TOTAL,
     RECORD_BYTES,
     RECORD_ENTRY,
     RECORDS,
     SAME_COUNT,
     SAME_RATE,
-    WENT_ON_SHARE,
     same,
 )
 from leakguard.model import Cleared
@@ -53,11 +50,6 @@ from leakguard.model.units import format_bytes, format_change
 # Share of the growth of counted objects that the defects must name to stand for all of it: what an
 # allocator adds beside each object, and objects too small to be told, are the rest. Chosen.
 _NAMED_SHARE = 0.3
-# Generations that are enough to see whether a growth went on. Chosen: halves of four each, whose
-# means are steadier than single values.
-_AFTERWARDS = 8
-# Memory that objects may lie in: any of these that rises with them confirms them.
-_CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
 _RESOURCES = frozenset({"threads", "files", "children"})
 _OBJECTS: frozenset[Kind] = frozenset({"instances", "container", "arrays", "tensors"})
@@ -137,54 +129,10 @@ class _Settlement:
         for defect in objects.defects:
             if is_warming_up(defect):
                 self.cleared.append(warm_up(defect))
-            elif self._went_on(defect):
+            elif went_on(self.case, defect):
                 self.defects.append(defect)
             else:
                 self.cleared.append(ended(defect))
-
-    def _went_on(self, defect: Defect) -> bool:
-        """Return whether a defect went on growing after the looks that saw it.
-
-        What some looks saw is a hypothesis. A later census of the same type, or the memory of the
-        last third of the run, confirms it or drops it; growth too small to show there stands.
-        """
-        lead = defect.lead
-        if lead.source == "container" and not lead.is_buffer and lead.judged is not None:
-            by_count = self._counted_on(lead, lead.judged.series.generations[-1])
-            if by_count is not None:
-                return by_count
-        seen = [self._remembered_on(name, defect) for name in _CONFIRMING]
-        known = [answer for answer in seen if answer is not None]
-        return any(known) or not known
-
-    def _counted_on(self, container: Growth, last: int) -> bool | None:
-        """Compare the last count of a container's entries with the one before the last third."""
-        read = count_reader(container.type or "")
-        ends = self.case.timeline.ends.items()
-        counts = {g: count for g, s in ends if g >= last and (count := read(s)) is not None}
-        if not counts:
-            return None
-        latest, first = max(counts), min(self.case.timeline.ends)
-        before = max((g for g in counts if g <= latest - (latest - first) // 3), default=latest)
-        expected = (container.rate or 0.0) * (latest - before)
-        if latest - before < _AFTERWARDS or expected <= 0:
-            return None
-        return counts[latest] - counts[before] >= WENT_ON_SHARE * expected
-
-    def _remembered_on(self, metric: str, defect: Defect) -> bool | None:
-        """Compare the halves of the last third of the run; None where growth would not show."""
-        judged = self.case.metric(metric)
-        if judged is None:
-            return None
-        values = judged.series.values
-        late = values[-(len(values) // 3) :] if len(values) >= 3 * _AFTERWARDS else ()
-        half = len(late) // 2
-        expected = (defect.bytes_rate or 0.0) * half
-        if not half or (defect.lead.since or 0) >= judged.series.generations[-len(late)]:
-            return None
-        if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
-            return None
-        return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
     def _promises(self) -> None:
         """Where a defect names the type and its holder already, the promise adds nothing to it."""
@@ -396,10 +344,3 @@ def _at(gauge: Series, generation: int) -> float:
     """Return what a gauge said in a generation, or last."""
     values = dict(zip(gauge.generations, gauge.values, strict=True))
     return values.get(generation, gauge.values[-1])
-
-
-def _scatter(values: Sequence[float]) -> float:
-    """Return the mean size of a series' changes around their mean: its teeth and its noise."""
-    changes = [later - before for before, later in pairwise(values)]
-    mean = fmean(changes)
-    return fmean(abs(change - mean) for change in changes)

@@ -6,13 +6,13 @@ change. What a rise is explained by is decided in ``account``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NATIVE_ADVICE, POOLS_ADVICE
+from leakguard.analysis.sources.metric_row import MetricRow, always, grows
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
@@ -21,9 +21,8 @@ from leakguard.analysis.tolerance import (
     NOTABLE_BYTES,
     notable,
 )
-from leakguard.model.finding import Kind, Verdict
 from leakguard.model.metric import METRICS
-from leakguard.model.units import KB, format_bytes, format_change, format_number
+from leakguard.model.units import KB, format_bytes, format_change
 
 # Bytes of a page, of which mappings are made: a smaller move there is none.
 _PAGE = 4_096
@@ -38,40 +37,6 @@ _FLAT_BESIDE = 0.2
 # Threads from which on arenas are the likely cause of held memory: glibc gives each thread one, up
 # to eight times the cores (mallopt(3), M_ARENA_MAX), sixteen on a machine with two.
 _MANY_THREADS = 16
-
-Said = Callable[[Case, Judged], str]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """How one metric is read.
-
-    Attributes:
-        least: bytes a generation from which on a rise matters at once; less has to come to more.
-        floor: moves of the value below this mean nothing.
-        integer: the values are counts of things, exact to one.
-        second: metrics one of which grows with it where it is a leak; ``and_second`` says so.
-        exact: the kernel or the interpreter counts it, so it needs no second.
-        takes_ram: False where its bytes are none of the memory that can run out.
-        counts_as: the type that the finding names.
-        reason: the sentence with the numbers, where the standard one does not do.
-        applies: what else must hold.
-    """
-
-    metric: str
-    kind: Kind
-    fix: Said
-    least: float = 0.0
-    floor: float = 0.0
-    integer: bool = False
-    second: tuple[str, ...] = ()
-    exact: bool = False
-    takes_ram: bool = True
-    worst: Verdict = "leak"
-    counts_as: str | None = None
-    reason: Said | None = None
-    applies: Callable[[Case, Judged], bool] = lambda case, judged: True
-    ruled_out: tuple[str, ...] = ()
 
 
 def metrics(case: Case) -> list[Growth]:
@@ -123,16 +88,7 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
 
 
 def _said(case: Case, row: MetricRow, judged: Judged) -> str:
-    return _grows(judged) if row.reason is None else row.reason(case, judged)
-
-
-def _grows(judged: Judged) -> str:
-    name, verdict = METRICS[judged.series.name].words, judged.verdict
-    if judged.series.unit == "count":
-        return f"{name} grow by {format_number(verdict.rate)} a generation: {verdict.reason}"
-    low, high = verdict.interval
-    between = f"({format_bytes(low)} to {format_bytes(high)})"
-    return f"{name} grows by {format_change(verdict.rate)} a generation {between}"
+    return grows(judged) if row.reason is None else row.reason(case, judged)
 
 
 def _confirmed(case: Case, row: MetricRow) -> tuple[str, ...]:
@@ -229,7 +185,7 @@ def _copied_reason(case: Case, private: Judged) -> str:
     rss = case.metric("rss")
     beside = "" if rss is None else f" while RSS stays at {format_bytes(rss.series.values[-1])}"
     return (
-        f"{_grows(private)}{beside}: pages that a fork shares are copied when one of the processes "
+        f"{grows(private)}{beside}: pages that a fork shares are copied when one of the processes "
         "writes to them, and no object is made"
     )
 
@@ -249,7 +205,7 @@ def _memory_fix(case: Case, judged: Judged) -> str:
 
 
 def _memory_reason(case: Case, judged: Judged) -> str:
-    said = _grows(judged)
+    said = grows(judged)
     if case.counts_objects and lost_in_pools(case):
         return f"{said}, in Python's small-object allocator and in nothing that can be reached"
     return said
@@ -307,22 +263,18 @@ def _frozen_reason(case: Case, frozen: Judged) -> str:
     )
 
 
-def _always(text: str) -> Said:
-    return lambda case, judged: text
-
-
 _ROWS = (
     MetricRow(
         "gpu_allocated",
         "gpu",
-        _always("keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each "
+        always("keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each "
                 "generation"),
         second=("gpu_reserved",),
     ),
     MetricRow(
         "threads",
         "threads",
-        _always("join or shut down what starts them: executors, loaders, writers"),
+        always("join or shut down what starts them: executors, loaders, writers"),
         integer=True,
         exact=True,
         counts_as="threads",
@@ -330,7 +282,7 @@ _ROWS = (
     MetricRow(
         "open_files",
         "files",
-        _always("close what is opened: use `with`, close writers, sockets and pools"),
+        always("close what is opened: use `with`, close writers, sockets and pools"),
         integer=True,
         exact=True,
         counts_as="open_files",
@@ -338,7 +290,7 @@ _ROWS = (
     MetricRow(
         "children",
         "children",
-        _always("join or terminate the processes; reuse one pool of workers"),
+        always("join or terminate the processes; reuse one pool of workers"),
         integer=True,
         exact=True,
         counts_as="children",
@@ -346,7 +298,7 @@ _ROWS = (
     MetricRow(
         "rss_shared",
         "native",
-        _always("close() each shared memory segment in every process and unlink() it in one; "
+        always("close() each shared memory segment in every process and unlink() it in one; "
                 "receive tensors from workers into buffers that are reused"),
         least=NOTABLE_BYTES,
         second=("open_files", "rss"),
@@ -356,7 +308,7 @@ _ROWS = (
     MetricRow(
         "private",
         "copy-on-write",
-        _always("keep what forked workers read in a few arrays (numpy, torch, pyarrow), not in "
+        always("keep what forked workers read in a few arrays (numpy, torch, pyarrow), not in "
                 "lists or dicts of Python objects: reading an object counts a reference, which "
                 "writes to its page and copies it; or load the data in the worker"),
         least=NOTABLE_BYTES,
@@ -367,7 +319,7 @@ _ROWS = (
     MetricRow(
         "address_space",
         "native",
-        _always("unmap what is mapped (close the mmap, munmap in C): it costs no RAM until it is "
+        always("unmap what is mapped (close the mmap, munmap in C): it costs no RAM until it is "
                 "touched, and a process may have 65,530 mappings only (vm.max_map_count)"),
         least=NOTABLE_BYTES,
         floor=_PAGE,
@@ -378,7 +330,7 @@ _ROWS = (
     MetricRow(
         "mapped",
         "native",
-        _always("look for native buffers and mappings that are never released: handles without a "
+        always("look for native buffers and mappings that are never released: handles without a "
                 "close() or free(), memory maps, decoders, contexts of C libraries"),
         least=_MAPPED,
         floor=_MAPPED_NOISE,
@@ -398,7 +350,7 @@ _ROWS = (
     MetricRow(
         "gc_frozen",
         "cycles",
-        _always("call gc.freeze() once, after start-up and a gc.collect(), not in the loop"),
+        always("call gc.freeze() once, after start-up and a gc.collect(), not in the loop"),
         integer=True,
         second=LIVE_MEMORY[:2],
         reason=_frozen_reason,
@@ -406,7 +358,7 @@ _ROWS = (
     MetricRow(
         "gc_uncollectable",
         "cycles",
-        _always("empty gc.garbage, and break the cycles of objects that the collector may not "
+        always("empty gc.garbage, and break the cycles of objects that the collector may not "
                 "free (finalizers written in C); gc.DEBUG_SAVEALL keeps everything there"),
         integer=True,
         exact=True,
