@@ -1,0 +1,1 @@
+"""Twenty-two scripts of a newcomer, written from the README alone, and what is said of each."""
