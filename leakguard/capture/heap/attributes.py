@@ -16,7 +16,7 @@ from typing import Any
 
 from leakguard.capture.heap.classes import derives, lineage, module_namespace, namespace
 from leakguard.capture.heap.frames import running_frames
-from leakguard.capture.heap.half_built import or_empty
+from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.library import is_library
 
 MISSING = object()
@@ -43,7 +43,7 @@ def attribute_of(holder: Any, held: Any) -> str | None:
 
 def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
     """Tell whether a dict is the one of an instance, by what its first key leads to."""
-    name, value = next(iter(dict.items(or_empty(held))), (None, None))
+    name, value = next(entries_of(held), (None, None))
     if type(name) is not str or _is_computed(type(holder), name):
         return False
     return value_of(partial(_lookup, holder), name) is value
@@ -65,7 +65,7 @@ def _class_part(held: Any) -> str | None:
 
 def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     for parent in lineage(cls):
-        for name, found in namespace(parent).items():
+        for name, found in list(namespace(parent).items()):  # threads may set some
             if type(found) is MemberDescriptorType:
                 yield name, found.__get__
 
@@ -123,7 +123,7 @@ def _from_dict(holder: Any, held: Any) -> str | None:
         return None
     if attributes is held:
         return ""
-    return next((f".{name}" for name, value in attributes.items() if value is held), None)
+    return next((f".{name}" for name, value in entries_of(attributes) if value is held), None)
 
 
 def instance_dict(holder: Any) -> dict[Any, Any] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import filterfalse
 from types import (
     CellType,
@@ -95,6 +95,19 @@ def is_blank(item: Any) -> bool:
 def or_empty(mapping: dict[Any, Any]) -> dict[Any, Any]:
     """Return a dict; an empty one in place of one that was allocated and nothing more."""
     return {} if is_blank(mapping) else mapping
+
+
+def entries_of(mapping: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield keys and values of a dict; a second time, of a copy, where a thread changed it.
+
+    Threads of the program go on between two entries. A copy is made in one go, but one of each
+    dict that is met would take its memory.
+    """
+    mapping = or_empty(mapping)
+    try:
+        yield from dict.items(mapping)
+    except RuntimeError:
+        yield from list(dict.items(mapping))
 
 
 def finished(instances: Sequence[Any]) -> list[Any]:

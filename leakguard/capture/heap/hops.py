@@ -38,7 +38,7 @@ from leakguard.capture.heap.classes import (
     qualified_name,
 )
 from leakguard.capture.heap.frames import local_variables
-from leakguard.capture.heap.half_built import elements_of, or_empty, referents
+from leakguard.capture.heap.half_built import elements_of, entries_of, referents
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
 
 ELEMENT = "[*]"
@@ -158,12 +158,10 @@ def _is_iterator(cls: type) -> bool:
 
 
 def _key_of(holder: Any, held: Any) -> str | None:
-    for key, value in dict.items(or_empty(holder)):
+    for key, value in entries_of(holder):
         if value is held:
             return key_name(key)
-    if any(key is held for key in dict.keys(or_empty(holder))):
-        return "key"
-    return None
+    return "key" if any(key is held for key, _ in entries_of(holder)) else None
 
 
 def _field_of(holder: Any, held: Any) -> str | None:

@@ -20,7 +20,7 @@ from leakguard.capture.heap.cycle import cycles_among
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
-from leakguard.capture.heap.half_built import or_empty
+from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
@@ -310,10 +310,9 @@ class _Questions:
         most = classes[0][0] if classes else object
         if self._graph.kind_of(node) != DICT:
             return most
-        keys = dict.keys(or_empty(self._graph.object_at(node)))
-        first = next((type(key) for key in keys), object)
+        first = next((type(key) for key, _ in entries_of(self._graph.object_at(node))), None)
         numbers = any(most is cls for cls in _NUMBERS)
-        return first if keys and (numbers or derives(first, ReferenceType)) else most
+        return first if first is not None and (numbers or derives(first, ReferenceType)) else most
 
     def _before_graph(self, node: int) -> int | None:
         """Return the tensor whose backward graph a node belongs to; None for other nodes."""

@@ -35,7 +35,7 @@ def is_ours(cls: type) -> bool:
 
 def module_roots() -> Iterator[Root]:
     """Yield the namespaces of the loaded modules: ``__main__``, the program's, the libraries'."""
-    modules = [(name, item) for name, item in sys.modules.items() if type(name) is str]
+    modules = [(name, item) for name, item in list(sys.modules.items()) if type(name) is str]
     for name, module in sorted(modules, key=_remoteness):
         if name.partition(".")[0] != OWN_PACKAGE:
             yield _module_root(name, module)

@@ -17,7 +17,7 @@ from leakguard.capture.heap.classes import (
     qualified_name,
 )
 from leakguard.capture.heap.graph import MAX_RECORD
-from leakguard.capture.heap.half_built import or_empty
+from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.hops import ELEMENT, hop_name
 from leakguard.model.holder import Hop
 
@@ -125,8 +125,9 @@ def _is_passing_key(name: str, holder: Any) -> bool:
     """Tell whether a name is the key of one entry among many, and not that of a field."""
     if not name.startswith("[") or not derives(type(holder), dict):
         return False
-    keys = dict.keys(or_empty(holder))
-    return len(keys) > MAX_RECORD or any(type(key) is not str for key in keys)
+    if dict.__len__(holder) > MAX_RECORD:
+        return True
+    return any(type(key) is not str for key, _ in entries_of(holder))
 
 
 def _told(steps: list[Step]) -> list[Step]:

@@ -43,6 +43,8 @@ KINDS: dict[str, Callable[[Look], Any]] = {}
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _ONE_LOOK = 900  # seconds for all kinds at once, on a busy machine and under a sanitizer
 _LOOKS_INSIDE = 2  # of one maker: a count and a walk
+# What is loaded for each engine, and for the run that is watched.
+_LIBRARIES = {"python": (), "compiled": ("numpy", "torch"), "--survivors": ("numpy",)}
 
 
 def kind(make: Callable[[Look], Any]) -> Callable[[Look], Any]:
@@ -901,6 +903,7 @@ def survivors() -> list[str]:
 
         return _in_child(act)
 
+    gc.freeze()  # dozens of processes collect: what was there before is left out
     return [kind for kind, said in _ends(list(KINDS), collected).items() if said == "fine"]
 
 
@@ -941,7 +944,7 @@ def _churn(stop: threading.Event) -> None:
 def main(arguments: list[str]) -> None:
     gc.disable()  # it would itself die of some of these
     # Walks in pure Python take their time: the libraries bring most of the objects.
-    for library in () if arguments[0] == "python" else ("numpy", "torch"):
+    for library in _LIBRARIES[arguments[0]]:
         with contextlib.suppress(ImportError):
             importlib.import_module(library)
     sys.stdout.flush()

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from heap_engines import Engine, both_engines, each_engine
+from heap_engines import Engine, each_engine
 
 from leakguard.capture.heap import PathMemory
 
@@ -39,7 +39,7 @@ def with_real_dict(agents: list[Any]) -> int:
     return sum(any(type(part) is dict for part in gc.get_referents(agent)) for agent in agents)
 
 
-@both_engines
+@each_engine
 def test_looks_follow_an_attribute_that_was_set_from_outside(engine: Engine) -> None:
     agents = [Agent(number) for number in range(6)]
     attach_history(agents)

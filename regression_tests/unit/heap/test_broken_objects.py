@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 WATCHED = """
 import os
 import sys
+import numpy
 sys.path.insert(0, {here!r})
 from broken_objects import KINDS
 from leakguard import LeakGuard

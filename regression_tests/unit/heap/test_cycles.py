@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from heap_engines import Engine, both_engines, each_engine
+from heap_engines import Engine, each_engine
 
 
 class Listening:
@@ -78,7 +78,7 @@ def test_what_hangs_from_a_cycle_is_in_none(engine: Engine) -> None:
     assert f"{__name__}.Payload" not in engine.cycles()
 
 
-@both_engines
+@each_engine
 def test_cycles_that_somebody_holds_are_not_told(engine: Engine) -> None:
     kept = [Carrier() for _ in range(30)]
     assert not engine.cycles()

@@ -52,11 +52,11 @@ def test_a_list_that_grows_every_round_is_found_with_its_numbers(engine: Engine)
     def step(number: int) -> None:
         trainer.episodes.extend(Episode() for _ in range(16))
 
-    found = _grown(_look(engine, step))[_name("episodes[*]")]
+    found = _grown(_look(engine, step, rounds=3))[_name("episodes[*]")]
     assert (found.element, found.entries, found.before, found.streak) == (
-        f"{__name__}.Episode", 64, 48, 3,
+        f"{__name__}.Episode", 48, 32, 2,
     )  # fmt: skip
-    assert found.retained_bytes == pytest.approx(64 * (PAYLOAD + 200), rel=0.05)
+    assert found.retained_bytes == pytest.approx(48 * (PAYLOAD + 200), rel=0.05)
     assert [hop.label for hop in found.trace][-2:] == [".episodes", "[*]"]
     assert [hop.suspect for hop in found.trace][-2:] == [True, True]
 
@@ -96,7 +96,7 @@ def test_containers_inside_of_many_containers_are_added_up(engine: Engine) -> No
     assert _grown(_look(engine, step))[_name("agents[*]['losses'][*]")].entries == 4 * 101
 
 
-@both_engines
+@each_engine
 def test_what_is_bounded_replaced_or_constant_does_not_grow(engine: Engine) -> None:
     trainer = Trainer()
 

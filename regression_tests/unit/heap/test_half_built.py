@@ -11,6 +11,8 @@ from typing import Any
 
 from heap_engines import Engine, both_engines
 
+from leakguard.capture.heap.half_built import entries_of
+
 _new_list = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t)(("PyList_New", ctypes.pythonapi))
 _new_tuple = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t)(
     ("PyTuple_New", ctypes.pythonapi)
@@ -75,3 +77,11 @@ def test_no_more_of_a_class_is_read_than_there_is(engine: Engine) -> None:
         found = engine.inspect(targets=_KEPT).held
         os._exit(0 if found[0] is not None else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_dict_that_a_thread_changes_meanwhile_is_read_to_its_end() -> None:
+    changed = {"first": 1, "second": 2}
+    entries = entries_of(changed)
+    assert next(entries) == ("first", 1)
+    changed["third"] = 3
+    assert set(entries) == {("first", 1), ("second", 2), ("third", 3)}

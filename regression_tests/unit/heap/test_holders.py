@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from heap_engines import Engine, both_engines, each_engine
+from heap_engines import Engine, each_engine
 
 from leakguard.capture.heap import Held
 
@@ -216,14 +216,14 @@ def test_an_exception_holds_the_locals_of_its_frames(engine: Engine, place) -> N
                for label in labels)  # fmt: skip
 
 
-@both_engines
+@each_engine
 def test_a_chain_of_equal_objects_is_told_once(engine: Engine, place) -> None:
     target = Target()
     place(_in_chain(target))
     assert held(engine, target).held_by == f"{HERE}.placed.following.following"
 
 
-@both_engines
+@each_engine
 def test_a_local_of_a_running_function_is_named_by_its_class(engine: Engine) -> None:
     trainer = Trainer()
     trainer.history.append(Target())

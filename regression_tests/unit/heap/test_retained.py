@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from heap_engines import Engine, both_engines, each_engine
+from heap_engines import Engine, each_engine
 
 
 class Record:
@@ -91,7 +91,7 @@ def test_arrays_release_their_storage(engine: Engine) -> None:
     assert _told(engine, make) == pytest.approx(_released(make), rel=0.02)
 
 
-@both_engines
+@each_engine
 def test_what_others_hold_too_is_not_released(engine: Engine) -> None:
     shared = [bytes(2000) for _ in range(1000)]
 

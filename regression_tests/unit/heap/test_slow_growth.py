@@ -9,7 +9,7 @@ import weakref
 from collections import OrderedDict, deque
 
 import pytest
-from heap_engines import Engine, both_engines, each_engine
+from heap_engines import Engine, each_engine
 
 from leakguard.capture.heap import Inspection
 from leakguard.capture.heap.capacity import declared_capacity
@@ -100,7 +100,7 @@ def test_text_that_keeps_its_length_does_not_grow(engine: Engine) -> None:
     assert _holder(_looks(engine, step, rounds=4)[-1], "Desk.transcript") is None
 
 
-@both_engines
+@each_engine
 def test_values_of_a_context_variable_are_held_by_it(engine: Engine) -> None:
     spans: contextvars.ContextVar[list[Ticket]] = contextvars.ContextVar("spans")
     token = spans.set([])

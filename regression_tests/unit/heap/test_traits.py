@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from heap_engines import COMPILED, PYTHON, Engine, both_engines
+from heap_engines import COMPILED, PYTHON, Engine, each_engine
 
 from leakguard.model.holder import Holder
 
@@ -87,7 +87,7 @@ def test_way_goes_on_behind_the_entry_to_what_grows(engine: Engine) -> None:
     assert _holder(engine, suspects=[f"{__name__}.Page"]).onward == ()
 
 
-@both_engines
+@each_engine
 def test_chain_of_ancestors_is_told_from_a_list_of_them(engine: Engine) -> None:
     kept = Kept()
     for _ in range(60):
