@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 PROGRAMS = Path(__file__).parent / "programs"
 TOOLS = ("leakguard", "tracemalloc", "memray")
 GENERATIONS = {"leakguard": 24, "tracemalloc": 12, "memray": 12}
-LIMIT = 400  # seconds a run; on a quiet core none takes 60
+LIMIT = 3600  # seconds a run; on a quiet core none takes 60, under a load of 20 some take 700
 IMPORTS = {
     "sb3": ["stable_baselines3", "torch"],
     "lightning_module": ["lightning.pytorch", "torchmetrics"],
