@@ -61,12 +61,14 @@ class RayFolder:
     def end(self, actors: Iterable[Any], timeout: float = 60.0) -> tuple[str, ...]:
         """End the runs of watched actors before they end, and return the names of all files.
 
-        An actor that ends without it, or is killed, leaves its last generation behind; one that
-        does not answer within ``timeout`` seconds likewise.
+        An actor that ends without it, or is killed, leaves its last generation behind, and its run
+        is told as one whose process is gone; one that does not answer within ``timeout`` seconds
+        likewise, until it writes again.
         """
         answers = [actor.leakguard_end.remote() for actor in actors]
         if answers:
             ray.wait(answers, num_returns=len(answers), timeout=timeout)
+        ray.get(self._files.release.remote())
         return self.arrived()
 
     def arrived(self) -> tuple[str, ...]:
@@ -93,6 +95,11 @@ class _Files:
         write_all(file, text)
         if last:
             self._open.pop(name).close()
+
+    def release(self) -> None:
+        """Let go of the files that nobody has ended; one whose writer goes on is opened again."""
+        while self._open:
+            self._open.popitem()[1].close()
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all files so far."""

@@ -109,7 +109,7 @@ def told(folder: Path, nodes: int, writers: int, seconds: float) -> Iterator[str
     yield f"Files gathered: {len(list(folder.glob('*.jsonl')))}; lines that are no JSON: {broken}."
     yield f"Generations a file: {rounds[0]} (the killed one) to {rounds[-1]}, {rounds[1]} next."
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    yield f"States while the driver lives, whose actor holds the files: {counts}."
+    yield f"States while the driver and its cluster live: {counts}."
     yield f"\n{report.headline}\n\n```"
     yield render(report, "terminal").rstrip()
     yield "```"

@@ -152,6 +152,48 @@ def test_killed_writer_loses_at_most_its_last_line(tmp_path):
     assert len(member.run.snapshots) == len(whole) - 1  # the first line is the header
 
 
+def test_of_four_processes_one_killed_in_mid_write_loses_its_last_line_and_the_leak_is_told(
+    tmp_path,
+):
+    source = """
+from leakguard.store import jsonl
+
+def write_half_and_die(file, text):
+    if b'"generation":5,' in text and b'"moment":"generation"' in text:
+        os.write(file.fileno(), text[: len(text) // 2])
+        os.kill(os.getpid(), 9)
+    write_all(file, text)
+
+def work(rank):
+    if rank == 1:
+        jsonl.write_all = write_half_and_die
+    loop(rank, rank == 3)
+
+write_all = jsonl.write_all
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=work, args=(rank,)) for rank in range(4)]
+    for worker in workers: worker.start()
+    for worker in workers: worker.join()
+    assert [worker.exitcode for worker in workers] == [0, -9, 0, 0]
+"""
+    run(tmp_path, LOOP + source)
+    folder = tmp_path / "runs/job"
+    members = load_job(folder).members
+    assert [member.state for member in members] == ["finished", "lost", "finished", "finished"]
+    assert [len(member.run.generations) for member in members] == [8, 4, 8, 8]
+    torn = [
+        line
+        for file in folder.glob("*.jsonl")
+        for line in filter(None, file.read_bytes().split(b"\n"))
+        if not _is_json(line)
+    ]
+    assert len(torn) == 1
+    report = report_of(folder)
+    assert report.headline.startswith("rank 3 ForkProcess-4 grows")
+    assert report.findings[0].held_by.endswith("kept[*]")
+
+
 def _is_json(line):
     try:
         json.loads(line)
