@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import inspect
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from leakguard.launch.main_code import Change
 from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
+from leakguard.live.beacon import QUIET_SIGNAL
 from leakguard.live.rounds import Generation
 from leakguard.phase import phase
 
@@ -103,15 +105,28 @@ class Watching:
 
     def _started(self, what: str) -> LeakGuard:
         self._what = what
-        guard = LeakGuard(
-            [cls for target in self.plan.watches for cls in _watched(Target.parse(target))],
-            out=self.plan.out,
-            log=self._log,
-            generation_means=what,
-        ).start()
+        watched = [cls for target in self.plan.watches for cls in _watched(Target.parse(target))]
+        guard = self._guard_that_starts(watched, what)
         if self.pace.grouped:  # a fifth of a second each: a training has many
             guard.announce(None, long=True)
         return guard
+
+    def _guard_that_starts(self, watched: list[type], what: str) -> LeakGuard:
+        """Return a guard that answers ``leakguard snapshot PID`` where it can be made to.
+
+        Raises:
+            UsageError: none can be started.
+        """
+        for number in dict.fromkeys((_free_signal(), None)):
+            guard = LeakGuard(
+                watched, out=self.plan.out, log=self._log, generation_means=what, on_signal=number
+            )
+            try:
+                return guard.start()
+            except UsageError:  # no folder for the beacon; without a signal, it is something else
+                if number is None:
+                    raise
+        raise AssertionError("the last guard is one without a signal")
 
     # -- phases and calls -----------------------------------------------------------------------
 
@@ -213,6 +228,14 @@ def _check_writable(path: Path) -> None:
 def _is_directory(out: str) -> bool:
     """Return whether each process is to write a file of its own there."""
     return out.endswith("/") or "://" in out
+
+
+def _free_signal() -> int | None:
+    """Return a signal that nobody waits for, where this thread may listen to one; else None."""
+    here = threading.current_thread() is threading.main_thread()
+    if QUIET_SIGNAL is None or not here or signal.getsignal(QUIET_SIGNAL) != signal.SIG_DFL:
+        return None
+    return QUIET_SIGNAL
 
 
 def _nothing() -> None:

@@ -31,6 +31,8 @@ def live_view(report: Report, *, width: int, color: bool, state: str = "") -> st
     for line in _culprit(report):
         page.prose(line, "bold" if line.startswith("Fix: ") else "", indent=2, hang=4)
     page.line()
+    if (whose := _whose(report)) is not None:
+        page.line(f"Of {whose}:", "dim")
     page.line(_memory_line(report, width))
     for line in _other_memory(run):
         page.prose(line, indent=2, hang=4)
@@ -62,6 +64,12 @@ def _where(run: Run) -> list[str]:
         minutes, seconds = divmod(int(last.seconds), 60)
         told.append(f"{minutes // 60}:{minutes % 60:02}:{seconds:02}")
     return told
+
+
+def _whose(report: Report) -> str | None:
+    """Return which process of a job the numbers are of; None for a run of a single process."""
+    pid = report.run.info.pid
+    return next((clean(row.label) for row in report.processes if row.pid == pid), None)
 
 
 def _culprit(report: Report) -> list[str]:

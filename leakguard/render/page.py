@@ -16,6 +16,8 @@ from leakguard.render.text import clean_lines
 VERDICT_COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold cyan",
                   "stable": "bold green"}  # fmt: skip
 _BAR = 20
+# Above, right, below and left of each cell of a table, in lines and columns.
+_PADDING = (0, 1, 0, 2)
 
 
 class Page:
@@ -70,18 +72,23 @@ class Page:
             self.prose(sentence if section.rows else f"- {sentence}", indent=2, hang=4)
 
     def table(self, section: Section) -> None:
-        """Write a table: names and texts that may wrap, numbers, and a bar for a share."""
+        """Write a table: names and texts that may wrap, numbers, and a bar for a share.
+
+        In an aligned one only the last text may.
+        """
+        last, places = len(section.columns) - 1, _places(section, self._width)
         columns = [
-            Column(name, overflow="fold", no_wrap=section.aligned and not place)
+            Column(name, overflow="fold", no_wrap=section.aligned and place != last)
             if place == 0 or place in section.texts
             else Column(name, justify="right", no_wrap=True)
             for place, name in enumerate(section.columns)
+            if place in places
         ]
         columns += [Column("", no_wrap=True)] if section.shares else []
-        table = Table(*columns, box=None, padding=(0, 1, 0, 2), header_style="dim")
+        table = Table(*columns, box=None, padding=_PADDING, header_style="dim")
         bars: list[tuple[str, ...]] = [(_bar(share),) for share in section.shares]
         for row, bar in zip(section.rows, bars or [()] * len(section.rows), strict=True):
-            table.add_row(*row, *bar)
+            table.add_row(*(row[place] for place in places), *bar)
         self._console.print(table)
 
     def rule(self) -> None:
@@ -97,6 +104,17 @@ class Page:
 def _sentence(label: str, rest: Sequence[str]) -> str:
     *details, text = rest
     return f"{', '.join([label, *details])}: {text}"
+
+
+def _places(section: Section, width: int) -> list[int]:
+    """Return which columns a page of this width has: all that it can, else without spare ones."""
+    rows = (section.columns, *section.rows)
+    widths = [sum(_PADDING[1::2]) + max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    places = list(range(len(widths)))
+    for spare in section.spare:
+        if sum(widths[place] for place in places) > width:
+            places.remove(spare)
+    return places
 
 
 def _bar(share: float) -> str:

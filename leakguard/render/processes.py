@@ -28,6 +28,7 @@ def processes_section(report: Report) -> Section:
         sentences=tuple(clean(remark) for remark in report.remarks),
         texts=frozenset({1, 2, 6}),
         aligned=True,
+        spare=(4, 5),
     )
 
 

@@ -20,6 +20,7 @@ class Section:
         spark: the table's numbers in a line of characters, with the first and the last in words.
         aligned: in a terminal, too, a table, although some columns hold text: the texts are short.
         texts: indices of the columns that hold text although they are not the first.
+        spare: indices of columns that a page which is too narrow leaves out, the first one first.
     """
 
     key: str
@@ -31,3 +32,4 @@ class Section:
     spark: str = ""
     texts: frozenset[int] = frozenset()
     aligned: bool = False
+    spare: tuple[int, ...] = ()

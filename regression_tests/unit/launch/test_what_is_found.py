@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leakguard import load, render
+from leakguard.live.beacon import QUIET_SIGNAL
 
 LOOP = """
     import time
@@ -173,6 +174,40 @@ def test_run_that_was_killed_stays_readable(script):
     assert ended.status == -9
     assert not ended.run.finished
     assert len(ended.run.generations) == 9
+
+
+@pytest.mark.skipif(QUIET_SIGNAL is None, reason="the system has no real-time signals")
+def test_script_that_nobody_prepared_answers_who_holds_what(script):
+    script.write("""
+        import os, signal, subprocess, sys
+        kept = []
+        def work():
+            kept.append([float(number) for number in range(20_000)])
+        for _ in range(6):
+            work()
+        ask = [sys.executable, "-m", "leakguard", "snapshot", str(os.getpid())]
+        print(subprocess.run(ask, capture_output=True, text=True))
+    """)
+    ended = script.watched("--generation", "work", "script.py")
+    assert b"returncode=0" in ended.out
+    assert b"__main__.kept" in ended.out
+
+
+@pytest.mark.skipif(QUIET_SIGNAL is None, reason="the system has no real-time signals")
+def test_signal_that_the_script_uses_stays_its_own(script):
+    script.write(f"""
+        import os, signal
+        heard = []
+        signal.signal({QUIET_SIGNAL}, lambda number, frame: heard.append(number))
+        def work():
+            os.kill(os.getpid(), {QUIET_SIGNAL})
+        for _ in range(4):
+            work()
+        print(len(heard))
+    """)
+    ended = script.watched("--generation", "work", "script.py")
+    assert (ended.out, ended.status) == (b"4\n", 0)
+    assert len(ended.run.generations) >= 3
 
 
 def test_each_rank_writes_its_own_file_into_a_folder(script, monkeypatch):
