@@ -29,6 +29,7 @@ from leakguard.store import load_job
 
 ROUNDS = 24  # calls of each actor
 EVERY = 2  # calls of a generation
+TRIES = 8  # for each node to start
 LEAKS, KILLED = 37, 11  # actors by number; the second is killed after half of the rounds
 
 
@@ -58,10 +59,7 @@ def main() -> int:
     parser.add_argument("--writers", type=int, default=64)
     parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 80_000_000}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    for _ in range(options.nodes - 1):
-        cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
+    cluster = started(options.nodes)
     ray.init(address=cluster.address, log_to_driver=False)
     if __name__ == "__main__":  # workers cannot import this file
         ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -76,6 +74,22 @@ def main() -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "result.md").write_text(text + "\n", encoding="utf-8")
     return 0
+
+
+def started(nodes: int) -> Cluster:
+    """Start a cluster; a node has some tries, since Ray gives it 30 s on a busy machine too."""
+    cluster = Cluster(initialize_head=False)
+    for number in range(nodes):
+        more = {} if number else {"include_dashboard": False}
+        for attempt in range(TRIES):
+            try:
+                cluster.add_node(num_cpus=1, object_store_memory=80_000_000, **more)
+                break
+            except Exception as error:  # what Ray raises has no class of its own
+                print(f"node {number}, try {attempt + 1}: {error}", file=sys.stderr)
+        else:
+            sys.exit(f"node {number} did not start in {TRIES} tries: the machine is too busy")
+    return cluster
 
 
 def played(folder: Path, writers: int) -> int:
