@@ -42,13 +42,17 @@ class CostMeter:
 
     @property
     def program(self) -> float:
+        """Seconds of the run that were not the guard's."""
+        return max(self.elapsed - self.spent, 0.0)
+
+    @property
+    def program_worked(self) -> float:
         """Seconds of the run that were the program's own: it ran, or waited for what it asked.
 
-        Both sides of ``max_overhead`` leave out what other programs take: a machine with ten times
-        as much to do as it has processors makes a run ten times as long, and its work no more.
+        Like ``spent`` it leaves out what other programs take: a machine with ten times as much to
+        do as it has processors makes a run ten times as long, and its work no more.
         """
-        queued = self._queued() - self._queued_before
-        return max(self.elapsed - queued - self.spent, 0.0)
+        return max(self.program - (self._queued() - self._queued_before), 0.0)
 
     def charged(self, work: Callable[..., T], *args: object) -> T:
         """Run ``work`` and charge the guard with its time; what is run inside it is free.

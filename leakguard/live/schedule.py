@@ -3,7 +3,8 @@
 What a run pays for looks, in seconds of the guard's own work:
 
 * a fixed ``FIXED_SECONDS``, so that a short run gets an answer too;
-* three fifths of ``max_overhead`` of the program's time: a look whenever that much has come in;
+* three fifths of ``max_overhead`` of the program's time, without that in which other programs had
+  the processors: a look whenever that much has come in;
 * where memory, threads or files rise: ``RISING_SHARE`` of the program's time, at most
   ``RISING_SECONDS`` in all;
 * once a look has seen objects grow: ``GROWING_SECONDS`` for looks of at most ``CHEAP_SECONDS``,
@@ -346,9 +347,9 @@ class Schedule:
         return self._paid + price <= income - (0 if self.rising else reserve)
 
     def _income(self) -> float:
-        """Return the share of the program's time, less what the cheap numbers cost."""
+        """Return the share of the program's own work, less what the cheap numbers cost."""
         numbers = self._meter.spent - self._on_looks
-        return max(_AIM * (self._share or 0.0) * self._meter.program - numbers, 0.0)
+        return max(_AIM * (self._share or 0.0) * self._meter.program_worked - numbers, 0.0)
 
     def _swayed(self) -> float:
         return self._chance.uniform(1 - _SWAY, 1 + _SWAY)

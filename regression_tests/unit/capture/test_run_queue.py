@@ -50,4 +50,4 @@ def test_share_of_the_runs_time_leaves_out_what_other_programs_took():
     meter = CostMeter(clock, clock, queued)
     queued.advance(80.0)
     clock.advance(100.0)
-    assert (meter.elapsed, meter.program) == (100.0, 20.0)
+    assert (meter.elapsed, meter.program, meter.program_worked) == (100.0, 100.0, 20.0)
