@@ -10,9 +10,8 @@ import tokenize
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from leakguard.capture.allocation_sites.cells import cell_of
 from leakguard.capture.library import OWN_FOLDER, is_library
 
 _MOST_FRAMES = 24
@@ -68,6 +67,22 @@ def described(stack: Sequence[Frame]) -> tuple[str, ...]:
     texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
     # A comprehension is a frame of its own on the line of the one around it.
     return tuple(text for text, _ in groupby(texts))[:_MOST_FRAMES]
+
+
+def cell_of(file: str) -> str | None:
+    """Return ``In[3]`` for the made up file of a cell that ran; None for any other file.
+
+    IPython is asked where the program has it; it compiles each cell under a name of its own.
+    """
+    module: Any = sys.modules.get("IPython.core.interactiveshell")
+    if module is None:
+        return None
+    try:
+        shell = module.InteractiveShell._instance
+        told = None if shell is None else shell.compile.format_code_name(file)
+        return None if told is None else str(told[1])
+    except Exception:  # another shell, or another IPython
+        return None
 
 
 @functools.lru_cache(maxsize=4096)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from typing import Any
 from weakref import ReferenceType
 
 from leakguard.capture.heap.capacity import capacity_of
+from leakguard.capture.heap.carried_graphs import CarriedGraphs
 from leakguard.capture.heap.classes import derives, qualified_name
 from leakguard.capture.heap.collector import collector_held
 from leakguard.capture.heap.contents import Contents
@@ -22,14 +22,14 @@ from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.hops import ELEMENT
-from leakguard.capture.heap.layout import AUTOGRAD, DICT, MEMORY
+from leakguard.capture.heap.kept_in_c import KeptInC
+from leakguard.capture.heap.layout import DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
 from leakguard.capture.heap.result import Held, Inspection
 from leakguard.capture.heap.retention import Retained
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import (
     is_program_instance,
-    name_along,
     onward_to,
     stable_name,
     trace_to,
@@ -44,13 +44,6 @@ _WORTH_NAMING = 100_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
 _SEVERAL = 2
-# Backward graphs that are told, and tensors that are asked for them: a program that carries graphs
-# over has few such tensors, and one that keeps many keeps them in a container. Chosen.
-_MOST_GRAPHS, _MOST_HEADS = 3, 32
-# Who keeps what no object leads to: atexit, codecs, a database, a C function that runs.
-IN_C = "(C code)"
-# Among more objects without a root nobody is asked who leads to whom.
-_MOST_ADRIFT = 100_000
 _NUMBERS = (object, bool, int, float)
 
 
@@ -105,7 +98,6 @@ class _Questions:
 
     def __init__(self, graph: Graph, frameworks: Frameworks, limit: int, rooted: int) -> None:
         self._graph = graph
-        self._rooted = rooted
         self._frameworks = frameworks
         self._limit = limit
         self._contents = Contents()
@@ -113,6 +105,8 @@ class _Questions:
         self._containers = graph.containers()
         self._at_container = frozenset(self._containers)
         self._buffers = self._large_leaves()
+        self._carried = CarriedGraphs(graph, frameworks.torch, rooted, self._at_container)
+        self._in_c = KeptInC(graph, rooted)
         self._suspects: list[int] = []  # where one of each growing class lies
 
     def holders(
@@ -138,24 +132,14 @@ class _Questions:
         return tuple(holders), after, growing
 
     def _graphs(self) -> list[Holder]:
-        """Describe the largest backward graphs by the tensors that hold them.
-
-        A running sum is one tensor and one node more each time: no container has more entries.
-        Tensors in a list are left to the list.
-        """
-        heads: dict[str, list[int]] = {}
-        for tensor in islice(self._heads(), _MOST_HEADS):
-            heads.setdefault(stable_name(self._graph, tensor), []).append(tensor)
-        behind = [(tensors[0], self._nodes_behind(tensors)) for tensors in heads.values()]
-        behind = sorted(behind, key=lambda head: -len(head[1]))[:_MOST_GRAPHS]
+        """Describe the largest backward graphs by the tensors that hold them."""
         found: list[Holder] = []
-        for tensor, nodes in behind:
+        for tensor, nodes in self._carried.largest():
             # All nodes at once: several tensors may hold the same graph, and none of them alone.
             (retained,) = self._graph.retained([(list(nodes), True)])
-            head = self._named(tensor, None)
             found.append(
                 replace(
-                    head,
+                    self._named(tensor, None),
                     element=GRAPH_NODE,
                     entries=len(nodes),
                     retained_bytes=retained.bytes,
@@ -163,28 +147,6 @@ class _Questions:
                 )
             )
         return found
-
-    def _heads(self) -> Iterator[int]:
-        """Yield the tensors with a root that a large backward graph was first reached from."""
-        graph, torch = self._graph, self._frameworks.torch
-        for node in graph.heavy(_BUFFER) if torch is not None else ():
-            if node < self._rooted and torch and derives(type(graph.object_at(node)), torch.kind):
-                above = graph.chain_to(node)[-2:]
-                in_container = graph.path_of(above[0]) in self._at_container
-                if not in_container and any(map(self._is_backward, graph.children(node))):
-                    yield node
-
-    def _nodes_behind(self, tensors: Sequence[int]) -> set[int]:
-        """Return the nodes of the backward graphs that tensors hold."""
-        waiting, met = list(tensors), set[int]()
-        while waiting:
-            nodes = {n for n in self._graph.children(waiting.pop()) if self._is_backward(n)}
-            waiting += nodes - met
-            met |= nodes
-        return met
-
-    def _is_backward(self, node: int) -> bool:
-        return self._graph.kind_of(node) == AUTOGRAD
 
     def remember(self, memory: PathMemory) -> tuple[PathMemory, list[PathGrowth]]:
         """Return what the next look compares with, and what grew since the look before."""
@@ -276,7 +238,7 @@ class _Questions:
         if self._is_buffer(path):
             return self._buffer(path, growth)
         classes, size = graph.entries(nodes)
-        tensor = self._before_graph(sample)
+        tensor = self._carried.tensor_before(sample)
         if tensor is not None:
             return self._graph_of(tensor, path, retained, growth)
         traits = traits_of(graph, self._frameworks, sample, nodes)
@@ -314,12 +276,6 @@ class _Questions:
         numbers = any(most is cls for cls in _NUMBERS)
         return first if first is not None and (numbers or derives(first, ReferenceType)) else most
 
-    def _before_graph(self, node: int) -> int | None:
-        """Return the tensor whose backward graph a node belongs to; None for other nodes."""
-        chain = self._graph.chain_to(node)
-        first = next((i for i, n in enumerate(chain) if self._graph.kind_of(n) == AUTOGRAD), 0)
-        return chain[first - 1] if first else None
-
     def _graph_of(
         self, tensor: int, path: int, retained: Retained, growth: PathGrowth | None
     ) -> Holder:
@@ -327,7 +283,7 @@ class _Questions:
 
         The path counts only the nodes of one chain; what is told is all of them.
         """
-        nodes, chain = len(self._nodes_behind([tensor])), self._paths.entries[path]
+        nodes, chain = len(self._carried.behind([tensor])), self._paths.entries[path]
         before = round(nodes * growth.before / chain) if growth and chain else None
         return replace(
             self._named(tensor, growth),
@@ -372,36 +328,7 @@ class _Questions:
         )
 
     def _held_by(self, node: int) -> str | None:
-        if not self._is_adrift(node):
-            return stable_name(self._graph, node)
-        chain = self._way_from_c(node)
-        return None if chain is None else name_along(self._graph, chain, IN_C)
-
-    def _way_from_c(self, node: int) -> list[int] | None:
-        """Return the way to a node without a root from one that no object leads to.
-
-        Nothing but C code can keep that one. What waits for the collector hangs from a cycle, whose
-        objects all have others that lead to them: None.
-        """
-        below: dict[int, int | None] = {node: None}
-        for at in (queue := [node]):
-            above = self._above_adrift.get(at)
-            if not above:
-                return list(_down(below, at)) if self._above_adrift else None
-            fresh = [holder for holder in above if holder not in below]
-            below.update(dict.fromkeys(fresh, at))
-            queue += fresh
-        return None
-
-    @cached_property
-    def _above_adrift(self) -> dict[int, list[int]]:
-        """Which objects without a root lead to which; empty where there are too many."""
-        above: dict[int, list[int]] = {}
-        adrift = range(self._rooted, len(self._graph))
-        for holder in adrift if len(adrift) <= _MOST_ADRIFT else ():
-            for held in self._graph.children(holder):
-                above.setdefault(held, []).append(holder)
-        return above
+        return self._in_c.name_of(node) if self._is_adrift(node) else stable_name(self._graph, node)
 
     def _is_adrift(self, node: int) -> bool:
         return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
@@ -426,13 +353,6 @@ class _Questions:
             retained_bytes=retained.bytes,
             digest=None if buffer is None else self._contents.digest(buffer),
         )
-
-
-def _down(below: dict[int, int | None], first: int) -> Iterator[int]:
-    at: int | None = first
-    while at is not None:
-        yield at
-        at = below[at]
 
 
 def _is_program(item: Any) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.capture.allocation_sites.cells import cell_of
-from leakguard.capture.allocation_sites.frames import named, origin, place
+from leakguard.capture.allocation_sites.frames import cell_of, named, origin, place
 
 pytest.importorskip("IPython")
 

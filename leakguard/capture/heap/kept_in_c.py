@@ -1,0 +1,60 @@
+"""What no object leads to and C code keeps: atexit, codecs, a database, a C function that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from leakguard.capture.heap.graph import Graph
+from leakguard.capture.heap.traces import name_along
+
+#: Who keeps it, where nothing more is known.
+IN_C = "(C code)"
+# Among more objects without a root nobody is asked who leads to whom.
+_MOST_ADRIFT = 100_000
+
+
+class KeptInC:
+    """The ways from C code to objects without a root, in one walked graph."""
+
+    def __init__(self, graph: Graph, rooted: int) -> None:
+        self._graph = graph
+        self._rooted = rooted
+
+    def name_of(self, node: int) -> str | None:
+        """Return the name of a node without a root; None where nobody keeps it."""
+        chain = self._way_to(node)
+        return None if chain is None else name_along(self._graph, chain, IN_C)
+
+    def _way_to(self, node: int) -> list[int] | None:
+        """Return the way to a node without a root from one that no object leads to.
+
+        Nothing but C code can keep that one. What waits for the collector hangs from a cycle, whose
+        objects all have others that lead to them: None.
+        """
+        below: dict[int, int | None] = {node: None}
+        for at in (queue := [node]):
+            above = self._above.get(at)
+            if not above:
+                return list(_down(below, at)) if self._above else None
+            fresh = [holder for holder in above if holder not in below]
+            below.update(dict.fromkeys(fresh, at))
+            queue += fresh
+        return None
+
+    @cached_property
+    def _above(self) -> dict[int, list[int]]:
+        """Which objects without a root lead to which; empty where there are too many."""
+        above: dict[int, list[int]] = {}
+        adrift = range(self._rooted, len(self._graph))
+        for holder in adrift if len(adrift) <= _MOST_ADRIFT else ():
+            for held in self._graph.children(holder):
+                above.setdefault(held, []).append(holder)
+        return above
+
+
+def _down(below: dict[int, int | None], first: int) -> Iterator[int]:
+    at: int | None = first
+    while at is not None:
+        yield at
+        at = below[at]
