@@ -58,11 +58,12 @@ def objects_at(path: str) -> list[Any]:
     for length in range(len(parts) - 1, 0, -1):
         module = sys.modules.get(".".join(parts[:length]))
         if module is not None:
-            return _follow([module], "." + ".".join(parts[length:]))
+            return follow([module], "." + ".".join(parts[length:]))
     raise LookupError(f"no module leads to {path}")
 
 
-def _follow(found: list[Any], steps: str) -> list[Any]:
+def follow(found: list[Any], steps: str) -> list[Any]:
+    """Return what the steps of a stable name lead to from some objects."""
     position = 0
     while position < len(steps):
         step = STEP.match(steps, position)
