@@ -15,8 +15,8 @@ from leakguard.live.active import Leave
 from leakguard.live.assembly import new_watcher
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.ending import Ending
+from leakguard.live.generations import Generation, Generations, checked_rounds
 from leakguard.live.names import plain_text
-from leakguard.live.rounds import Generation, Generations, checked_rounds
 from leakguard.live.settings import Share, Signal, checked_settings
 from leakguard.live.sinks import Log, Sink
 from leakguard.live.suspicion import Suspicion
@@ -199,7 +199,7 @@ class LeakGuard:
             UsageError: ``rounds`` is nothing to loop over.
         """
         self._leave_parent()
-        return Generations(self._started(), checked_rounds(rounds))
+        return Generations(self._started().loop, checked_rounds(rounds))
 
     def generation(self, number: int | None = None) -> Generation:
         """Begin a generation: ``with guard.generation(): ...``, or a call where one begins.
@@ -208,7 +208,7 @@ class LeakGuard:
         from 1 unless given.
         """
         self._leave_parent()
-        return Generation(self._started(), number)
+        return Generation(self._started().loop, number)
 
     def announce(self, total: int | None, *, long: bool = False) -> None:
         """Say how many generations the loop that begins will have; None where nobody knows.
@@ -218,7 +218,7 @@ class LeakGuard:
         it is most likely a large one.
         """
         self._leave_parent()
-        self._started().announce(total, long=long)
+        self._started().loop.announce(total, long=long)
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""
@@ -330,7 +330,7 @@ class LeakGuard:
             self._ending = None
         if self._watcher is not None:
             self._watcher.end(failed=failed)
-            self._watcher.ring()
+            self._watcher.loop.ring()
 
 
 def expect_freed(target: object, why: str = "") -> None:

@@ -25,7 +25,7 @@ from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
 from leakguard.live.beacon import QUIET_SIGNAL
-from leakguard.live.rounds import Generation
+from leakguard.live.generations import Generation
 from leakguard.phase import phase
 
 

@@ -7,17 +7,19 @@ import platform
 import sys
 from collections.abc import Callable
 
-from leakguard.capture.expectation import Promises
 from leakguard.capture.heap import ENGINE
 from leakguard.capture.outside import Paced, reason_to_spare_heap, was_forked
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.process import memory_limit
+from leakguard.capture.promises import Promises
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.children import Children
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
+from leakguard.live.looks import Looks
+from leakguard.live.loop import WatchedLoop
 from leakguard.live.meter import CostMeter
 from leakguard.live.project_settings import project_ignores
 from leakguard.live.run_directory import identity
@@ -27,6 +29,7 @@ from leakguard.live.scribe import Scribe
 from leakguard.live.settings import Settings
 from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
+from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
 from leakguard.live.watcher import Watcher
 from leakguard.model import RunInfo
@@ -65,8 +68,11 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     scribe = Scribe(journal, meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
-    tracing, diagnoses = Tracing(settings.trace), Diagnoses(journal, meter, looker.schedule)
-    return Watcher(looker, scribe, safety, promises, tracing, diagnoses, alarm, settings.prove)
+    diagnoses = Diagnoses(journal, meter, looker.schedule)
+    traced = TracedGeneration(Tracing(settings.trace), looker, safety, diagnoses)
+    looks = Looks(looker, scribe, traced)
+    loop = WatchedLoop(looks, traced, promises, safety, alarm)
+    return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 
 
 def _journal(settings: Settings) -> Journal:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, SupportsFloat, TypeAlias, cast, get_args
+from typing import Any, Literal, SupportsFloat, TypeAlias, TypeVar, cast, get_args
 
 from leakguard.capture.allocation_sites import Trace
 from leakguard.capture.run_queue import queued_seconds
@@ -27,6 +27,7 @@ from leakguard.model.units import MB, format_bytes, parse_size
 Collect: TypeAlias = Literal["suspicion", "never"]
 Share: TypeAlias = "float | str | None"
 Signal: TypeAlias = "int | str | None"
+F = TypeVar("F", bound=Callable[..., object])
 
 # One census of a large process has 0.3 MB as a line, and some of them stay whatever is thinned.
 _LEAST_FILE = MB
@@ -101,13 +102,7 @@ def checked_settings(
     Raises:
         UsageError: one cannot be used; the message names it and says what can, in one line.
     """
-    if not (report is None or (isinstance(report, str) and report == "stderr")):
-        raise UsageError(f"report={shown(report)} is unknown; use 'stderr' or None")
-    if on_leak is not None and not callable(on_leak):
-        raise UsageError(f"on_leak= takes a function, not {type(on_leak).__name__}")
-    number = None if on_signal is None else _signal(on_signal)
-    if number is not None and out is None:
-        raise UsageError("on_signal= needs out=, the file where the answer is written")
+    on_screen = _is_on_screen(report)
     directory = run_directory(out)
     return Settings(
         watch=Watchlist(watch),
@@ -116,20 +111,26 @@ def checked_settings(
         log_every=_count("log_every", log_every),
         large_object=_size("large_object", large_object),
         max_overhead=None if max_overhead is None else _share(max_overhead),
-        on_signal=number,
+        on_signal=None if on_signal is None else _answered(on_signal, out),
         collect=cast("Collect", _choice("collect", collect, get_args(Collect))),
         trace=cast("Trace", _choice("trace", trace, get_args(Trace))),
         name=None if name is None else plain_text(name),
         ignore=checked_patterns(ignore, "LeakGuard"),
-        on_screen=report is not None,
-        on_leak=on_leak,
+        on_screen=on_screen,
+        on_leak=None if on_leak is None else _function("on_leak", on_leak, "a function"),
         sinks=checked_sinks(sinks),
         prove=_flag("prove", prove),
-        clock=_clock(clock),
+        clock=_function("clock", clock, "a function of seconds"),
         directory=directory,
         max_file_size=None if max_file_size is None else _file_size(max_file_size),
         generation_means=None if generation_means is None else plain_text(generation_means),
     )
+
+
+def _is_on_screen(report: object) -> bool:
+    if report is None or (isinstance(report, str) and report == "stderr"):
+        return report is not None
+    raise UsageError(f"report={shown(report)} is unknown; use 'stderr' or None")
 
 
 def _path(out: str | os.PathLike[str]) -> Path:
@@ -205,6 +206,13 @@ def _signal(value: object) -> int:
     raise UsageError(f"on_signal={shown(value)} is no signal a guard answers; use one of {names}")
 
 
+def _answered(value: object, out: object) -> int:
+    number = _signal(value)
+    if out is None:
+        raise UsageError("on_signal= needs out=, the file where the answer is written")
+    return number
+
+
 def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if name == "trace" and (value is None or value is False):
         return "off"
@@ -220,7 +228,7 @@ def _flag(name: str, value: object) -> bool:
     raise UsageError(f"{name}={shown(value)} is neither True nor False")
 
 
-def _clock(clock: Callable[[], float]) -> Callable[[], float]:
-    if not callable(clock):
-        raise UsageError(f"clock= takes a function of seconds, not {type(clock).__name__}")
-    return clock
+def _function(name: str, value: F, wanted: str) -> F:
+    if not callable(value):
+        raise UsageError(f"{name}= takes {wanted}, not {type(value).__name__}")
+    return value

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from leakguard.capture.heap import Held
-from leakguard.live.look import Looker
+from leakguard.live.diagnosing import Diagnoses
+from leakguard.live.look import Look, Looker
 from leakguard.live.safety import Safety
 from leakguard.live.time_limit import TimeLimit
 from leakguard.live.tracing import Tracing
@@ -23,11 +24,14 @@ class TracedGeneration:
     tracing: Tracing
     looker: Looker
     safety: Safety
+    diagnoses: Diagnoses
+    _rounds: int = 0
     _limit: TimeLimit | None = None
     _cut: tuple[Site, ...] | None = None
 
     def begin(self) -> None:
         """Start to trace, where something is to be traced; note why it cannot be."""
+        self._rounds += 1
         self.tracing.begin()
         self._cut = None
         if self.tracing.may_be_cut:
@@ -71,3 +75,11 @@ class TracedGeneration:
         if self._limit is not None:
             limit, self._limit = self._limit, None
             limit.cancel()
+
+    def choose(self, look: Look) -> None:
+        """Where something grew: see in the run so far what a traced generation could tell."""
+        # That objects grow is news of a look; that memory does is read without one.
+        grew = self.looker.swells or (look.depth and self.looker.grows)
+        worth_it = grew and self.tracing.worth_asking(self._rounds)
+        if worth_it and self.diagnoses.affordable:
+            self.tracing.choose(self._rounds, self.diagnoses.findings)

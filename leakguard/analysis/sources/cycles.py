@@ -162,12 +162,16 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         evidence=(said, *again),
         reason="; ".join((said, *(again if piled_up else ()))),
         confidence=_SEEN_AGAIN if again else _SEEN_ONCE,
-        fix=f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done); "
-        + (NO_COLLECTOR if switched_off(case) else "until then gc.collect() at the end of the "
-           "phase bounds it"),
+        fix=_fix(case, way),
         ruled_out=("no container holds them: a collection freed them",),
         shown=case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0]),
-    )  # fmt: skip
+    )
+
+
+def _fix(case: Case, way: tuple[Hop, ...]) -> str:
+    bound = "until then gc.collect() at the end of the phase bounds it"
+    break_it = f"break the reference cycle{_cut(way)} (a weak reference, or clear it when done)"
+    return f"{break_it}; {NO_COLLECTOR if switched_off(case) else bound}"
 
 
 def _again(piled_up: bool, freeing: list[Snapshot]) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def left_open(guard: LeakGuard) -> list[str]:
     state = {
         "phases": open_phases(),
         "collector": not gc.isenabled(),
-        "generation": watcher._opened,
+        "generation": watcher.loop._opened,
         "work": watcher.safety._worker,
         "charge": watcher.scribe.meter._since,
         "peaks": list(watcher.looker.recorder.peaks._open),

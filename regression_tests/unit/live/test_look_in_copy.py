@@ -37,7 +37,7 @@ large: list[bytes] = []
 def _copies(monkeypatch):
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr("leakguard.live.copier._GRACE", PATIENCE)  # the machine may be busy
-    monkeypatch.setattr("leakguard.live.watcher._COPY_PATIENCE", PATIENCE)
+    monkeypatch.setattr("leakguard.live.looks._COPY_PATIENCE", PATIENCE)
     kept.clear()
     yield
     kept.clear()
@@ -52,8 +52,8 @@ def _played(out, *, leaks=True, waits=True):
             if leaks:
                 kept.extend(Kept() for _ in range(50))
             results.append((chance.random(), len(kept)))
-            while guard._watcher._under_way is not None and waits:
-                guard._watcher._settle(PATIENCE)
+            while guard._watcher.looks.under_way is not None and waits:
+                guard._watcher.looks.settle(wait=True)
     return guard, results
 
 

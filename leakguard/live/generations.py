@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from leakguard.errors import UsageError
 from leakguard.live.active import close_phases_beyond, is_interrupt, open_phases
+from leakguard.live.loop import WatchedLoop
 from leakguard.live.round import Round
-from leakguard.live.watcher import Watcher
 
 T = TypeVar("T")
 
@@ -20,19 +20,19 @@ T = TypeVar("T")
 class Generations(Generic[T]):
     """Each item of a loop, while its body runs as a generation; for ``for`` and ``async for``."""
 
-    def __init__(self, watcher: Watcher, rounds: Iterable[T] | AsyncIterable[T]) -> None:
-        self._watcher = watcher
+    def __init__(self, loop: WatchedLoop, rounds: Iterable[T] | AsyncIterable[T]) -> None:
+        self._loop = loop
         self._rounds = rounds
         self._last = _last_of(rounds)
         self._running: Iterator[T] | None = None
 
     def __iter__(self) -> Iterator[T]:
         own: list[weakref.ref[Any]] = []
-        loop = self._loop(own)
+        loop = self._items(own)
         own.append(weakref.ref(loop))
         return loop
 
-    def _loop(self, own: list[weakref.ref[Any]]) -> Iterator[T]:
+    def _items(self, own: list[weakref.ref[Any]]) -> Iterator[T]:
         self._announce()
         round_ = None
         for index, item in enumerate(cast("Iterable[T]", self._rounds)):
@@ -46,16 +46,16 @@ class Generations(Generic[T]):
                 raise
             finally:
                 self._end(round_, left=left)
-            self._watcher.ring()
+            self._loop.ring()
         self._over(round_)
 
     def __aiter__(self) -> AsyncIterator[T]:
         own: list[weakref.ref[Any]] = []
-        loop = self._async_loop(own)
+        loop = self._async_items(own)
         own.append(weakref.ref(loop))
         return loop
 
-    async def _async_loop(self, own: list[weakref.ref[Any]]) -> AsyncIterator[T]:
+    async def _async_items(self, own: list[weakref.ref[Any]]) -> AsyncIterator[T]:
         self._announce()
         round_, index = None, 0
         async for item in _asynchronous(self._rounds):
@@ -69,7 +69,7 @@ class Generations(Generic[T]):
                 raise
             finally:
                 self._end(round_, left=left)
-            self._watcher.ring()
+            self._loop.ring()
         self._over(round_)
 
     def __next__(self) -> T:
@@ -77,27 +77,27 @@ class Generations(Generic[T]):
         return next(self._running)
 
     def _announce(self) -> None:
-        self._watcher.announce(None if self._last is None else self._last + 1)
+        self._loop.announce(None if self._last is None else self._last + 1)
 
     def _begin(self, index: int, item: T, own: list[weakref.ref[Any]]) -> Round | None:
         number, last = _number(item, index + 1), index == self._last
-        begun = self._watcher.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
-        return self._watcher.round if begun else None
+        begun = self._loop.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
+        return self._loop.round if begun else None
 
     def _end(self, round_: Round | None, *, left: bool) -> None:
         """End a round, unless it has ended: an event loop closes an async loop that is left late.
 
         The next loop may have begun by then, and ended this round for its own.
         """
-        if round_ is not None and self._watcher.round is round_:
-            self._watcher.end_round()
+        if round_ is not None and self._loop.round is round_:
+            self._loop.end_round()
             if left:
-                self._watcher.loop_over()
+                self._loop.over()
 
     def _over(self, round_: Round | None) -> None:
         """Take that the loop is over, unless it was a part of another one's generation."""
         if round_ is not None:
-            self._watcher.loop_over()
+            self._loop.over()
 
 
 def _has_ended(loop: weakref.ref[Any]) -> bool:
@@ -110,10 +110,10 @@ def _has_ended(loop: weakref.ref[Any]) -> bool:
 class Generation:
     """One generation that has begun: it ends with its ``with`` block, or when the next begins."""
 
-    def __init__(self, watcher: Watcher, number: int | None) -> None:
-        self._watcher = watcher
+    def __init__(self, loop: WatchedLoop, number: int | None) -> None:
+        self._loop = loop
         self._outer = open_phases()
-        self._begun = watcher.call_round(number)
+        self._begun = loop.call_round(number)
 
     def __enter__(self) -> Generation:
         return self
@@ -127,18 +127,18 @@ class Generation:
         if is_interrupt(error):
             close_phases_beyond(self._outer)
         if self._begun:
-            self._watcher.end_round()
+            self._loop.end_round()
         if kind is None:
-            self._watcher.ring()
+            self._loop.ring()
 
     def end_with_program(self) -> None:
         """End it with the program's own code, after which the functions of it have returned."""
         if self._begun:
-            self._watcher.end_called()
+            self._loop.end_called()
 
     def loop_over(self) -> None:
         """Take that the loop whose generation it is has ended, in whichever round."""
-        self._watcher.loop_over()
+        self._loop.over()
 
 
 def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:

@@ -1,0 +1,240 @@
+"""The watched loop: where its generations begin and end, and what is seen at each end."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from leakguard.capture.packed import PackedMeasurement
+from leakguard.capture.promises import Promises
+from leakguard.live.diagnosing import Alarm
+from leakguard.live.look import Looker
+from leakguard.live.looks import Looks
+from leakguard.live.round import Caller, Opened, Recurrence, Round
+from leakguard.live.safety import Safety
+from leakguard.live.scribe import SnapshotDraft
+from leakguard.live.traced_generation import TracedGeneration
+from leakguard.live.visit import peak_of
+from leakguard.model.snapshot import LOOP_ENDED
+
+
+@dataclass(slots=True)
+class WatchedLoop:
+    """Follows the generations of one run, however they are named; ``round`` is the running one."""
+
+    looks: Looks
+    traced: TracedGeneration
+    promises: Promises
+    safety: Safety
+    alarm: Alarm | None = None
+    round: Round = field(default_factory=Round)
+    _recurrence: Recurrence = field(default_factory=Recurrence)
+    _opened: Opened | None = None
+    _rounds: int = 0
+    _called: bool = False
+    _is_left: Callable[[], bool] | None = None
+    _caller: Caller | None = None
+    _loops_seen: int = 0
+
+    @property
+    def looker(self) -> Looker:
+        """What looks at the process."""
+        return self.looks.looker
+
+    def announce(self, total: int | None, *, long: bool = False) -> None:
+        """Take how many generations a loop that begins will have; None where nobody knows.
+
+        ``long`` says that they will most likely be many.
+        """
+        if self._opened is None:
+            self.looker.schedule.announce(total, long=long)
+            self.traced.tracing.announce(total)
+
+    def begin_round(
+        self, number: int, *, last: bool = False, is_left: Callable[[], bool] | None = None
+    ) -> bool:
+        """Begin a generation; ``last`` where it is known to be the last one.
+
+        ``is_left`` says that the loop around it has ended: an interrupt may have come before that
+        ended its generation, too.
+
+        Returns:
+            Whether it has begun: generations inside a generation are a part of it.
+        """
+        left = self._is_left is not None and self._is_left()
+        if (self._recurrence.stop() or left) and self._opened is not None:
+            self.end_round()
+        if self._opened is not None:
+            self.safety.note("generations", "a loop inside a generation counts as a part of it")
+            return False
+        self._called, self._is_left = False, is_left
+        try:
+            return self.safety.run(self._begin_round, number, last)
+        except BaseException:  # an interrupt: nobody will end it
+            self._close_unrecorded()
+            raise
+
+    def call_round(self, number: int | None) -> bool:
+        """Begin a generation that lasts until the next call, unless somebody ends it before."""
+        if self._called and self._opened is not None:
+            self.end_round()
+        self._caller = Caller.here()
+        begun = self.begin_round(self._rounds + 1 if number is None else number)
+        self._called = begun or self._called
+        return begun
+
+    def end_called(self) -> None:
+        """End the generation that a call began and that nothing but the end of the run ends.
+
+        Where the function that called has returned, and what it held is gone, this is no end of a
+        generation.
+        """
+        if not self._called or self._opened is None:
+            return
+        runs_on = self._caller is not None and self._caller.is_running()
+        if runs_on or not self._has_let_go():
+            self.round.last = True
+            self.end_round()
+
+    def _has_let_go(self) -> bool:
+        told: list[bool] = []
+        self.safety.run(lambda: told.append(self.looker.program_has_let_go()))
+        return told == [True]
+
+    def phase_begins(self, phase: str) -> None:
+        """Take that an outermost phase begins: where nobody names generations, one may with it."""
+        if self._recurrence.begins(phase):
+            self._begin_unnamed()
+
+    def _begin_unnamed(self) -> None:
+        if self._opened is None:
+            self.safety.note(
+                "generations",
+                f"none is named: one begins with each {self._recurrence.leader!r}; name them by "
+                "guard.generations(...) around the loop or guard.generation() where one begins",
+            )
+        else:
+            self.end_round()
+            self.ring()
+        self._caller = Caller.here()
+        self._called = self.safety.run(self._begin_round, self._rounds + 1, False)
+
+    def _begin_round(self, number: int, last: bool) -> None:
+        if not self._rounds:
+            self._settle_in()
+        self.looks.settle()
+        self.traced.begin()
+        free = not self.traced.tracing.running and self.looks.under_way is None
+        phases = len(self.round.counts())
+        deep = free and self.looker.looks_into_phases(self._rounds, phases, last=last)
+        recorder = self.looker.recorder
+        reading = recorder.read()
+        self.round = Round(self._rounds, number, last, deep, self.round.counts())
+        self._opened = Opened(
+            reading, recorder.peaks.start(reading.high_water), self.looks.scribe.meter.elapsed
+        )
+        self._rounds += 1
+        self.looks.seen = False
+
+    def _settle_in(self) -> None:
+        """Make what the guard keeps from look to look before the first round is measured.
+
+        Its memory of paths and the modules of the diagnosis would look like growth of the program.
+        """
+        if self.traced.tracing.trace != "off":
+            importlib.import_module("leakguard.analysis")
+        self.looker.remember()
+
+    def end_round(self) -> None:
+        """End the generation: judge its promises and record it."""
+        opened = self._opened
+        try:
+            self.safety.run(self._end_round)
+        finally:
+            if opened is not None and self._opened is opened:
+                self._close_unrecorded()
+        self.listen()
+
+    def _close_unrecorded(self) -> None:
+        """End a generation that was interrupted or failed: the next one is not part of it."""
+        self._opened, self.round = None, self.round.after()
+
+    def listen(self) -> None:
+        """Hear whether the run so far has a leak that is new, for ``ring`` to tell."""
+        if self.alarm is not None:
+            self.safety.run(self.alarm.listen, self.looks.scribe.journal)
+
+    def ring(self) -> None:
+        """Call the user's own function, between two generations, if a leak is new."""
+        if self.alarm is not None:
+            self.alarm.ring()
+
+    def _end_round(self) -> None:
+        opened = self._opened
+        if opened is None:
+            return
+        index, round_ = self._rounds - 1, self.round
+        self.looks.settle(wait=round_.last)
+        self.traced.end_limit()
+        traced = self.traced.was_traced
+        slowdown = self.traced.tracing.timed(self.looks.scribe.meter.elapsed - opened.began, traced)
+        reading = self.looker.recorder.read_all()
+        peak = peak_of(self.looker, self.safety, opened.peak, reading)
+        moved = traced or self.promises.pending
+        samples, survivors = self.traced.survivors(), self.promises.collect()
+        if moved:  # a trace has let go of memory, or a collection has freed some
+            reading = self.looker.recorder.read_all()
+        why = self._reason(index, reading)
+        if not self.looker.asks_for_promised(why):
+            survivors.clear()  # they count as alive; who holds them would cost too much to ask
+        promised = len(survivors)
+        survivors += samples
+        samples.clear()
+        look = self.looker.generation(reading, index, why, survivors)
+        held = look.found.held if look.found else ()
+        draft = SnapshotDraft(
+            f"Gen {round_.number}: End of generation",
+            "generation",
+            generation=round_.number,
+            entry=opened.reading.unpack().metrics,
+            peak=peak,
+            phases=round_.totals(),
+            expectations=self.promises.judge(held[:promised]),
+            sites=self.traced.sites(held[promised:]),
+            traced=traced,
+            slowdown=slowdown,
+        )
+        self._opened, self.round = None, round_.after()
+        self.looks.write(draft, look, index)
+        self.traced.choose(look)
+
+    def _reason(self, index: int, reading: PackedMeasurement) -> str | None:
+        schedule = self.looker.schedule
+        schedule.note(index, reading.unpack().metrics)
+        if self.looks.under_way is not None:  # one look at a time
+            return None
+        return schedule.reason(index, last=self.round.last)
+
+    def over(self) -> None:
+        """Take the last look while the loop's function still has its locals.
+
+        When the run ends they may be gone, with all that they held.
+        """
+        if not self.looks.seen and self._rounds:
+            self.safety.run(self._look_after_loop)
+
+    def _look_after_loop(self) -> None:
+        self.looks.settle(wait=True)
+        first = not self._loops_seen  # it takes the place of the look at the end of the run
+        if not self.looks.seen and (first or self.looker.affords_holders):
+            self._loops_seen += 1
+            self.last_look(LOOP_ENDED)
+
+    def last_look(self, what: str) -> None:
+        """Look at the end of a run that nobody announced, as at the end of a generation."""
+        reading = self.looker.recorder.read_all()
+        look = self.looker.end(reading)
+        within = f" within generation {self.round.number}" if self._opened else ""
+        draft = SnapshotDraft(what + within, "end", generation=self.round.number)
+        self.looks.write(draft, look, self.round.index)
