@@ -337,10 +337,5 @@ def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
         return False
     looks = container.judged.series
     generation, entries = looks.generations[-1], looks.values[-1]
-    return any(same(_at(gauge, generation), entries, SAME_COUNT) for gauge in filling)
-
-
-def _at(gauge: Series, generation: int) -> float:
-    """Return what a gauge said in a generation, or last."""
-    values = dict(zip(gauge.generations, gauge.values, strict=True))
-    return values.get(generation, gauge.values[-1])
+    said = (gauge.by_generation.get(generation, gauge.values[-1]) for gauge in filling)
+    return any(same(entries_said, entries, SAME_COUNT) for entries_said in said)

@@ -17,7 +17,6 @@ from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, 
 from leakguard.model import Census, Cleared, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
-from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
 # Sum of what the shares of two growths may differ by (from 0, the same course, to 2, none of it at
@@ -156,7 +155,7 @@ def _named(holder: Holder, graphs: list[Holder]) -> str:
 
 def _extended_type(case: Case, growth: Growth) -> str | None:
     """Return the type whose bytes are most of what memory gained, and rise as it does."""
-    sizes = {} if growth.judged is None else _values(growth.judged.series)
+    sizes = {} if growth.judged is None else growth.judged.series.by_generation
     ends = [(g, s.census) for g, s in case.timeline.ends.items() if s.census and g in sizes]
     since = growth.since or 0
     ends = [end for end in ends if end[0] < since][-1:] + [end for end in ends if end[0] >= since]
@@ -170,10 +169,6 @@ def _extended_type(case: Case, growth: Growth) -> str | None:
             found.append((apart(taken, memory), name))
     off, name = min(found, default=(math.inf, ""))
     return name if off <= _SAME_COURSE else None
-
-
-def _values(series: Series) -> dict[int, float]:
-    return dict(zip(series.generations, series.values, strict=True))
 
 
 def _bytes(census: Census, name: str) -> float:

@@ -220,8 +220,7 @@ def _counts(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
         return lead.counts
     ends = lead.judged.series
     series = case.timeline.series(lead.name, count_reader(lead.name), phase)
-    counts = dict(zip(ends.generations, ends.values, strict=True))
-    counts |= zip(series.generations, series.values, strict=True)
+    counts = ends.by_generation | series.by_generation
     baseline = ends.baseline if series.baseline is None else series.baseline
     first = () if baseline is None else (int(baseline),)
     return (*first, *(int(counts[generation]) for generation in sorted(counts)))

@@ -49,25 +49,16 @@ def outside_view(pid: int) -> Reading:
         ProcessLookupError: there is none with that number.
         PermissionError: it is another user's.
     """
-    if not sys.platform.startswith("linux"):
-        return _with_psutil(pid)
     with _told_as_lookup(pid):
         reading = dict(process_memory(pid))
+        if not sys.platform.startswith("linux"):
+            return reading
         with contextlib.suppress(OSError):
             reading["open_files"] = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - half as dear
     with contextlib.suppress(Unavailable):
         reading |= shared_pages(pid)
     reading["children"] = sum(1 for _ in _children_of(pid))
     return reading
-
-
-def _with_psutil(pid: int) -> Reading:
-    import psutil
-
-    with _told_as_lookup(pid):
-        process = psutil.Process(pid)
-        memory = process.memory_info()
-        return {"rss": memory.rss, "vms": memory.vms, "threads": process.num_threads()}
 
 
 @contextlib.contextmanager

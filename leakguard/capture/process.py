@@ -24,10 +24,10 @@ _NAMES = ("vms", "rss_high_water", "rss", "rss_anonymous", "rss_file", "rss_shar
 def process_memory(pid: int | str = "self") -> Reading:
     """Read RSS and its parts, its high-water mark, address space, swap and threads.
 
-    ``pid`` is another process on Linux only.
+    ``pid`` is another process, if not this one.
     """
     if not sys.platform.startswith("linux"):
-        return _with_psutil()
+        return _with_psutil(pid)
     descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     try:
         text = os.read(descriptor, 8192)
@@ -43,10 +43,10 @@ def process_memory(pid: int | str = "self") -> Reading:
     return reading
 
 
-def _with_psutil() -> Reading:
+def _with_psutil(pid: int | str) -> Reading:
     import psutil
 
-    process = psutil.Process()
+    process = psutil.Process(None if pid == "self" else int(pid))
     memory = process.memory_info()
     return {"rss": memory.rss, "vms": memory.vms, "threads": process.num_threads()}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from leakguard.capture.heap import Held
-from leakguard.capture.watchlist import qualified_name
+from leakguard.capture.heap.classes import qualified_name
 from leakguard.model import Expectation
 
 

@@ -6,18 +6,12 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
+from leakguard.capture.heap.classes import qualified_name
 from leakguard.errors import UsageError, shown
 from leakguard.model import Watched
 
 Expected: TypeAlias = "tuple[int, int] | None"
 Watch: TypeAlias = "type | Mapping[type, int | tuple[int, int] | None] | Iterable[type]"
-
-
-def qualified_name(cls: type) -> str:
-    """Return ``module.QualName`` of a class, bare for builtins, without running its code."""
-    module = type.__getattribute__(cls, "__module__")
-    name = type.__getattribute__(cls, "__qualname__")
-    return name if module == "builtins" else f"{module}.{name}"
 
 
 class Watchlist:

@@ -26,5 +26,10 @@ class Series:
     baseline: float | None = None
     phase: str | None = None
 
+    @property
+    def by_generation(self) -> dict[int, float]:
+        """The values by their generation."""
+        return dict(zip(self.generations, self.values, strict=True))
+
     def __len__(self) -> int:
         return len(self.values)

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import pytest
 
 from leakguard.analysis.budget_settings import budget_of
-from leakguard.capture.watchlist import qualified_name
+from leakguard.capture.heap.classes import qualified_name
 from leakguard.errors import UsageError
 from leakguard.model.budget import Budget
 
