@@ -53,11 +53,6 @@ class EpisodeSummary:
     days_with_positions: int
     days_without_positions: int
 
-    @property
-    def hit_rate(self) -> float:
-        """Winning trades as a share of closed trades; 0 when none was closed."""
-        return self.wins / self.trades if self.trades else 0.0
-
 
 class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     """Long-only trading of a shared, read-only panel; `reset` re-aims the same object.
