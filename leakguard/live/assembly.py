@@ -18,7 +18,6 @@ from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
-from leakguard.live.looks import Looks
 from leakguard.live.loop import WatchedLoop
 from leakguard.live.meter import CostMeter
 from leakguard.live.project_settings import project_ignores
@@ -29,6 +28,7 @@ from leakguard.live.scribe import Scribe
 from leakguard.live.settings import Settings
 from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
+from leakguard.live.taken_looks import TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
 from leakguard.live.watcher import Watcher
@@ -70,7 +70,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
     diagnoses = Diagnoses(journal, meter, looker.schedule)
     traced = TracedGeneration(Tracing(settings.trace), looker, safety, diagnoses)
-    looks = Looks(looker, scribe, traced)
+    looks = TakenLooks(looker, scribe, traced)
     loop = WatchedLoop(looks, traced, promises, safety, alarm)
     return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 

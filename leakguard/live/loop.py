@@ -10,10 +10,10 @@ from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.promises import Promises
 from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
-from leakguard.live.looks import Looks
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.scribe import SnapshotDraft
+from leakguard.live.taken_looks import TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
 from leakguard.model.snapshot import LOOP_ENDED
@@ -23,7 +23,7 @@ from leakguard.model.snapshot import LOOP_ENDED
 class WatchedLoop:
     """Follows the generations of one run, however they are named; ``round`` is the running one."""
 
-    looks: Looks
+    looks: TakenLooks
     traced: TracedGeneration
     promises: Promises
     safety: Safety

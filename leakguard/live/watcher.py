@@ -9,11 +9,11 @@ from leakguard.capture.promises import Promises
 from leakguard.live import active
 from leakguard.live.diagnosing import proofs_of
 from leakguard.live.look import Look, Looker
-from leakguard.live.looks import Looks
 from leakguard.live.loop import WatchedLoop
 from leakguard.live.names import MOST_OPEN_PHASES, PhaseNames
 from leakguard.live.safety import Safety
 from leakguard.live.scribe import Scribe, SnapshotDraft
+from leakguard.live.taken_looks import TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import PhaseVisit
 from leakguard.model import Expectation, Run
@@ -32,7 +32,7 @@ class Watcher:
     safety: Safety
     promises: Promises
     traced: TracedGeneration
-    looks: Looks
+    looks: TakenLooks
     loop: WatchedLoop
     prove: bool = False
     _names: PhaseNames = field(default_factory=PhaseNames)

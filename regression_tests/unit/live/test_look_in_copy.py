@@ -37,7 +37,7 @@ large: list[bytes] = []
 def _copies(monkeypatch):
     monkeypatch.setenv(VARIABLE, "1")
     monkeypatch.setattr("leakguard.live.copier._GRACE", PATIENCE)  # the machine may be busy
-    monkeypatch.setattr("leakguard.live.looks._COPY_PATIENCE", PATIENCE)
+    monkeypatch.setattr("leakguard.live.taken_looks._COPY_PATIENCE", PATIENCE)
     kept.clear()
     yield
     kept.clear()

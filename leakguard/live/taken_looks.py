@@ -13,7 +13,7 @@ _COPY_PATIENCE = 10.0
 
 
 @dataclass(slots=True)
-class Looks:
+class TakenLooks:
     """Writes what was looked at, now or when it has arrived from a copy.
 
     ``seen`` says whether what the program did last has been looked at.
