@@ -147,13 +147,13 @@ class _Sorter:
         holding = _holding(group, self.containers)
         if holding and holding[0].name in named:
             return
-        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
-        if not holding and is_kept(group, kept):
-            return
         fresh = [c for c in self.containers if c.name not in named]
+        growing = _holding(group, fresh) or _holders_of_most(group, fresh)
+        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
+        if not growing and is_kept(group, kept):
+            return
         names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names]
-        growing = _holding(group, fresh)
         if growing:
             self._by_container(phase, group, growing, full)
         else:
@@ -271,7 +271,7 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         # A weak reference holds no object of the program, and a registry of them follows its own.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
-    return [c for c in own if not c.fills] or _holders_of_most(group, containers)
+    return [c for c in own if not c.fills]
 
 
 def _is_standard(path: str) -> bool:

@@ -28,7 +28,7 @@ OVER = 0.15
 # Time constants after which a warm-up moves the value no more: 1.8 % of its height is left.
 _TAUS_OF_WARM_UP = 4.0
 # Share of the looks before which a step that growth has beside it must lie for the looks after it
-# to tell the rate. Chosen.
+# to tell the rate; a later one is taken out of them. Chosen.
 _STEP_IN_TIME = 0.7
 # Variance of a value, in squared spans, that no shape is held to: 0.03 % of the span. Chosen.
 _EXACT = 1e-7
@@ -122,16 +122,25 @@ class Weighing:
         return start
 
     def grown(self, growth: Fit) -> Looks:
-        """Return the looks since they settled, without the warm-up that went before."""
-        looks, settled = self.looks, self.settled(growth)
-        if growth.tau is None:
-            return looks.since(settled)
-        begun, started = looks.times[0], looks.times[growth.start or 0]
-        warm = [-math.exp(-(t - begun) / (growth.tau * self._gap)) for t in looks.times]
+        """Return the looks since they settled, without the warm-up or the late step beside it."""
+        looks, beside = self.looks, self._beside(growth)
+        if beside is None:
+            return looks.since(self.settled(growth))
+        started = looks.times[growth.start or 0]
         ramp = [max(0.0, t - started) for t in looks.times]
-        height = estimators.partial_slope(looks.values, warm, ramp)
-        left = [v - height * w for v, w in zip(looks.values, warm, strict=True)]
-        return looks.with_values(left).since(settled)
+        height = estimators.partial_slope(looks.values, beside, ramp)
+        left = [v - height * b for v, b in zip(looks.values, beside, strict=True)]
+        return looks.with_values(left).since(self.settled(growth))
+
+    def _beside(self, growth: Fit) -> list[float] | None:
+        """Return the curve of height 1 that is to be taken from the looks; None where none is."""
+        begun, n = self.looks.times[0], len(self.looks)
+        if growth.tau is not None:
+            return [-math.exp(-(t - begun) / (growth.tau * self._gap)) for t in self.looks.times]
+        # After a step it takes a trend to show that the growth goes on.
+        if growth.end is None or not _STEP_IN_TIME * n <= growth.end < n - FEWEST_LOOKS:
+            return None
+        return [float(i >= growth.end) for i in range(n)]
 
     def is_few_steps(self, growth: Fit) -> bool:
         """Return True when the rise happens at a few looks, and nothing between them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from leakguard.analysis.case import Case, Judged, slope
+from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.proportion import rise_together
 from leakguard.analysis.timeline import bytes_reader, count_reader
@@ -62,7 +62,7 @@ def _growing(case: Case, name: str) -> Growth | None:
         KINDS.get(name, "instances" if "." in name or watched else "container"),
         type=name,
         rate=verdict.rate,
-        bytes_rate=_bytes_rate(case, series),
+        bytes_rate=_bytes_rate(case, series, judged.started_at),
         interval=verdict.interval,
         since=judged.started_at,
         judged=judged,
@@ -130,6 +130,12 @@ def _last_watched(case: Case, name: str) -> Watched | None:
     return next((watched for watched in seen if watched is not None), None)
 
 
-def _bytes_rate(case: Case, counts: Series) -> float | None:
+def _bytes_rate(case: Case, counts: Series, since: int | None) -> float | None:
+    """Return what a type gains a generation since its growth shows; before, it was another one."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
-    return slope(series.generations, series.values) if len(series) > 1 else None
+    before = sum(at < (since or 0) for at in series.generations[:-1])
+    looks, sizes = series.generations[max(before - 1, 0) :], series.values[max(before - 1, 0) :]
+    if len(looks) < 2:
+        return None
+    began = max(looks[0], (since or 0) - 1)
+    return (sizes[-1] - sizes[0]) / max(looks[-1] - began, 1)
