@@ -53,9 +53,7 @@ def with_holders(snapshot, each: dict[str, int]):
     ]  # fmt: skip
     if number == GENERATIONS:
         late = alive(CURSOR, number)
-        held.append(
-            Holder("app.desk.cursors[*]", CURSOR, late, retained_bytes=late * each[CURSOR])
-        )
+        held.append(Holder("app.desk.cursors[*]", CURSOR, late, retained_bytes=late * each[CURSOR]))
     return replace(snapshot, holders=tuple(held))
 
 
