@@ -4,6 +4,7 @@
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan under AddressSanitizer and UBSan
 # make lint    ruff and mypy
+# make lock    pin the newest versions of requirements.in, with the hashes of their files
 # make audit   known vulnerabilities of the pinned versions; it fails, and says so, where nobody can be asked
 # make wheel   build a wheel for each of PYTHONS, and read a report by it in an empty environment
 # Every target sets up .venv by itself, from nothing.
@@ -20,7 +21,18 @@ HEAP := -p no:anyio -p no:memray regression_tests/unit/heap
 FRAMED := regression_tests/unit/integrations
 NOT_HEAP := $(foreach part,trainer heap integrations,--ignore regression_tests/unit/$(part)) regression_tests/unit
 TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
+# torch alone has no hash: which of its files fits, and what it brings, depends on the machine and its index.
+TORCH := $(shell grep '^torch==' requirements.in)
+PIP := $(BIN)/python -m pip install --quiet
+HASHED := $(PIP) --no-deps --require-hashes
+PINNED := grep -ho '^[A-Za-z0-9._-]*==[^ ;]*'
+# $(call with_hashes,FILE,VERSIONS): the comment that FILE has, and the versions with the hashes of their files
+with_hashes = { grep '^\#' $1; .venv/hashes/bin/uv pip compile --quiet --no-deps --generate-hashes --no-annotate \
+	--no-header $2; } > .venv/lock && mv .venv/lock $1
 TRAIN = $(BIN)/python -m reference_trainer --generations 6
+
+# Where it is set, each of the suite's hundreds of processes would compile this package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all sanitize reports lint audit format lock wheel clean
 .DELETE_ON_ERROR:
@@ -55,7 +67,8 @@ lint: $(READY)
 # --strict: a version that could not be looked up is a failure, and not one without a known vulnerability.
 audit: $(READY)
 	@test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/python -m pip install --quiet pip-audit; }
-	.venv/audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip --strict --progress-spinner off
+	@$(PINNED) requirements.lock requirements.in > .venv/audit/versions
+	.venv/audit/bin/pip-audit --requirement .venv/audit/versions --no-deps --disable-pip --strict --progress-spinner off
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -64,18 +77,25 @@ format: $(READY)
 # The compiled heap scan is optional: without a compiler the install succeeds and the pure twin runs.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(HASHED) -r requirements.lock
+	$(PIP) $(TORCH)
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(FRAMEWORKS): $(READY) requirements-frameworks.txt
-	$(BIN)/python -m pip install --quiet -r requirements-frameworks.txt -c requirements.lock
+	$(HASHED) -r requirements-frameworks.txt
 	@touch $@
 
+# uv reads the hashes of all files of a version from the index (UV_DEFAULT_INDEX names another one); pip
+# would have to download them.
 lock: $(READY)
-	$(BIN)/python -m pip install --quiet --upgrade -r requirements.in
-	@{ head -1 requirements.lock; $(BIN)/python -m pip list --format=freeze | grep -vi '^leakguard[-_]training=\|^pip=' | sed 's/+cpu//'; } > .venv/lock
-	@mv .venv/lock requirements.lock
+	@test -x .venv/hashes/bin/uv || { $(PYTHON) -m venv .venv/hashes && .venv/hashes/bin/python -m pip install --quiet uv; }
+	@$(PIP) --upgrade -r requirements.in
+	@$(BIN)/python -m pip list --format=freeze | grep -vi '^leakguard[-_]training=\|^pip=\|^torch=' > .venv/pinned
+	@$(call with_hashes,requirements.lock,.venv/pinned)
+	@$(PINNED) requirements-frameworks.txt > .venv/pinned
+	@$(call with_hashes,requirements-frameworks.txt,.venv/pinned)
+	@$(BIN)/python -m pip check
 
 # One wheel for each interpreter: the heap scan is compiled for it. auditwheel names the oldest C
 # library that a wheel of Linux runs with. What an earlier build left behind would be packed too.
