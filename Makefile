@@ -15,12 +15,16 @@ BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
 DEMO := runs/demo
-# Four runs, each made whatever the others found: a walk of the heap takes as long as its process has objects, and torch brings many, with
-# every framework; so do the plugins of other packages, which no test of the heap needs.
-HEAP := -p no:anyio -p no:memray regression_tests/unit/heap
-FRAMED := regression_tests/unit/integrations
-NOT_HEAP := $(foreach part,trainer heap integrations,--ignore regression_tests/unit/$(part)) regression_tests/unit
-TRAINING := regression_tests/unit/trainer regression_tests/integration regression_tests/scenarios
+# Five runs, each made whatever the others found: a walk of the heap takes as long as its process has objects. torch brings many, so does
+# every framework, each test that is collected, and the plugins of other packages, which no test of the heap or of a guard needs.
+UNIT := regression_tests/unit
+LEAN := -p no:anyio -p no:memray
+GUARDED := capture guard launch live log_block processes
+HEAP := $(LEAN) $(UNIT)/heap
+GUARDS := $(LEAN) --dist loadfile $(GUARDED:%=$(UNIT)/%)
+FRAMED := $(UNIT)/integrations $(UNIT)/cli/test_cli_mcp.py
+OTHERS := --dist loadfile $(foreach part,trainer heap integrations cli/test_cli_mcp.py $(GUARDED),--ignore $(UNIT)/$(part)) $(UNIT)
+TRAINING := --dist loadgroup $(UNIT)/trainer regression_tests/integration regression_tests/scenarios
 # torch alone has no hash: which of its files fits, and what it brings, depends on the machine and its index.
 TORCH := $(shell grep '^torch==' requirements.in)
 PIP := $(BIN)/python -m pip install --quiet
@@ -49,7 +53,7 @@ test: WHICH := -m "not heavy"
 test: $(READY)
 test-all: $(FRAMEWORKS)
 test test-all:
-	@status=0; for part in "$(HEAP)" "$(NOT_HEAP)" "$(FRAMED)" "--dist loadgroup $(TRAINING)"; do \
+	@status=0; for part in "$(HEAP)" "$(GUARDS)" "$(OTHERS)" "$(FRAMED)" "$(TRAINING)"; do \
 	$(BIN)/python -m pytest -n 2 $(WHICH) $$part || status=1; done; exit $$status
 
 sanitize: $(READY)

@@ -25,7 +25,10 @@ def line_of(file: str, text: str) -> str:
     ("leak", "file", "line", "function"),
     [
         ("env-per-episode", "leaks.py", "env = self.trainer.task.new_env()", "environment"),
-        ("old-population", "leaks.py", "replaced = [agent.clone()", "before_evolution"),
+        pytest.param(
+            *("old-population", "leaks.py", "replaced = [agent.clone()", "before_evolution"),
+            marks=pytest.mark.heavy,
+        ),
         ("loss-graph", "leaks.py", "return loss.unbind()", "_logged"),
     ],
 )

@@ -75,8 +75,8 @@ def test_healthy_trainer_keeps_its_budget_in_every_generation(memory_budget, bui
     ("leak", "named"),
     [
         ("env-per-episode", "TradingEnvironment"),
-        ("old-population", "DDPGAgent"),
-        ("loss-graph", r"autograd\s+graph"),
+        pytest.param("old-population", "DDPGAgent", marks=pytest.mark.heavy),
+        pytest.param("loss-graph", r"autograd\s+graph", marks=pytest.mark.heavy),
     ],
 )
 @pytest.mark.memory_budget(growth="2 MB", constant=CONSTANT, retries=0)

@@ -32,12 +32,13 @@ def test_healthy_training_is_stable_and_says_what_filled(trained):
             f"{TRAINER}.episode_envs[*]",
             (2, 18, 34, 50, 66, 82),
         ),
-        (
+        pytest.param(
             "old-population",
             "evolve_population",
             AGENT,
             f"{TRAINER}.old_populations[*]",
             (17, 33, 49, 65, 81, 97),
+            marks=pytest.mark.heavy,
         ),
     ],
 )
@@ -62,6 +63,7 @@ def test_losses_that_keep_their_graph_are_an_autograd_leak(trained):
         assert "item()" in finding.fix
 
 
+@pytest.mark.heavy
 def test_episode_histories_are_held_by_the_environment(trained):
     findings = trained("episode-history").report.findings
     assert findings
@@ -73,7 +75,15 @@ def test_episode_histories_are_held_by_the_environment(trained):
 
 
 @pytest.mark.parametrize(
-    "leak", ["env-per-episode", "old-population", "loss-graph", "episode-history"]
+    "leak",
+    [
+        "env-per-episode",
+        "loss-graph",
+        *(
+            pytest.param(leak, marks=pytest.mark.heavy)
+            for leak in ("old-population", "episode-history")
+        ),
+    ],
 )
 def test_printed_log_alone_says_what_the_run_file_says(trained, tmp_path, leak):
     from leakguard import diagnose, load

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.timeout(900)  # two whole trainings, maybe on a busy ma
 
 REPOSITORY = Path(__file__).parents[2]
 WORKFLOW = Path(".github/workflows/memory.yml")
+WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.yml"))
 NOT_COPIED = (".git", ".venv", "__pycache__", "build", "runs", "reports", "*.egg-info")
 # Set to run the Install step too, which loads every package anew.
 INSTALL = "LEAKGUARD_TEST_INSTALL"
@@ -83,8 +84,9 @@ def test_leak_is_red_with_annotations_summary_and_report(tmp_path):
     assert "TradingEnvironment" in (job.clone / "runs/ci/report.html").read_text()
 
 
-def test_every_action_is_pinned_by_version():
-    workflow = yaml.safe_load((REPOSITORY / WORKFLOW).read_text())
-    used = [step["uses"] for step in workflow["jobs"]["memory"]["steps"] if "uses" in step]
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_every_action_is_pinned_by_version(workflow):
+    jobs = yaml.safe_load(workflow.read_text())["jobs"].values()
+    used = [step["uses"] for job in jobs for step in job["steps"] if "uses" in step]
     assert used
     assert all(len(name.rsplit("@v", 1)[-1].split(".")) == 3 for name in used), used

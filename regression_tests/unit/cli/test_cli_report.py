@@ -68,10 +68,10 @@ def test_several_paths_exit_with_the_gravest(leaking, healthy, capsys):
     assert out.index("STABLE") < out.index("LEAK:")
 
 
-@pytest.fixture
-def restarted(tmp_path):
-    """A run file to which a leaking run wrote first, and its repaired program after it."""
-    path = tmp_path / "run.jsonl"
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """What a leaking run wrote into a file, and its repaired program after it."""
+    path = tmp_path_factory.mktemp("restarted") / "run.jsonl"
     for leaks in (True, False):
         kept = []
         guard = LeakGuard(out=path, report=None)
@@ -81,6 +81,13 @@ def restarted(tmp_path):
                     made = [bytearray(100_000) for _ in range(20)]
                     if leaks:
                         kept.append((generation, made))
+    return path.read_bytes()
+
+
+@pytest.fixture
+def restarted(tmp_path, two_runs):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(two_runs)
     return str(path)
 
 

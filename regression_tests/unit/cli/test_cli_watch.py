@@ -26,7 +26,7 @@ kept = []
 with LeakGuard(out=sys.argv[1], report=None) as guard:
     for generation in guard.generations(range(1, 11)):
         with guard.phase("evaluate"):
-            kept.append([float(n) for n in range(50_000)])
+            kept.append([bytearray(100_000) for _ in range(16)])
     sys.stdin.read()
 """
 
@@ -59,7 +59,7 @@ def recorded(tmp_path_factory):
     with LeakGuard(out=path, report=None) as guard:
         for _ in guard.generations(range(1, 9)):
             with guard.phase("evaluate"):
-                kept.append([float(n) for n in range(20_000)])
+                kept.append([bytearray(100_000) for _ in range(6)])
     return path.read_bytes()
 
 

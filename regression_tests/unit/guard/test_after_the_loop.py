@@ -15,7 +15,7 @@ class Kept:
     """Something of a size that memory shows."""
 
     def __init__(self):
-        self.values = [float(number) for number in range(5000)]
+        self.values = bytearray(200_000)
 
 
 @phase("work")
