@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,6 +85,7 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     """Cut, in the copy: nothing is put back."""
     gc.disable()
     gc.callbacks.clear()  # the program's own
+    _in_use()  # a first time: what it needs is made now, and not taken for contents later
     found = _containers(held_by, retained, make_graph)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(found.kept))
     if not found.containers:
@@ -93,9 +95,8 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     # copy ends; and nothing that is a root may hold it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(contents))
     for container in found.containers:
-        clear, inside = _way_to_empty(type(container))
-        contents.extend(inside(container))
-        clear(container)
+        contents.extend(_way_to_empty(type(container))[1](container))
+    tables = _freed_by_emptying(found.containers) - (sys.getsizeof(contents) - sys.getsizeof([]))
     hindrance = _hindrance(contents, found.adrift, make_graph)
     if hindrance is not None:
         return Proof(held_by, found.told, refused=hindrance)
@@ -103,7 +104,15 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     before = _in_use()
     contents.clear()
     gc.collect()
-    return Proof(held_by, found.told, max(before - _in_use(), 0))
+    return Proof(held_by, found.told, max(before - _in_use() + tables, 0))
+
+
+def _freed_by_emptying(containers: Sequence[Any]) -> int:
+    """Empty containers whose contents something else keeps; return what their tables took."""
+    before = _in_use()
+    for container in containers:
+        _way_to_empty(type(container))[0](container)
+    return before - _in_use()
 
 
 def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _Found:

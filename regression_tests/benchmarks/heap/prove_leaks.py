@@ -109,16 +109,28 @@ def released(held_by: str) -> int | None:
 
 
 def _containers(name: str) -> list[Any]:
+    """Return what a name stands for: from a running function, an instance of a class, a module."""
     local = _LOCAL.match(name)
-    try:
-        if local is None:
-            return objects_at(name)
+    if local is not None:
         frame: FrameType | None = sys._getframe()
         while frame is not None and frame.f_code.co_name != local[2].rpartition(".")[2]:
             frame = frame.f_back
         return [] if frame is None else follow([frame.f_locals[local[1]]], name[local.end() :])
-    except LookupError:
+    try:
+        return follow(*_instances(name)) or objects_at(name)
+    except (LookupError, AttributeError):
         return []
+
+
+def _instances(name: str) -> tuple[list[Any], str]:
+    """Return the instances of the class that a name begins with, and the rest of the name."""
+    found: dict[str, list[Any]] = {}
+    for item in gc.get_objects():
+        anchor = f"{type(item).__module__}.{type(item).__qualname__}"
+        if name.startswith(anchor + "."):
+            found.setdefault(anchor, []).append(item)
+    longest = max(found, key=len, default="")
+    return found.get(longest, []), name[len(longest) :] if longest else ""
 
 
 def _in_use() -> int:

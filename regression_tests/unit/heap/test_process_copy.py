@@ -178,6 +178,52 @@ def test_threads_that_want_the_interpreter_seldom_hang_a_copy_and_one_that_hangs
     assert late <= 5
 
 
+def test_lock_that_another_thread_holds_ends_the_copy_and_nothing_else():
+    lock, held, done = threading.Lock(), threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            held.set()
+            done.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(60)
+    try:
+        with pytest.raises(CopyFailed, match="too long"):
+            _answer(lambda: b"taken" if lock.acquire() else b"", seconds=0.5)
+    finally:
+        done.set()
+        holder.join()
+
+    assert not lock.locked()
+    assert _answer(lambda: b"taken" if lock.acquire() else b"") == b"taken"
+
+
+def test_lock_of_the_allocator_that_another_thread_holds_is_not_waited_for():
+    """``malloc_trim`` holds it while it goes through all that is free, without Python's lock."""
+    library, stop, trims = ctypes.CDLL(None), threading.Event(), []
+    if not hasattr(library, "malloc_trim"):
+        pytest.skip("the C library has no malloc_trim")
+    pieces = [bytes(2_000) for _ in range(100_000)]
+    del pieces[::2]  # holes to go through
+
+    def trim():
+        while not stop.is_set():
+            trims.append(library.malloc_trim(0))
+
+    trimmer = threading.Thread(target=trim)
+    trimmer.start()
+    try:
+        told = [_answer(lambda: b"%d" % heap.census().census.objects) for _ in range(5)]
+    finally:
+        stop.set()
+        trimmer.join()
+
+    assert trims
+    assert all(int(objects) > len(pieces) for objects in told)
+
+
 def test_process_that_may_have_no_copy_is_told_why(monkeypatch):
     def refused(*_):
         raise OSError("Operation not permitted")

@@ -51,6 +51,15 @@ def test_what_is_told_comes_free():
     assert proof.released == pytest.approx(proof.told, rel=0.05)
 
 
+def test_table_of_a_set_comes_free_with_what_is_in_it():
+    texts = {f"{number:0200}" for number in range(50_000)}
+    size = sys.getsizeof(texts) + sum(map(sys.getsizeof, texts))
+
+    proof = _proved(texts)
+
+    assert proof.released == pytest.approx(size, rel=0.05)
+
+
 def test_cycles_come_free_too():
     proof = _proved({number: Kept() for number in range(20)})
 
