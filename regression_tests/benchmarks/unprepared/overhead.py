@@ -1,4 +1,4 @@
-"""What ``leakguard run`` costs scripts that take a minute of CPU, and its fixed cost apart.
+"""What ``leakguard run`` costs scripts that take 40 s of CPU, and its fixed cost apart.
 
 ``python -m regression_tests.benchmarks.unprepared.overhead FOLDER -o reports/unprepared``. The two
 runs of a pair run at the same time, so that other programs slow both down alike.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from pathlib import Path
 from statistics import median
 
@@ -32,12 +33,15 @@ def main() -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="part of it")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=60.0, help="begin no pair after so many")
     parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
     options = parser.parse_args()
+    began = time.monotonic()
     start = play(Script("start.py", ""), HERE, options.rounds + 1, None, together=True)
     all_played: list[Played] = []
     for script in scripts(HERE / "long.toml"):
-        if not options.only or any(text in script.path for text in options.only):
+        in_time = time.monotonic() - began < 60 * options.minutes
+        if in_time and (not options.only or any(text in script.path for text in options.only)):
             folder = options.folder.resolve()
             all_played.append(play(script, folder, options.rounds, None, together=True))
             print(row(all_played[-1], start.extra_seconds), file=sys.stderr, flush=True)
