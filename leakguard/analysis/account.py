@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.case import Case, Judged, slope
+from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
@@ -85,9 +86,11 @@ class _Settlement:
         self._gauges()
         self._cycles()
         self._objects()
+        self.defects = joined(self.defects)
         self._promises()
         self._metrics()
         self._live_memory()
+        self._mappings()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self._drop_negligible()
         return Account(tuple(self.defects), tuple(self.cleared))
@@ -173,6 +176,16 @@ class _Settlement:
             return named or stacks or self._maps() or bool(self.filling)
         return False
 
+    def _mappings(self) -> None:
+        """Tell the size of what mappings map, which is in no object and is no memory of its own."""
+        space = next((g for g in self._of("metric") if g.name in ("mapped", "address_space")), None)
+        defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
+        if space is None or defect is None or (space.rate or 0.0) <= (defect.bytes_rate or 0.0):
+            return
+        lead = replace(defect.lead, evidence=(*defect.lead.evidence, *space.evidence[:1]))
+        told_whole = replace(defect, lead=lead, bytes_rate=space.rate)
+        self.defects[self.defects.index(defect)] = told_whole
+
     def _maps(self) -> bool:
         return any(is_mapping(d.lead.type) for d in self.defects)
 
@@ -207,12 +220,23 @@ class _Settlement:
             self.cleared.append(cache)
             return
         rest = max(rate - self._named_bytes(), 0.0)
-        graph = next((d for d in self.defects if d.kind == made.kind == "autograd"), None)
+        graph = self._graph_behind(made, growth.main_phase)
         if graph is not None:  # what its nodes saved is in no count of them
             told_whole = replace(graph, bytes_rate=(graph.bytes_rate or 0.0) + rest)
             self.defects[self.defects.index(graph)] = told_whole
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+
+    def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
+        """Return the kept graph that memory belongs to: by what was seen of it, else by its place.
+
+        What C code saved for a node, as that of a GRU does, no look finds; a graph that is never
+        cut in the same phase saves it.
+        """
+        graphs = [d for d in self.defects if d.kind == "autograd"]
+        if made.kind == "native":
+            graphs = [d for d in graphs if d.phase == phase]
+        return next(iter(graphs), None) if made.kind in ("autograd", "native") else None
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
         """True where what was found adds up to it or owns native memory, or a log has no bytes."""

@@ -30,6 +30,7 @@ class Place:
         native: True where the entries own memory that no census sees.
         finite: True for a place that a program fills once, a piece now and then: below one entry a
             generation it is a warm-up.
+        account: True where the interpreter keeps account of what others made, and own.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Place:
     finite: bool = False
     source: str = ""
     called: str | None = None
+    account: bool = False
 
     def fits(self, path: str, types: Iterable[str]) -> bool:
         """Return True for a container at ``path`` with these types in and around it."""
@@ -62,8 +64,9 @@ PLACES: tuple[Place, ...] = (
     Place(
         "timers of an event loop",
         "keep the handle that call_later or call_at returns and call handle.cancel() when it is "
-        "no longer needed: until its time comes the event loop keeps the callback with its "
-        "arguments; let those be small (a number, a weak reference)",
+        "no longer needed; of a task that sleeps (asyncio.sleep, wait_for) call task.cancel(): "
+        "until its time comes the event loop keeps the callback with its arguments; let those be "
+        "small (a number, a weak reference)",
         path=r"\._scheduled(\[|$)",
         types=r"^asyncio\.",
         source="asyncio.loop.call_later returns a TimerHandle",
@@ -95,6 +98,7 @@ PLACES: tuple[Place, ...] = (
         path=r"^atexit\b|multiprocessing\.util\._finalizer_registry",
         source="atexit.unregister",
         called="functions registered with atexit",
+        account=True,
     ),
     Place(
         "callbacks of the collector",
@@ -113,7 +117,7 @@ PLACES: tuple[Place, ...] = (
         "loggers under new names",
         "use a fixed name in logging.getLogger(name), and put what changes into the message or "
         "extra=: logging keeps each logger for ever",
-        path=r"loggerDict\[",
+        path=r"loggerDict\[(\*\]|[^.]*$)",  # and no handler of one logger
         types=r"^logging\.(\w*Logger|PlaceHolder)$",
         source="logging.Manager.loggerDict",
         called="loggers, one a name (logging.getLogger)",
@@ -176,6 +180,15 @@ PLACES: tuple[Place, ...] = (
         "cache on a method keeps every `self` that it was called with; {path}",
         path=r"lru_cache of ",
         source="Python's programming FAQ, how to cache method calls",
+    ),
+    Place(
+        "pools that are not closed",
+        "close() and join() each pool when its work is done (with Pool(...) as pool: for an "
+        "executor, shutdown()), or make one and use it in every round: its threads and processes "
+        "live until then, and taking it out of {path} alone ends none of them",
+        types=r"^multiprocessing\.pool\.(Thread)?Pool$|"
+        r"^concurrent\.futures\.\w+\.(Thread|Process)PoolExecutor$",
+        source="multiprocessing.pool.Pool.close and join",
     ),
     Place(
         "backlog of an executor",
@@ -282,11 +295,22 @@ PLACES: tuple[Place, ...] = (
     ),
     Place(
         "threads that never end",
-        "end and join each thread, or hand the work to one pool (concurrent.futures); {path} is "
-        "where threading keeps account of those that are alive",
+        "close what began each thread (a writer, a client, a pool: its close() ends it), or end "
+        "and join it, or hand the work to one pool (concurrent.futures); {path} is where threading "
+        "keeps account of those that are alive",
         kind="threads",
         path=r"^threading\._(active|limbo|dangling|shutdown_locks)",
         source="threading.enumerate",
+        account=True,
+    ),
+    Place(
+        "child processes that nobody ended",
+        "end and join() each process, or close() and join() the pool that began it; {path} is "
+        "where multiprocessing keeps account of those that it began",
+        kind="children",
+        path=r"^multiprocessing\.process\._(children|dangling)",
+        source="multiprocessing.active_children",
+        account=True,
     ),
     Place(
         "imported modules",
@@ -334,7 +358,7 @@ _HANDLES = re.compile(
     r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"
     r"Task|Cursor|File|Mapping|Buffer|Listener|Subscription|Timer|Loop|Figure\w*)$"
 )
-_MAPPINGS = ("mmap", "SharedMemory")
+_MAPPINGS = ("mmap", "memmap", "SharedMemory")
 
 
 def is_handle(type_name: str | None) -> bool:
@@ -372,7 +396,11 @@ NATIVE_CACHES = (
 
 # -- advice where no container is named ------------------------------------------------------------
 
-NATIVE_ADVICE = "no Python object explains it: look at native code and at handles never closed"
+NATIVE_ADVICE = (
+    "no Python object explains it, so C code keeps it: see which calls of the phase make something "
+    "that wants a close(), free() or destroy() of its own. With memray installed (the extra "
+    "`memray`) a traced generation names the line that calls into C; `leakguard explain native`"
+)
 POOLS_ADVICE = (
     "objects or blocks that an extension module got and never gave back (a reference too many, "
     "PyMem or PyObject memory): see which call the growth follows, try that package's latest "

@@ -65,9 +65,9 @@ def with_library(finding: Finding) -> Finding:
 def headline(finding: Finding) -> str:
     """Return a finding in one sentence: where, since when, how many of what, held by whom."""
     what = _thing(finding)
-    parts = [f"In {finding.phase}" if finding.phase else "Every generation"]
-    if finding.started_at is not None:
-        parts.append(f"since generation {finding.started_at}")
+    since = None if finding.started_at is None else f"since generation {finding.started_at}"
+    parts = [f"In {finding.phase}"] if finding.phase else []
+    parts += [since] if since else []
     if finding.count_per_generation is not None:
         parts.append(_more(finding.count_per_generation, what))
     elif finding.bytes_per_generation is None:
@@ -85,7 +85,8 @@ def headline(finding: Finding) -> str:
         parts.append(f"{likely}made at {finding.created_at}")
     if finding.bytes_per_generation:
         parts.append(f"{format_change(finding.bytes_per_generation)} a generation")
-    return ", ".join(parts) + "."
+    said = ", ".join(parts)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _more(rate: float, what: str) -> str:

@@ -10,7 +10,9 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Finding, Run, Site, Snapshot
 
 # Kinds that a line of the program makes. Handles and peaks are told by their own names.
-_MADE = frozenset({"instances", "container", "tensors", "arrays", "autograd", "native", "memory"})
+_MADE = frozenset(
+    {"instances", "container", "tensors", "arrays", "autograd", "native", "memory", "queue"}
+)
 
 # What survives of one line's objects in the traced generation, in units of what the finding gains a
 # generation: one generation is no mean of many, so that it may be less or more. Bytes scatter more
@@ -83,8 +85,8 @@ def _why_untraced(run: Run) -> str:
             "to tell what to trace"
         )
     return (
-        "no generation was traced: tracing is off, or no two looks before the last generation "
-        "agreed on what grows"
+        "no generation was traced: the run was over before two looks agreed on what grows; a few "
+        'generations more name the line, unless trace is "off"'
     )
 
 

@@ -63,6 +63,8 @@ def _reason(error: OSError, path: Path) -> str:
     if isinstance(error, IsADirectoryError):
         return "it is a folder; give a file name"
     if isinstance(error, FileNotFoundError):
+        if path.parent.is_dir():
+            return f"no file can be made in {path.parent}"
         return f"the folder {path.parent} does not exist"
     return error.strerror or type(error).__name__
 

@@ -21,6 +21,8 @@ from leakguard.launch.target import Target
 _OVER = "@leakguard over"
 Change = Callable[[Any], Any]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+Loop = ast.For | ast.While | Comprehension
 
 
 class Marks(Protocol):
@@ -47,32 +49,55 @@ def compiled(
     for target, change in changes.items():
         _decorate(_found(tree, target, file), f"@leakguard {target.name}", change)
     setattr(builtins, _OVER, marks.over)
-    for loop in list(outermost_loops(tree)):
+    for loop in outermost_loops(tree):
         _mark(loop, marks)
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def outermost_loops(tree: ast.Module) -> Iterator[ast.For | ast.While]:
-    """Yield the loops that run once in a program, as far as names can tell.
+def outermost_loops(tree: ast.Module) -> list[Loop]:
+    """Return the loops that run once in a program, as far as names can tell.
 
     They are in no other loop, and in the body of the module or of a function that is named in such
-    a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``.
+    a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``. A
+    comprehension that calls functions of the script, ``[run(trial) for trial in trials]``, is one
+    only where there is no other: most of them prepare data.
     """
     functions: dict[str, list[Function]] = {}
     for node in ast.walk(tree):
         if isinstance(node, Function):
             functions.setdefault(node.name, []).append(node)
+    known = frozenset(functions)
+    loops: list[Loop] = []
+    comprehensions: list[Loop] = []
     waiting: list[ast.Module | Function] = [tree]
     while waiting:
-        for part in _outside_loops(waiting.pop()):
+        for part in _outside_loops(waiting.pop(), known):
             if isinstance(part, ast.For | ast.While):
-                yield part
-            elif isinstance(part, ast.Name | ast.Attribute):
-                name = part.id if isinstance(part, ast.Name) else part.attr
+                loops.append(part)
+            elif isinstance(part, Comprehension):
+                comprehensions += [part] if _repeats(part, known) else []
+            elif (name := _named(part)) is not None:
                 waiting += functions.pop(name, [])
+    return loops or comprehensions
 
 
-def _outside_loops(block: ast.Module | Function) -> Iterator[ast.AST]:
+def _named(node: ast.AST) -> str | None:
+    """Return the name that a node stands for, without what it is an attribute of."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _repeats(node: ast.AST, functions: frozenset[str]) -> bool:
+    """Tell whether a node is a comprehension that calls functions of the script in its rounds."""
+    if not isinstance(node, Comprehension) or node.generators[0].is_async:
+        return False
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    calls = (n for part in parts for n in ast.walk(part) if isinstance(n, ast.Call))
+    return any(_named(call.func) in functions for call in calls)
+
+
+def _outside_loops(block: ast.Module | Function, functions: frozenset[str]) -> Iterator[ast.AST]:
     """Yield every node of a body that is in no loop and in no function of its own."""
     waiting: list[ast.AST] = list(block.body)
     while waiting:
@@ -80,6 +105,8 @@ def _outside_loops(block: ast.Module | Function) -> Iterator[ast.AST]:
         yield node
         if isinstance(node, ast.For):
             waiting.append(node.iter)
+        elif _repeats(node, functions):
+            waiting.append(node.generators[0].iter)  # type: ignore[attr-defined]
         elif not isinstance(node, (ast.While, ast.AsyncFor, ast.Lambda, *_FUNCTIONS)):
             waiting += ast.iter_child_nodes(node)
 
@@ -87,7 +114,12 @@ def _outside_loops(block: ast.Module | Function) -> Iterator[ast.AST]:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _mark(loop: ast.For | ast.While, marks: Marks) -> None:
+def _mark(loop: Loop, marks: Marks) -> None:
+    if isinstance(loop, Comprehension):
+        items = loop.generators[0].iter
+        arguments = [items, ast.Constant(loop.lineno)]
+        loop.generators[0].iter = _at(ast.Call(_name(_OVER), arguments, []), items)
+        return
     if isinstance(loop, ast.For):
         arguments = [loop.iter, ast.Constant(loop.lineno)]
         # Where the interpreter says that something cannot be looped over.

@@ -88,9 +88,12 @@ class WatchedLoop:
         """End the generation that a call began and that nothing but the end of the run ends.
 
         Where the function that called has returned, and what it held is gone, this is no end of a
-        generation.
+        generation; nor is what comes after the last moment, where moments end generations.
         """
         if not self._called or self._opened is None:
+            return
+        if self._recurrence.by_moments:
+            self._close_unrecorded()
             return
         runs_on = self._caller is not None and self._caller.is_running()
         if runs_on or not self._has_let_go():
@@ -105,6 +108,11 @@ class WatchedLoop:
     def phase_begins(self, phase: str) -> None:
         """Take that an outermost phase begins: where nobody names generations, one may with it."""
         if self._recurrence.begins(phase):
+            self._begin_unnamed()
+
+    def moment_passes(self, label: str) -> None:
+        """Take that a moment was recorded: where there are no phases either, it may end one."""
+        if self._recurrence.passes(label):
             self._begin_unnamed()
 
     def _begin_unnamed(self) -> None:

@@ -94,24 +94,44 @@ class Recurrence:
     """Finds the phase that a loop begins with: the first one that comes a second time.
 
     Only outermost phases of the thread that entered the first one count, and only as long as the
-    program names no generations itself.
+    program names no generations itself. In a program without phases a moment that is recorded
+    again and again, ``step 100``, ``step 200``, ends one round and begins the next.
     """
 
     def __init__(self) -> None:
         self.leader: str | None = None
         self._seen: set[str] = set()
+        self._moments: set[str] = set()
+        self._phases = False
         self._thread = 0
         self._over = False
+
+    def passes(self, moment: str) -> bool:
+        """Take that a moment was recorded; return whether a generation begins with it."""
+        if self._over or self._phases or not self._is_followed():
+            return False
+        kind = kind_of(moment)
+        if self.leader is None and kind in self._moments:
+            self.leader = kind
+        self._moments.add(kind)
+        return kind == self.leader
 
     def begins(self, phase: str) -> bool:
         """Take that a phase begins; return whether a generation does."""
         if self._over or not self._is_followed():
             return False
         kind = kind_of(phase)
+        if not self._phases:  # phases tell more than moments
+            self._phases, self.leader = True, None
         if self.leader is None and kind in self._seen:
             self.leader = kind
         self._seen.add(kind)
         return kind == self.leader
+
+    @property
+    def by_moments(self) -> bool:
+        """True while recorded moments, and no phases or calls, end generations."""
+        return self.leader is not None and not self._phases and not self._over
 
     def stop(self) -> bool:
         """Take that the program names its generations; return whether some were found before."""

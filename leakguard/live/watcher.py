@@ -52,6 +52,8 @@ class Watcher:
         """Record a moment that the user named; growth is counted from a baseline on."""
         self.looker.recorder.check_kept()
         self.safety.run(self._mark, label, baseline)
+        if not baseline and not active.open_phases():
+            self.loop.moment_passes(label)
 
     def _mark(self, label: str, baseline: bool) -> None:
         self.looks.settle(wait=True)

@@ -126,6 +126,8 @@ def title(finding: Finding) -> str:
     """Return the finding in one short line: what grows, by how much, where."""
     what = short_type(finding.type) if finding.type else _plural(finding)
     phase = f" in {clean(finding.phase)}" if finding.phase else ""
+    if finding.bytes_per_generation is None and finding.count_per_generation is None:
+        return f"{clean(finding.reason.partition(' (')[0])}{phase}"
     return f"{what}: {rate(finding)}{phase}"
 
 

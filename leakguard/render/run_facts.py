@@ -24,7 +24,7 @@ def name(run: Run) -> str:
     part, parts = run.part
     if parts == 1:
         return f"{named}{rank}"
-    return f"{named}{rank} (run {part} of {parts}{', the last one' if part == parts else ''})"
+    return f"{named}{rank} (run {part} of {parts}{', the last' if part == parts else ''})"
 
 
 def run_facts(run: Run) -> tuple[tuple[str, str], ...]:

@@ -39,7 +39,7 @@ def cycles(case: Case) -> list[Growth]:
         return []
     name = max(leads, key=leads.count)
     freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
-    watched = any(name in s.watched for s in collected)
+    watched = any(name in s.watched and s.watched[name].too_many for s in case.run.snapshots)
     # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
     is_programs = is_users(name) or watched
     if not is_programs or (not watched and _is_taken(case, name, freeing)):

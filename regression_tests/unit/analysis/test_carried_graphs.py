@@ -59,3 +59,35 @@ def test_a_graph_too_small_for_what_memory_gained_is_not_blamed_for_it():
 
 def test_a_long_graph_in_a_run_whose_memory_is_flat_is_silent():
     assert diagnose(run(nodes=42, retained=1_900_000, gain=0)).findings == ()
+
+
+def carried(phase: str) -> Run:
+    """Tell a run whose nodes become more in ``train``, and memory in C far more in ``phase``."""
+    told, base = RunStory(), {"rss": 100 * MB, "heap_in_use": 50 * MB}
+    told.baseline(State(base, {GRAPH_NODE: 0}, {GRAPH_NODE: 0}))
+    for n in range(1, 13):
+        before = {name: value + (n - 1) * 9 * MB for name, value in base.items()}
+        after = {name: value + n * 9 * MB for name, value in base.items()}
+        nodes = {GRAPH_NODE: 900 * n}, {GRAPH_NODE: 900 * n * 640}
+        first = after if phase == "train" else before
+        told.generation(train=State(first, *nodes), decode=State(after, *nodes))
+    story = told.run()
+    holder = Holder("app.net.state", GRAPH_NODE, 900 * 12, retained_bytes=MB, graph_nodes=900 * 12)
+
+    def looked(snapshot):
+        is_last = snapshot.moment == "generation" and snapshot.generation == 12
+        return replace(snapshot, holders=(holder,) if is_last else ())
+
+    return replace(story, snapshots=tuple(map(looked, story.snapshots)))
+
+
+def test_what_c_code_saved_for_a_graph_is_told_with_the_graph_of_the_same_phase():
+    (finding,) = diagnose(carried("train")).findings
+    assert (finding.kind, finding.phase) == ("autograd", "train")
+    assert finding.bytes_per_generation >= 8 * MB
+    assert "hidden.detach()" in finding.fix
+
+
+def test_what_c_code_keeps_in_another_phase_is_a_leak_of_its_own():
+    kinds = {(f.kind, f.phase) for f in diagnose(carried("decode")).findings}
+    assert ("native", "decode") in kinds

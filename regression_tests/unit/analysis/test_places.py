@@ -42,6 +42,24 @@ def holder(path: str, element: str, *types: str, graph_nodes: int | None = None)
             "cached_property",
         ),
         (
+            holder("app.pools[*]", "multiprocessing.pool.Pool"),
+            "pools that are not closed",
+            None,
+            "close() and join() each pool",
+        ),
+        (
+            holder("multiprocessing.process._children[*]", "multiprocessing.context.ForkProcess"),
+            "child processes that nobody ended",
+            "children",
+            "join() each process",
+        ),
+        (
+            holder("logging.Logger.manager.loggerDict['app.sweep'].handlers[*]", "app.Handler"),
+            "logging handlers",
+            None,
+            "removeHandler",
+        ),
+        (
             holder("app.pool._work_queue[*]", "concurrent.futures.thread._WorkItem"),
             "backlog of an executor",
             "queue",

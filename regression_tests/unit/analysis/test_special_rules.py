@@ -216,6 +216,7 @@ def test_cycles_the_collector_frees_in_between_are_told_by_what_their_phase_make
 
 def test_cycles_the_collector_frees_are_silent_where_no_count_was_promised():
     assert kinds(_environments_in_cycles({})) == []
+    assert kinds(_environments_in_cycles({"app.Env": None})) == []  # counted, nothing expected
 
 
 def _checkpoints(peak: int, kept: int = 0) -> Run:

@@ -94,7 +94,7 @@ def restarted(tmp_path, two_runs):
 def test_run_again_after_the_fix_reports_the_last_run_of_the_file(restarted, capsys):
     assert main(["report", restarted, "--fail-on", "suspect"]) == 0
     out = capsys.readouterr().out
-    assert "(run 2 of 2, the last one)" in out
+    assert "(run 2 of 2, the last)" in out
     assert "STABLE" in out and "LEAK" not in out
 
 

@@ -195,3 +195,32 @@ if __name__ == "__main__":
 """
     lines = {loop.lineno for loop in outermost_loops(ast.parse(source))}
     assert lines == {2, 7, 11, 16}
+
+
+def lines_of_loops(source):
+    import ast
+
+    return {loop.lineno for loop in outermost_loops(ast.parse(source))}
+
+
+SWEEP = """
+def trial(number):
+    for step in range(100): pass
+def sweep(trials):
+    return [trial(number) for number in range(trials)]  # 5
+names = [str(number) for number in range(9)]
+print(max(sweep(14)))
+"""
+
+
+def test_trials_in_a_comprehension_are_the_loop_and_what_a_trial_repeats_is_not():
+    assert lines_of_loops(SWEEP) == {5}
+
+
+def test_a_comprehension_that_prepares_data_is_no_loop_beside_a_loop():
+    training = "data = [trial(n) for n in range(9)]\nfor epoch in range(9):\n    trial(epoch)\n"
+    assert lines_of_loops(SWEEP + training) == {9}
+
+
+def test_a_comprehension_that_calls_nothing_of_the_script_is_no_loop():
+    assert lines_of_loops("squares = {n: n * n for n in range(9)}\n") == set()

@@ -79,3 +79,46 @@ def test_phases_of_other_threads_begin_no_generation():
     thread.join()
     assert told == [False]
     assert found.begins("train")
+
+
+def test_a_leak_between_moments_that_are_recorded_again_and_again_is_found():
+    guard = LeakGuard(report=None, max_overhead=None)
+    with guard:
+        for step in range(0, 1_000, 100):
+            KEPT.append(Row(30_000))
+            guard.snapshot(f"step {step}")
+    KEPT.clear()
+    report = diagnose(guard.run)
+    assert generations_of(guard) == list(range(1, 9))  # nothing ends the stretch after the last
+    assert (report.verdict, report.findings[0].type) == ("leak", f"{__name__}.Row")
+
+
+def test_a_loop_that_records_moments_and_keeps_nothing_is_stable():
+    guard = LeakGuard(report=None, max_overhead=None)
+    with guard:
+        for step in range(0, 1_000, 100):
+            Row(30_000)
+            guard.snapshot(f"step {step}")
+    assert diagnose(guard.run).verdict == "stable"
+
+
+def test_moments_of_different_names_begin_no_generation():
+    guard = LeakGuard(report=None)
+    with guard:
+        for name in ("loaded", "compiled", "trained", "saved"):
+            guard.snapshot(name)
+    assert generations_of(guard) == []
+
+
+def test_phases_tell_more_than_moments():
+    guard = LeakGuard(report=None)
+    with guard:
+        for _ in range(4):
+            with guard.phase("rollout"):
+                guard.snapshot("inside 1")
+            guard.snapshot("half way")
+            with guard.phase("train"):
+                pass
+            guard.snapshot("all of it")
+    assert generations_of(guard) == [1, 2, 3]
+    assert any("each 'rollout'" in note for note in diagnose(guard.run).limits)
