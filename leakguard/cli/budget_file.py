@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from leakguard.analysis.budget_settings import budget_of
 from leakguard.errors import UsageError
+from leakguard.live.project_settings import leakguard_table, read_toml
 from leakguard.model.budget import Budget
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _PROJECT = Path("pyproject.toml")
 
@@ -26,10 +21,10 @@ def read_budget(path: Path | None) -> Budget:
         UsageError: the file cannot be read, or says something that is no budget.
     """
     if path is None:
-        settings = _project_settings(_load(_PROJECT)) if _PROJECT.is_file() else None
+        settings = leakguard_table(_load(_PROJECT)).get("budget") if _PROJECT.is_file() else None
         return Budget() if settings is None else _budget(_PROJECT, settings)
     content = _load(path)
-    settings = _project_settings(content)
+    settings = leakguard_table(content).get("budget")
     if settings is None:
         settings = content.get("budget", content)
     return _budget(path, settings)
@@ -44,20 +39,12 @@ def _budget(path: Path, settings: Any) -> Budget:
         raise UsageError(f"{path}: {error}") from error
 
 
-def _project_settings(content: Mapping[str, Any]) -> Any:
-    """Return the budget table of a project file, None when there is none."""
-    value: Any = content
-    for key in ("tool", "leakguard", "budget"):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        return read_toml(path)
     except OSError as error:
         raise UsageError(f"cannot read the budget {path}: {error.strerror}") from error
     except RecursionError:
         raise UsageError(f"the budget {path} is nested too deeply") from None
-    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
+    except ValueError as error:
         raise UsageError(f"the budget {path} is not TOML: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,24 @@ else:
     import tomli as tomllib
 
 _FILE = "pyproject.toml"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no TOML, no UTF-8, or has a number of thousands of digits.
+        RecursionError: it is nested too deeply.
+    """
+    return dict(tomllib.loads(path.read_text("utf-8")))
+
+
+def leakguard_table(content: Any) -> Mapping[str, Any]:
+    """Return the table ``[tool.leakguard]`` of a project file; an empty one where there is none."""
+    for key in ("tool", "leakguard"):
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content if isinstance(content, Mapping) else {}
 
 
 def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
@@ -31,12 +49,9 @@ def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
     if path is None:
         return ()
     try:
-        content: Any = tomllib.loads(path.read_text("utf-8"))
+        patterns = leakguard_table(read_toml(path)).get("ignore", [])
     except (OSError, ValueError, RecursionError):
         return ()
-    for key in ("tool", "leakguard"):
-        content = content.get(key, {}) if isinstance(content, dict) else {}
-    patterns = content.get("ignore", []) if isinstance(content, dict) else []
     if isinstance(patterns, list):
         return checked_patterns(patterns, str(path))
     raise UsageError(f"{path}: ignore is no list; write ignore = ['package.Type']")
