@@ -59,12 +59,12 @@ def _lies_elsewhere(site: Site, finding: Finding) -> bool:
 
 
 def _why_not(run: Run, finding: Finding) -> str | None:
-    """Return why no line is named; None for what no line makes, and for a log, which has none."""
+    """Return why no line is named; None for what no line makes, and for a log or a curve."""
     if finding.kind not in _MADE or finding.verdict not in ("leak", "suspect"):
         return None
     reasons = (s.unavailable.get("created_at") for s in reversed(run.snapshots))
     reason = next(filter(None, reasons), None)
-    if reason is not None or run.info.source == "log":
+    if reason is not None or run.info.source in ("log", "curve"):
         return reason
     traced = sorted({s.generation for s in run.snapshots if _is_traced(s) and s.generation})
     if not traced:

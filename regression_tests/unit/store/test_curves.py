@@ -94,6 +94,37 @@ def test_curve_that_rises_is_suspect_and_a_flat_one_stable(name, tmp_path):
     assert verdicts == ["suspect", "stable"]
 
 
+ROW = "{:12.3f} {:12.3f} {:12.3f} {:12.3f}\n"
+ENDINGS = [
+    (mprof, "MEM 60 1700000004.5\nMEM 35 1700000004.6\n"),
+    (psrecord, ROW.format(41, 0, 60, 900) + ROW.format(42, 0, 9, 9)),
+]
+
+
+@pytest.mark.parametrize(("write", "last"), ENDINGS)
+def test_samples_of_a_process_that_gives_its_memory_back_at_its_end_are_left_out(
+    write, last, tmp_path
+):
+    verdicts = []
+    for rate in (5, 0):
+        path = tmp_path / f"{rate}.dat"
+        write(path, rate)
+        with path.open("a") as file:
+            file.write(last)
+        (run,) = load_runs(path)
+        assert len(run.snapshots) == 40
+        verdicts.append(diagnose(run).verdict)
+    assert verdicts == ["suspect", "stable"]
+
+
+def test_program_that_frees_half_its_memory_long_before_its_end_is_read_whole(tmp_path):
+    path = tmp_path / "mprofile.dat"
+    sizes = [100 + 5 * n for n in range(20)] + [40 + n for n in range(20)]
+    path.write_text("".join(f"MEM {size} {n}.0\n" for n, size in enumerate(sizes)))
+    (run,) = load_runs(path)
+    assert len(run.snapshots) == 40
+
+
 def test_a_curve_says_what_it_cannot_name(tmp_path, capsys):
     mprof(tmp_path / "mprofile.dat", 5)
     assert main(["report", str(tmp_path / "mprofile.dat"), "--full"]) == 0
@@ -101,6 +132,7 @@ def test_a_curve_says_what_it_cannot_name(tmp_path, capsys):
     assert "a curve from outside names no type, no holder and no line" in shown
     assert "the file names no generation: each sample counts as one" in shown
     assert "python train.py" in shown
+    assert "Created at" not in shown  # nothing of a guard's looks and traces is said of it
 
 
 def test_children_of_mprof_are_runs_of_their_own(tmp_path):
