@@ -191,11 +191,15 @@ def _some(items: list[int], most: int) -> list[int]:
 
 
 class _PackedLines:
-    """Lines in order, each found by its number; the newest lie open, the others compressed."""
+    """Lines in order, each found by its number; the newest lie open, the others compressed.
+
+    The compressed ones are one buffer: blocks as objects would be counted as the program's bytes.
+    """
 
     def __init__(self) -> None:
         self.raw_bytes = 0
-        self._blocks: list[bytes] = []
+        self._packed = bytearray()
+        self._block_ends = array("Q")
         self._open = bytearray()
         # The block of each line and where it ends there; a line begins where the one before ends.
         self._block_of = array("L")
@@ -206,18 +210,24 @@ class _PackedLines:
         """Keep the first ``count`` lines, and nothing that an interrupt has left of another."""
         del self._block_of[count:]
         del self._ends[count:]
-        packed = not count or self._block_of[-1] < len(self._blocks)
+        packed = not count or self._block_of[-1] < len(self._block_ends)
         del self._open[0 if packed else self._ends[-1] :]
 
     def append(self, line: bytes) -> None:
         """Keep a line as the last one."""
         self._open += line
         self.raw_bytes += len(line)
-        self._block_of.append(len(self._blocks))
+        self._block_of.append(len(self._block_ends))
         self._ends.append(len(self._open))
         if len(self._open) >= _RAW_BLOCK:
-            self._blocks.append(zlib.compress(self._open, _ZLIB_LEVEL))
-            self._open = bytearray()
+            self._pack()
+
+    def _pack(self) -> None:
+        """Compress the open lines, after dropping what an interrupt has left of another block."""
+        del self._packed[self._block_start(len(self._block_ends)) :]
+        self._packed += zlib.compress(self._open, _ZLIB_LEVEL)
+        self._block_ends.append(len(self._packed))
+        self._open = bytearray()
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -237,15 +247,21 @@ class _PackedLines:
     def held_bytes(self) -> int:
         """The bytes of memory that the lines are held in."""
         arrays = (len(self._ends) * self._ends.itemsize) * 2
-        return sum(map(len, self._blocks)) + len(self._open) + len(self._unpacked[1]) + arrays
+        return len(self._packed) + len(self._open) + len(self._unpacked[1]) + arrays
 
     def forget_unpacked(self) -> None:
         """Let go of the block that was read last."""
         self._unpacked = (-1, b"")
 
     def _text(self, block: int) -> bytes:
-        if block == len(self._blocks):
+        if block == len(self._block_ends):
             return bytes(self._open)
         if self._unpacked[0] != block:
-            self._unpacked = (block, zlib.decompress(self._blocks[block]))
+            self._unpacked = (block, zlib.decompress(self._packed_block(block)))
         return self._unpacked[1]
+
+    def _packed_block(self, block: int) -> bytearray:
+        return self._packed[self._block_start(block) : self._block_ends[block]]
+
+    def _block_start(self, block: int) -> int:
+        return self._block_ends[block - 1] if block else 0

@@ -202,7 +202,7 @@ class _Questions:
             for path in self._containers
             if below[path] >= _WORTH_NAMING
             and self._paths.kind[path] != NAMESPACE
-            and not self._is_adrift(self._paths.sample[path])
+            and self._is_programs(self._paths.sample[path])
         ]
         for path in sorted(big, key=lambda path: -below[path])[: self._limit]:
             chosen.setdefault(path, None)
@@ -218,7 +218,7 @@ class _Questions:
             objects, sample = self._paths.objects[path], self._paths.sample[path]
             name = qualified_name(type(self._graph.object_at(sample)))
             more = name in wanted and objects > most.get(name, (0, 0))[0]
-            if more and not self._is_adrift(sample):
+            if more and self._is_programs(sample):
                 most[name] = (objects, path)
         ends = [most[name][1] for name in dict.fromkeys(suspects) if name in most]
         self._suspects = [self._paths.sample[path] for path in ends]
@@ -332,6 +332,10 @@ class _Questions:
 
     def _is_adrift(self, node: int) -> bool:
         return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
+
+    def _is_programs(self, node: int) -> bool:
+        """True for what a root of the program leads to."""
+        return not self._is_adrift(node) and not self._is_ours(node)
 
     def _is_ours(self, node: int) -> bool:
         """True for what only the watcher itself leads to."""

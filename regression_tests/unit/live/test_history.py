@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 
 from leakguard.live.history import History
@@ -85,3 +86,23 @@ def test_lines_are_held_in_a_small_part_of_their_size():
         history.append(line, round_)
     assert list(history) == lines
     assert history.held_bytes < sum(map(len, lines)) / 8
+
+
+def objects_inside(root: object) -> int:
+    waiting, met = [root], {id(root)}
+    for item in waiting:
+        fresh = [held for held in gc.get_referents(item) if id(held) not in met]
+        met.update(map(id, fresh))
+        waiting += [held for held in fresh if not isinstance(held, type)]
+    return len(met)
+
+
+def test_packed_lines_are_no_more_objects_the_more_there_are():
+    history = History()
+    counts = []
+    for lines in (500, 2_000):
+        for round_ in range(lines):
+            history.append(b"%0500d\n" % round_, None)
+        counts.append(objects_inside(history))
+    assert counts[0] == counts[1]
+    assert told(history)[-1] == 1_999
