@@ -315,6 +315,10 @@ class Graph:
         namespace = None
         if layout.kind == NAMED and (len(told) == 2 or not layout.managed):
             namespace = next((part for part in told if type(part) is dict), None)
+        if len(told) > layout.room:
+            rest = [part for part in told if part is not namespace and part is not cls]
+            self._link_elements(node, rest)
+            told = [] if namespace is None else [namespace]
         for position, part in enumerate(told):
             if part is namespace:
                 self._link(node, part, (INSTANCE if layout.managed else NAMESPACE, 0))

@@ -39,7 +39,15 @@ from leakguard.capture.heap.classes import (
 )
 from leakguard.capture.heap.frames import local_variables
 from leakguard.capture.heap.half_built import elements_of, entries_of, referents
-from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST, TUPLE, Memory
+from leakguard.capture.heap.layout import (
+    AUTOGRAD,
+    DICT,
+    ELEMENTS,
+    LIST,
+    TUPLE,
+    Memory,
+    room_of,
+)
 
 ELEMENT = "[*]"
 UNNAMED = ".<unnamed>"
@@ -140,7 +148,16 @@ def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
     yield _local_of(holder, held)
     yield attribute_of(holder, held)
     yield _adapted(holder, held)
+    yield _one_of_many(holder, held)
     yield _inside(type(holder))
+
+
+def _one_of_many(holder: Any, held: Any) -> str | None:
+    """Return the name of an element where C code has written a container; None elsewhere."""
+    told = referents(holder)
+    if len(told) <= room_of(type(holder)) or held is type(holder):
+        return None
+    return ELEMENT if any(part is held for part in told) else None
 
 
 def _inside(cls: type) -> str | None:

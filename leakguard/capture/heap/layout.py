@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import itertools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import (
@@ -14,6 +15,7 @@ from leakguard.capture.heap.classes import (
     LRU_CACHE,
     MANAGED_DICT,
     basic_size,
+    derives,
     dict_offset,
     flags,
     item_size,
@@ -66,6 +68,8 @@ class ClassLayout(NamedTuple):
         managed: an instance dict, where there is one, is the only reference beside the class.
         traversed: instances tell the collector what they refer to.
         read: reads what they do not tell.
+        room: references that fit into an instance. One that tells more has memory of its own for
+            them, and they are its elements: C code has written a container.
     """
 
     kind: int
@@ -76,6 +80,7 @@ class ClassLayout(NamedTuple):
     managed: bool
     traversed: bool
     read: Reader | None
+    room: int = sys.maxsize
 
     def size(self, instance: Any, referents: int, with_dict: bool) -> int:
         """Return the bytes of one instance, as ``sys.getsizeof`` counts them, and of its block."""
@@ -123,7 +128,20 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
         managed=bool(bits & MANAGED_DICT),
         traversed=bool(bits & HAS_GC),
         read=read,
+        room=room_of(cls),
     )
+
+
+def room_of(cls: type) -> int:
+    """Return how many references fit into an instance, without limit where that says nothing.
+
+    Python's attributes may lie outside of an instance, and frames and generators have theirs in
+    items; a cache is followed by its dict, modules by their namespaces.
+    """
+    apart = flags(cls) & MANAGED_DICT or item_size(cls)
+    if apart or id(cls) in _OTHER_DICTS or derives(cls, ModuleType) or derives(cls, type):
+        return sys.maxsize
+    return basic_size(cls) // item_size(tuple)
 
 
 def _kind(cls: type) -> int:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import io
+import pickle
+import sys
 from collections import deque
+from xml.etree import ElementTree
 
 import pytest
 from heap_engines import Engine, both_engines, each_engine
@@ -12,6 +16,10 @@ from leakguard.capture.heap import Inspection
 from leakguard.model.holder import Holder
 
 PAYLOAD = 5000
+
+
+class Settings:
+    __slots__ = tuple(f"slot_{k}" for k in range(80))
 
 
 class Episode:
@@ -141,3 +149,43 @@ def test_fingerprints_survive_new_objects_at_the_same_place(engine: Engine) -> N
         del trainer
         gc.collect()
     assert prints[0] == prints[1]
+
+
+@both_engines
+def test_children_of_an_element_of_xml_are_the_entries_of_a_container(engine: Engine) -> None:
+    trainer = Trainer()
+    trainer.page = ElementTree.Element("page")  # type: ignore[attr-defined]
+
+    def step(number: int) -> None:
+        trainer.page.extend(ElementTree.Element("line", at=str(k)) for k in range(30))
+
+    found = _grown(_look(engine, step))[_name("page[*]")]
+    assert (found.entries, found.streak) == (120 + 1, 3)  # the tag is one of its references
+    assert found.element == "xml.etree.ElementTree.Element"
+
+
+@both_engines
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the memo is told since CPython 3.11")
+def test_the_memo_of_a_pickler_that_is_kept_is_a_container(engine: Engine) -> None:
+    trainer = Trainer()
+    trainer.pickler = pickle.Pickler(io.BytesIO())  # type: ignore[attr-defined]
+
+    def step(number: int) -> None:
+        for _ in range(16):
+            trainer.pickler.dump(Episode())
+
+    found = _grown(_look(engine, step))[_name("pickler[*]")]
+    assert found.retained_bytes is not None
+    assert found.retained_bytes > 64 * PAYLOAD
+
+
+@both_engines
+def test_attributes_of_a_class_with_many_of_them_are_no_entries(engine: Engine) -> None:
+    trainer = Trainer()
+    trainer.settings = Settings()  # type: ignore[attr-defined]
+
+    def step(number: int) -> None:
+        for k in range(40):
+            setattr(trainer.settings, f"slot_{40 * number + k}", object())
+
+    assert not any("settings" in path for path in _grown(_look(engine, step, rounds=2)))

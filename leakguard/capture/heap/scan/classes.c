@@ -72,8 +72,8 @@ class_of(Scan *scan, PyTypeObject *cls)
     Class made = {0};
     int kind, hidden, managed, traversed, handed;
     PyObject *method, *read;
-    if (!PyArg_ParseTuple(layout, "inOnpppOi", &kind, &made.fixed, &method, &made.header, &hidden,
-                          &managed, &traversed, &read, &handed)) {
+    if (!PyArg_ParseTuple(layout, "inOnpppOni", &kind, &made.fixed, &method, &made.header, &hidden,
+                          &managed, &traversed, &read, &made.room, &handed)) {
         Py_DECREF(layout);
         return NULL;
     }

@@ -134,6 +134,7 @@ link_attributes(Link *link, const Class *cls)
 {
     Scan *scan = link->scan;
     PyObject *namespace = NULL;
+    int crowded = scan->n_found > cls->room;
     if (cls->kind == shared.named && (scan->n_found == 2 || !cls->managed)) {
         for (Py_ssize_t i = 0; i < scan->n_found && namespace == NULL; i++) {
             if (PyDict_CheckExact(scan->found[i])) {
@@ -151,7 +152,8 @@ link_attributes(Link *link, const Class *cls)
             }
             link->position++;
         }
-        else if (link_position(item, link) < 0) {
+        else if (crowded ? item != (PyObject *)cls->cls && link_element(item, link) < 0
+                         : link_position(item, link) < 0) {
             return -1;
         }
     }

@@ -43,6 +43,7 @@ typedef struct {
     PyObject *method;    /* sizes an instance without its headers, or NULL */
     PyObject *read;      /* the adapter, or NULL */
     Py_ssize_t fixed, header, item;
+    Py_ssize_t room;     /* references that fit into an instance; more are its elements */
     Py_ssize_t live, bytes, tally, owners, owned;
     int kind;
     char hidden, managed, traversed, deferred, handed, fast, wary;
