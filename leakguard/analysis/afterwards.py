@@ -63,6 +63,8 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
         return None
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None
+    if max(values) - values[0] < WENT_ON_SHARE * expected:
+        return None  # it never held them: shared pages of a program that shares none
     return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
 

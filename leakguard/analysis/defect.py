@@ -169,7 +169,7 @@ class _Sorter:
             elif container is None:
                 gained = gained_bytes(rest)
                 container = keeper_of_most(self.case, names_of(rest), gained)
-                container = container or keeper_by_size(self.case, gained)
+                container = container or keeper_by_size(self.case, gained, lead.name)
                 lead = lead if container is None else _lead(rest, container)
             self._add(phase, lead, rest, container, known_bytes(rest))
 

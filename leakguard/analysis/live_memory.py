@@ -67,7 +67,7 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     extended = _extended_type(case, growth)
     if extended is None:  # what objects gained is not what memory did
         return growth
-    container = keeper(case, extended, 0.0) or keeper_by_size(case, _gained(growth))
+    container = keeper(case, extended, 0.0) or keeper_by_size(case, _gained(growth), extended)
     holder = None if container is None else container.holder
     inside = None if container is None else container.type
     if inside is not None and "." in inside:

@@ -69,10 +69,12 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
     return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
 
 
-def keeper_by_size(case: Case, size: float) -> Growth | None:
+def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
     """Return the container that came to keep about ``size`` bytes while the run was looked at.
 
     What lies in it may be of other types than what grows: an error keeps its frames and buffers.
+    Where only one look asked for containers, one with instances of ``type_name`` in it came if it
+    keeps more than all of them weighed at an earlier look.
     """
     looks = _looks(case)
     if not looks or size <= 0:
@@ -84,7 +86,7 @@ def keeper_by_size(case: Case, size: float) -> Growth | None:
         if size * MAJORITY <= (holder.retained_bytes or 0) <= size / MAJORITY
         and holder.capacity is None
         and not holder.path.startswith((NO_ROOT, *guards))
-        and _came(holder, looks)
+        and (_came(holder, looks) or _outweighs(case, holder, looks, type_name))
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
     return None if best is None else _unproven(case, best, looks)
@@ -121,6 +123,18 @@ def _came(holder: Holder, looks: list[Look]) -> bool:
     if not before:  # it was not worth naming then, or there was no look but the last
         before = [0] if len(looks) > 1 else [holder.before or holder.entries]
     return holder.entries - before[0] >= MAJORITY * holder.entries
+
+
+def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
+    """Return whether a container with a type in it keeps more than all of that type once did."""
+    generation, holders = looks[-1]
+    inside = [h for h in holders if h.element == type_name and h.path.startswith(holder.path.removesuffix("[*]"))]
+    ends = case.timeline.ends.items()
+    counted = [s.census.types.get(type_name) for g, s in ends if s.census and g < generation]
+    if len(looks) > 1 or not inside or not counted or counted[0] is None:
+        return False
+    kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
+    return MAJORITY * (kept or 0) > (counted[0].bytes or 0)
 
 
 def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:

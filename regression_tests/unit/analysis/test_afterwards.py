@@ -1,0 +1,39 @@
+"""Whether growth went on is asked of memory that the objects could lie in."""
+
+from __future__ import annotations
+
+from leakguard.analysis.afterwards import went_on
+from leakguard.analysis.case import Case
+from leakguard.analysis.defect import Defect
+from leakguard.analysis.growth import Growth
+from leakguard.testing import RunStory, State
+
+MB = 1_000_000
+RATE = 12_000
+ROUNDS = 240
+
+
+def case(shared) -> Case:
+    """Tell a run whose memory has teeth of 9 MB, with ``shared(n)`` bytes of shared pages."""
+    story = RunStory()
+    for n in range(1, ROUNDS + 1):
+        size = 50 * MB + RATE * n + MB * (n % 12)
+        story.generation(
+            work=State({"rss": size, "heap_in_use": size - 20 * MB, "rss_shared": shared(n)})
+        )
+    return Case(story.run())
+
+
+DEFECT = Defect(Growth("type", "app.Segment", "instances", since=1), bytes_rate=RATE)
+
+
+def test_shared_memory_that_never_grew_does_not_say_that_objects_stopped():
+    assert went_on(case(lambda n: 0), DEFECT)
+
+
+def test_shared_memory_that_grew_and_stopped_says_that_objects_stopped():
+    assert not went_on(case(lambda n: RATE * min(n, ROUNDS // 2)), DEFECT)
+
+
+def test_shared_memory_that_goes_on_growing_confirms_the_objects():
+    assert went_on(case(lambda n: RATE * n), DEFECT)
