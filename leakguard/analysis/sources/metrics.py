@@ -352,6 +352,7 @@ _ROWS = (
         "cycles",
         always("call gc.freeze() once, after start-up and a gc.collect(), not in the loop"),
         integer=True,
+        counts_as="frozen objects",
         second=LIVE_MEMORY[:2],
         reason=_frozen_reason,
     ),

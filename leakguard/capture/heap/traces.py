@@ -184,11 +184,20 @@ def _without_repeats(steps: list[Step]) -> list[Step]:
     """Tell a chain of equal steps (``.next.next.next``) by its first and its last."""
     kept: list[Step] = []
     for step in steps:
-        if len(kept) >= 2 and step.name == kept[-1].name == kept[-2].name and step.name != ELEMENT:
+        if len(kept) >= 2 and _goes_on(step, *kept[-2:]):
             kept[-1] = step
         else:
             kept.append(step)
     return kept
+
+
+def _goes_on(step: Step, one: Step, two: Step) -> bool:
+    """Tell whether a step is the third equal one; lists in lists are levels and no chain."""
+    if step.name != ELEMENT:
+        return step.name == one.name == two.name
+    cls = type(step.item)
+    is_level = any(cls is builtin for builtin in (list, tuple, dict))
+    return not is_level and all(s.name == ELEMENT and type(s.item) is cls for s in (one, two))
 
 
 def is_program_instance(item: Any) -> bool:

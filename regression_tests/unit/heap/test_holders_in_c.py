@@ -166,5 +166,17 @@ def test_garbage_in_a_cycle_is_not_held_by_c_code(engine: Engine) -> None:
     assert _kept_by(kept, engine) == "nobody"
 
 
+@each_engine
+def test_what_lies_far_behind_in_a_tee_is_named_without_counting_its_blocks(engine: Engine) -> None:
+    things = [Thing() for _ in range(2_000)]
+    ahead, behind = itertools.tee(iter(things))
+    collections.deque(ahead, maxlen=0)
+    kept = weakref.ref(things[1_999])
+    things.clear()
+    HERE.kept = behind  # type: ignore[attr-defined]
+    del ahead, behind
+    assert _kept_by(kept, engine) == "kept_in_c.kept → buffer of itertools._tee[*][*][*]"
+
+
 def void(*ignored: object) -> None:
     """Do nothing with what a registry gives."""
