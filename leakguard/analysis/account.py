@@ -336,7 +336,9 @@ class _Settlement:
         held = sum(d.bytes_rate or 0.0 for d in self.defects if d.held_by)
         held += sum(c.bytes_per_generation or 0.0 for c in self.cleared)
         rest = memory.verdict.rate - held
-        return rest >= max(RECORD_BYTES, MAJORITY * memory.verdict.rate)
+        rounds = max(self.case.run.generations, default=0) + 1 - (memory.started_at or 0)
+        matters = rest >= RECORD_BYTES or rest * rounds >= MATERIAL_BYTES
+        return matters and rest >= MAJORITY * memory.verdict.rate
 
 
 # -- gauges ----------------------------------------------------------------------------------------
