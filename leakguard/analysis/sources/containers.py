@@ -128,7 +128,11 @@ def _came(holder: Holder, looks: list[Look]) -> bool:
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
     """Return whether a container with a type in it keeps more than all of that type once did."""
     generation, holders = looks[-1]
-    inside = [h for h in holders if h.element == type_name and h.path.startswith(holder.path.removesuffix("[*]"))]
+    inside = [
+        h
+        for h in holders
+        if h.element == type_name and h.path.startswith(holder.path.removesuffix("[*]"))
+    ]
     ends = case.timeline.ends.items()
     counted = [s.census.types.get(type_name) for g, s in ends if s.census and g < generation]
     if len(looks) > 1 or not inside or not counted or counted[0] is None:
