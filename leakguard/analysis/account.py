@@ -320,6 +320,9 @@ class _Settlement:
         lead, rate = defect.lead, defect.bytes_rate
         if rate is None or lead.watched is not None or is_handle(lead.type):
             return False
+        holder = (defect.container or lead).holder
+        if holder is not None and "chain" in holder.traits:
+            return False  # records are put into a list; each keeps the one before by mistake
         whole = lead.rate
         if lead.judged is not None:  # where few looks leave the pace open, what it came to counts
             series = lead.judged.series

@@ -11,6 +11,7 @@ from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
+from leakguard.model.holder import Hop, Trait
 from leakguard.testing import RunStory, State
 
 MB = 1_000_000
@@ -235,3 +236,20 @@ def test_container_that_outweighs_all_there_was_of_a_type_holds_what_came():
 def test_container_that_may_have_been_as_large_before_is_not_named():
     (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB)).findings
     assert (finding.type, finding.held_by) == ("torch.Tensor", None)
+
+
+def chained(traits: tuple[Trait, ...]) -> Run:
+    """Tell a run that gains one small span a generation, held by a list or by the next span."""
+    way = (Hop("app", "dict"), Hop(".current", "app.Span"), Hop(".parent", "app.Span"))
+
+    def held(n: int) -> Holder:
+        told = {"element": "app.Span", "traits": traits, "trace": way}
+        return entries("app.Span.parent[*]", n, 1, 286, **told)
+
+    return run(held, counts=lambda n: {"app.Span": n, "list": 1000}, rounds=30)
+
+
+def test_chain_of_small_objects_is_a_leak_where_a_list_of_them_is_a_record():
+    (finding,) = diagnose(chained(("chain",))).findings
+    assert (finding.type, finding.held_by) == ("app.Span", "app.Span.parent[*]")
+    assert diagnose(chained(())).findings == ()
