@@ -6,7 +6,12 @@ A test stands for one fault; where it has several cases, each is one.
 from __future__ import annotations
 
 UNIT = "regression_tests/unit"
-TRUST, FAULTS = f"{UNIT}/guard/test_trust.py", f"{UNIT}/guard/test_faults.py"
+FAULTS = f"{UNIT}/guard/test_faults.py"
+ENTERS = f"{UNIT}/guard/test_what_enters.py"
+FORKS = f"{UNIT}/guard/test_threads_and_forks.py"
+ENDS = f"{UNIT}/guard/test_ends_of_a_run.py"
+FILE = f"{UNIT}/guard/test_file_of_a_run.py"
+BEACON = f"{UNIT}/guard/test_beacon.py"
 INTERRUPTS = f"{UNIT}/guard/test_interrupts.py"
 GUARD, STORE = f"{UNIT}/guard/test_guard.py", f"{UNIT}/store"
 
@@ -29,8 +34,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{FAULTS}::test_gauge_that_never_returns_is_ended_by_an_interrupt_and_the_run_goes_on",
         f"{GUARD}::test_broken_heap_walk_becomes_a_note_and_the_loop_goes_on",
         f"{GUARD}::test_gauge_that_raises_becomes_a_note",
-        f"{TRUST}::test_gauge_that_is_no_finite_number_is_a_note_and_the_file_stays_readable",
-        f"{TRUST}::test_gauge_that_adds_gauges_does_not_end_the_look",
+        f"{ENTERS}::test_gauge_that_is_no_finite_number_is_a_note_and_the_file_stays_readable",
+        f"{ENTERS}::test_gauge_that_adds_gauges_does_not_end_the_look",
     ),
     "SIGKILL": (
         f"{FAULTS}::test_killed_at_any_moment_the_file_can_be_read",
@@ -47,27 +52,27 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{INTERRUPTS}::test_interrupt_while_a_line_is_kept_leaves_the_others_whole",
         f"{INTERRUPTS}::test_interrupt_in_a_report_leaves_the_run_going_on",
         f"{FAULTS}::test_what_ends_a_program_goes_through_a_gauge",
-        f"{TRUST}::test_interrupt_inside_the_guard_reaches_the_user_and_leaves_nothing_open",
-        f"{TRUST}::test_run_has_a_last_look_however_it_ends",
-        f"{TRUST}::test_nearly_full_stack_is_no_error_of_the_guard",
+        f"{FORKS}::test_interrupt_inside_the_guard_reaches_the_user_and_leaves_nothing_open",
+        f"{ENDS}::test_run_has_a_last_look_however_it_ends",
+        f"{FORKS}::test_nearly_full_stack_is_no_error_of_the_guard",
     ),
     "forks, threads, interpreters": (
         f"{FAULTS}::test_sub_interpreter_is_refused_or_right",
-        f"{TRUST}::test_fork_while_the_guard_walks_leaves_the_childs_collector_on",
-        f"{TRUST}::test_forked_childs_exit_leaves_the_parents_beacon_and_file",
-        f"{TRUST}::test_stop_from_another_thread_lets_the_loop_go_on",
-        f"{TRUST}::test_worker_that_outlives_the_training_does_not_keep_its_file_locked",
-        f"{TRUST}::test_interleaved_generators_close_their_own_phases",
+        f"{FORKS}::test_fork_while_the_guard_walks_leaves_the_childs_collector_on",
+        f"{FORKS}::test_forked_childs_exit_leaves_the_parents_beacon_and_file",
+        f"{FORKS}::test_stop_from_another_thread_lets_the_loop_go_on",
+        f"{FILE}::test_worker_that_outlives_the_training_does_not_keep_its_file_locked",
+        f"{FORKS}::test_interleaved_generators_close_their_own_phases",
     ),
     "files that are none, or another's": (
-        f"{TRUST}::test_two_processes_with_one_file_are_refused_in_one_line",
-        f"{TRUST}::test_what_is_no_file_is_refused_in_one_line",
-        f"{TRUST}::test_file_that_is_deleted_in_mid_run_is_missed_in_one_line",
-        f"{TRUST}::test_beacon_of_another_process_or_in_an_open_folder_is_not_believed",
-        f"{TRUST}::test_beacon_is_not_written_through_a_link",
-        f"{TRUST}::test_missing_folder_for_temporary_files_is_no_error_of_the_loop",
-        f"{TRUST}::test_command_line_with_an_undecodable_byte_is_recorded",
-        f"{TRUST}::test_labels_that_no_file_can_hold_are_written_as_escapes",
+        f"{FILE}::test_two_processes_with_one_file_are_refused_in_one_line",
+        f"{FILE}::test_what_is_no_file_is_refused_in_one_line",
+        f"{FILE}::test_file_that_is_deleted_in_mid_run_is_missed_in_one_line",
+        f"{BEACON}::test_beacon_of_another_process_or_in_an_open_folder_is_not_believed",
+        f"{BEACON}::test_beacon_is_not_written_through_a_link",
+        f"{FILE}::test_missing_folder_for_temporary_files_is_no_error_of_the_loop",
+        f"{ENTERS}::test_command_line_with_an_undecodable_byte_is_recorded",
+        f"{ENTERS}::test_labels_that_no_file_can_hold_are_written_as_escapes",
     ),
     "run files, logs and budgets that are damaged": (
         f"{STORE}/test_jsonl.py::test_torn_last_line_costs_only_that_line",

@@ -1,0 +1,26 @@
+"""Loops that the tests of the guard play, here or in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+from leakguard import LeakGuard
+
+
+def played(guard: LeakGuard, count: int = 3) -> LeakGuard:
+    with guard:
+        for _ in guard.generations(range(1, count + 1)):
+            with guard.phase("work"):
+                pass
+    return guard
+
+
+def run_script(text: str, folder, *, check: bool = True) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)],
+        capture_output=True, text=True, timeout=280, cwd=folder, check=check,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
