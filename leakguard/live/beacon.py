@@ -48,7 +48,7 @@ _LONGEST_BEACON = 65_536
 class Beacon:
     """What a listening guard tells: the signal it answers with a look, and where it writes.
 
-    ``began`` is when its process did, in seconds since 1970.
+    ``began`` is when its process did, as ``process_began`` says.
     """
 
     pid: int
@@ -78,9 +78,18 @@ def beacon_path(pid: int, user: int | None = None) -> Path:
 
 
 def process_began(pid: int) -> float | None:
-    """Return when a process began, as precisely as the system tells; None if there is none."""
+    """Return when a process began, as precisely as the system tells; None if there is none.
+
+    On Linux in clock ticks since the system did, which stay as they are when its clock is set;
+    elsewhere in seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
+    """
     import psutil
 
+    try:
+        told = Path(f"/proc/{pid}/stat").read_bytes()
+        return float(told.rpartition(b")")[2].split()[19])  # a name may hold spaces and brackets
+    except (OSError, IndexError, ValueError):
+        pass
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.Error:

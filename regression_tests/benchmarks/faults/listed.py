@@ -69,6 +69,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{FILE}::test_what_is_no_file_is_refused_in_one_line",
         f"{FILE}::test_file_that_is_deleted_in_mid_run_is_missed_in_one_line",
         f"{BEACON}::test_beacon_of_another_process_or_in_an_open_folder_is_not_believed",
+        f"{BEACON}::test_clock_that_is_set_in_mid_run_does_not_disown_the_process",
         f"{BEACON}::test_beacon_is_not_written_through_a_link",
         f"{FILE}::test_missing_folder_for_temporary_files_is_no_error_of_the_loop",
         f"{ENTERS}::test_command_line_with_an_undecodable_byte_is_recorded",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 
+import psutil
 import pytest
 
 from leakguard import LeakGuard, UsageError
@@ -31,6 +34,25 @@ def test_beacon_of_another_process_or_in_an_open_folder_is_not_believed(tmp_path
     path.parent.chmod(0o755)
     with pytest.raises(UsageError):
         find_beacon(os.getpid())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the clock tells")
+def test_clock_that_is_set_in_mid_run_does_not_disown_the_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with LeakGuard(out=tmp_path / "run.jsonl", on_signal="USR1", report=None):
+        began = psutil.Process().create_time()
+        monkeypatch.setattr(psutil.Process, "create_time", lambda _: began + 3600)
+        assert find_beacon(os.getpid()).out == tmp_path / "run.jsonl"
+
+
+def test_a_process_began_after_those_that_were_there_before_it():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        assert process_began(os.getpid()) < process_began(child.pid)
+    finally:
+        child.kill()
+        child.wait()
+    assert process_began(child.pid) is None
 
 
 def test_beacon_is_not_written_through_a_link(tmp_path, monkeypatch):

@@ -48,7 +48,7 @@ def test_no_global_state_is_changed_by_a_loop_with_findings_tracing_and_reports(
     with LeakGuard(out=tmp_path / "run.jsonl", log=log, clock=FakeClock()) as guard:
         for _ in guard.generations(range(1, 9)):
             with guard.phase("work"):
-                kept.append([bytearray(50_000) for _ in range(4)])
+                kept.append([bytearray(500_000) for _ in range(4)])  # whatever lies free
     assert guard.report().verdict == "leak"
     assert "LEAK" in log.getvalue()
     after = global_state()
