@@ -55,6 +55,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{FORKS}::test_interrupt_inside_the_guard_reaches_the_user_and_leaves_nothing_open",
         f"{ENDS}::test_run_has_a_last_look_however_it_ends",
         f"{FORKS}::test_nearly_full_stack_is_no_error_of_the_guard",
+        f"{FORKS}::test_phase_runs_its_body_wherever_the_program_has_eight_frames_left",
     ),
     "forks, threads, interpreters": (
         f"{FAULTS}::test_sub_interpreter_is_refused_or_right",

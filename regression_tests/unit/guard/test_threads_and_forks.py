@@ -172,3 +172,26 @@ def test_nearly_full_stack_is_no_error_of_the_guard():
         with guard.phase("after"):
             pass
     assert "after" in [s.phase for s in guard.run.snapshots]
+
+
+def frames_left() -> int:
+    try:
+        return 1 + frames_left()
+    except RecursionError:
+        return 1
+
+
+def test_phase_runs_its_body_wherever_the_program_has_eight_frames_left():
+    def deep(left: int) -> None:
+        if left:
+            deep(left - 1)
+        else:
+            with guard.phase("deep"):
+                ran.append(1)
+
+    ran: list[int] = []
+    with LeakGuard(report=None) as guard:
+        for room in range(8, 120):
+            deep(frames_left() - room)
+        assert open_phases() == ()
+    assert len(ran) == 120 - 8
