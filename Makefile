@@ -115,6 +115,7 @@ wheel:
 	build/empty/bin/python -m pip install --quiet \
 	    dist/*-$$($$python -c 'import sys; print("cp%d%d" % sys.version_info[:2])')-*.whl && \
 	(cd build && empty/bin/python -c "from leakguard.capture.heap import engine; assert engine.NAME == \"compiled\", engine.NAME" && \
+	echo "The wheel works. As a trial, the report of a recorded run:" && \
 	empty/bin/leakguard report --brief ../reports/env-per-episode/run.jsonl) || exit 1; done
 	@ls dist/*.whl
 

@@ -26,6 +26,7 @@ from leakguard.analysis.healthy import (
 from leakguard.analysis.knowledge import (
     is_handle,
     is_mapping,
+    is_pool,
     owns_native_memory,
 )
 from leakguard.analysis.live_memory import filling_cache, levelled_off, objects_rate, told
@@ -220,10 +221,10 @@ class _Settlement:
             self.cleared.append(cache)
             return
         rest = max(rate - self._named_bytes(), 0.0)
-        graph = self._graph_behind(made, growth.main_phase)
-        if graph is not None:  # what its nodes saved is in no count of them
-            told_whole = replace(graph, bytes_rate=(graph.bytes_rate or 0.0) + rest)
-            self.defects[self.defects.index(graph)] = told_whole
+        owner = self._graph_behind(made, growth.main_phase) or self._pool_behind(made, growth)
+        if owner is not None:  # what its nodes or its workers take is in no count of them
+            told_whole = replace(owner, bytes_rate=(owner.bytes_rate or 0.0) + rest)
+            self.defects[self.defects.index(owner)] = told_whole
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
@@ -237,6 +238,11 @@ class _Settlement:
         if made.kind == "native":
             graphs = [d for d in graphs if d.phase == phase]
         return next(iter(graphs), None) if made.kind in ("autograd", "native") else None
+
+    def _pool_behind(self, made: Growth, growth: Growth) -> Defect | None:
+        """Return the pools that native memory of the same phase belongs to: stacks and pipes."""
+        here = (d for d in self.defects if made.kind == "native" and d.phase == growth.main_phase)
+        return next((d for d in here if is_pool(d.lead.type)), None)
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
         """True where what was found adds up to it or owns native memory, or a log has no bytes."""

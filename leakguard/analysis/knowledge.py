@@ -60,6 +60,12 @@ KEPT_EXCEPTION = (
     "(__traceback__), and with it all locals of every frame that it passed"
 )
 
+# Pools of the standard library: each has workers, with stacks, pipes and memory of their own.
+_POOLS = (
+    r"^multiprocessing\.pool\.(Thread)?Pool$|"
+    r"^concurrent\.futures\.\w+\.(Thread|Process)PoolExecutor$"
+)
+
 PLACES: tuple[Place, ...] = (
     Place(
         "timers of an event loop",
@@ -186,8 +192,7 @@ PLACES: tuple[Place, ...] = (
         "close() and join() each pool when its work is done (with Pool(...) as pool: for an "
         "executor, shutdown()), or make one and use it in every round: its threads and processes "
         "live until then, and taking it out of {path} alone ends none of them",
-        types=r"^multiprocessing\.pool\.(Thread)?Pool$|"
-        r"^concurrent\.futures\.\w+\.(Thread|Process)PoolExecutor$",
+        types=_POOLS,
         source="multiprocessing.pool.Pool.close and join",
     ),
     Place(
@@ -364,6 +369,11 @@ _MAPPINGS = ("mmap", "memmap", "SharedMemory")
 def is_handle(type_name: str | None) -> bool:
     """Return True for a class whose instances stand in front of what no count of bytes shows."""
     return type_name is not None and _HANDLES.search(type_name) is not None
+
+
+def is_pool(type_name: str | None) -> bool:
+    """Return True for a pool of threads or processes."""
+    return type_name is not None and re.search(_POOLS, type_name) is not None
 
 
 def is_mapping(type_name: str | None) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from leakguard import diagnose
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
-from leakguard.model import Holder
+from leakguard.model import Holder, Run
 from leakguard.model.census import GRAPH_NODE
+from leakguard.model.holder import Hop
+from leakguard.testing import RunStory, State
 
 POOL, THREAD = "multiprocessing.pool.Pool", "threading.Thread"
 
@@ -21,6 +24,39 @@ def kept(type_name: str, rate: float, path: str | None, phase: str = "evaluate")
     held = Growth("container", path, "container", type=type_name, rate=rate)
     held = replace(held, holder=Holder(path, type_name, 10))
     return Defect(lead, container=held, phase=phase, bytes_rate=100.0)
+
+
+def run(kept_type: str) -> Run:
+    """Tell a run that keeps one small object more a round, while memory in C gains 90 kB."""
+    told = RunStory(watch={kept_type: None})
+    for n in range(13):
+        memory = {"rss": 10**8 + n * 90_000, "heap_in_use": 5 * 10**7 + n * 90_000}
+        state = State(memory, {kept_type: n, "dict": 100}, {kept_type: 1_800 * n, "dict": 1_000})
+        if n:
+            told.generation(evaluate=state)
+        else:
+            told.baseline(state)
+    story = told.run()
+
+    def looked(snapshot):
+        if snapshot.moment != "generation":
+            return snapshot
+        count = snapshot.generation
+        trace = (Hop("app", "dict"), Hop(".kept", "list"), Hop("[*]", kept_type))
+        held = Holder("app.kept[*]", kept_type, count, retained_bytes=1_800 * count, trace=trace)
+        return replace(snapshot, holders=(held,))
+
+    return replace(story, snapshots=tuple(map(looked, story.snapshots)))
+
+
+def test_memory_that_the_workers_of_a_pool_take_is_told_with_the_pool():
+    (finding,) = diagnose(run(POOL)).findings
+    assert (finding.type, finding.held_by) == (POOL, "app.kept[*]")
+    assert 80_000 < (finding.bytes_per_generation or 0) < 100_000
+
+
+def test_memory_in_c_beside_other_objects_is_a_leak_of_its_own():
+    assert {f.kind for f in diagnose(run("app.Row")).findings} == {"native", "instances"}
 
 
 def test_threads_of_pools_that_are_kept_are_told_with_the_pools():
