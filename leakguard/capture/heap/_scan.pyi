@@ -9,6 +9,8 @@ def copy_process(
     most: int, address_space: int, seconds: float, work: Callable[[], object]
 ) -> int: ...
 
+LAYOUT_FIELDS: int
+
 class Scan:
     def __init__(
         self, describe: Callable[[type], object], is_deferred: Callable[[type], bool] | None = None

@@ -20,6 +20,9 @@ from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 
+if getattr(_scan, "LAYOUT_FIELDS", 0) != len(ClassLayout._fields):
+    raise ImportError("the compiled scan was built from other sources: build it anew")
+
 _Counted = tuple[
     list[tuple[type, int, int, int, int]], list[Any], list[Any], list[tuple[type, int]]
 ]

@@ -36,6 +36,10 @@ typedef struct {
 
 extern Shared shared;
 
+/* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
+   built for another number. */
+#define LAYOUT_FIELDS 9
+
 /* ---- the record ------------------------------------------------------------------------------ */
 
 typedef struct {
