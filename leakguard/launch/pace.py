@@ -34,7 +34,7 @@ TOO_SHORT = 8
 BEGIN_SHARE = 0.003
 # Generations that a run has whatever beginning one takes, and how many of one size there are
 # before they are made longer for it. Chosen: enough for a verdict, for less than 0.2 s of CPU.
-_ENOUGH, _OF_ONE_SIZE = 100, 32
+_ENOUGH, _OF_ONE_SIZE = 60, 20
 # The last so many tell what beginning a generation takes: by their median, since a few have a look.
 _TIMED = 9
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
