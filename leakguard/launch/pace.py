@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from statistics import median
 from typing import Protocol
 
 from leakguard.capture.run_queue import program_clock
@@ -29,14 +26,6 @@ FIRST_STEP_SECONDS = 20.0
 #: So many generations that take less than half of what they should were grouped by a slow
 #: beginning, and are grouped anew: numbers alone take the guard 0.3 to 2 ms each.
 TOO_SHORT = 8
-#: Share of a generation's time that beginning one may take. Chosen: a third of what `max_overhead`
-#: lets the guard take, the rest being for looks.
-BEGIN_SHARE = 0.003
-# Generations that a run has whatever beginning one takes, and how many of one size there are
-# before they are made longer for it. Chosen: enough for a verdict, for less than 0.2 s of CPU.
-_ENOUGH, _OF_ONE_SIZE = 60, 20
-# The last so many tell what beginning a generation takes: by their median, since a few have a look.
-_TIMED = 9
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
 PREPARATION = 10
 
@@ -105,14 +94,12 @@ class Pace:
     """Picks the best kind of step a program makes, and begins a generation every so many.
 
     ``over`` is called when the loop that is counted ends, while its function still has its locals.
-    ``own_clock`` tells what beginning a generation takes, in CPU seconds of the thread.
     """
 
     begin: Begin
     every: int | None = None
     over: Callable[[], None] = lambda: None
     clock: Callable[[], float] = program_clock
-    own_clock: Callable[[], float] = time.thread_time
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
     generations: int = 0
@@ -123,7 +110,6 @@ class Pace:
     _chosen_at: float = 0.0
     _rounds: int = 0
     _end: Callable[[], None] | None = None
-    _taken: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMED))
 
     @property
     def grouped(self) -> bool:
@@ -222,21 +208,14 @@ class Pace:
         self._left = self._size
         self._of_this_size += 1
         self.generations += 1
-        began = self.own_clock()
         self._end = self.begin(source.words(self._size))
-        self._taken.append(self.own_clock() - began)
 
     def _check_size(self, source: StepSource) -> None:
         seconds = (self.clock() - self._since) / max(self._of_this_size, 1)
-        if self._of_this_size >= SAME_SIZE or self._is_dear(seconds):
+        if self._of_this_size >= SAME_SIZE:
             self._resize(2 * self._size)
         elif self._of_this_size >= TOO_SHORT and seconds < _long_enough(source) / 2:
             self._resize(_rounded(self._size * _aim(source) / max(seconds, 1e-6)))
-
-    def _is_dear(self, seconds: float) -> bool:
-        """Return whether generations that last so long are too short for what each takes."""
-        enough = self.generations >= _ENOUGH and self._of_this_size >= _OF_ONE_SIZE
-        return enough and median(self._taken) > BEGIN_SHARE * seconds
 
     def _resize(self, size: int) -> None:
         """Let so many steps make a generation, unless the user has said how many."""

@@ -31,8 +31,8 @@ SIGNALS = frozenset(
     for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
     if (number := getattr(signal, name, None)) is not None
 )
-# Added to the first real-time signal. Chosen: the C library and runtimes take the first ones, and
-# JVMs and Go programs the last.
+# Added to the first real-time signal. Chosen: those who need a few of them, as the C library does,
+# count from the first or from the last.
 _UNUSED = 13
 #: A real-time signal that programs leave alone, for a guard in a program that nobody prepared; None
 #: where there are none (macOS).

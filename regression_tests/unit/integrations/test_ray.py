@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
 import sys
 
 import pytest
@@ -146,3 +147,29 @@ def test_search_is_followed_by_its_results(tmp_path, cluster):
     ).fit()
     assert guard.run.generations == (1, 2, 3, 4)
     assert guard.run.finished
+
+
+RLLIB = """
+import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+config = PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0)
+config = config.training(train_batch_size_per_learner=64, minibatch_size=32, num_epochs=1)
+algorithm = config.build_algo()
+for iteration in range(4):
+    algorithm.train()
+"""
+
+
+@pytest.mark.heavy
+def test_iterations_of_rllib_are_generations_of_a_script_that_nobody_prepared(tmp_path):
+    for package in ("tree", "scipy", "torch"):
+        pytest.importorskip(package, reason=f"RLlib needs {package}")
+    (tmp_path / "train.py").write_text(RLLIB)
+    command = [sys.executable, "-m", "leakguard", "run", "-o", "run.jsonl", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "a generation is 1 training iteration of Ray" in done.stderr
+    run = leakguard.load(tmp_path / "run.jsonl")
+    assert run.finished
+    assert len(run.generations) >= 3

@@ -35,7 +35,7 @@ def clock():
 
 @pytest.fixture
 def pace(begun, clock):
-    return Pace(begun, clock=clock, own_clock=lambda: 0.0)
+    return Pace(begun, clock=clock)
 
 
 def steps(pace, clock, source, number, seconds):
@@ -49,30 +49,6 @@ def test_fast_optimizer_steps_are_grouped_to_a_fifth_of_a_second(pace, clock, be
     steps(pace, clock, optimizer, 3000, 0.01)
     assert set(begun.words) == {"20 optimizer steps"}
     assert len(begun.words) == 148  # of 150: the first half second tells how long a step takes
-
-
-def test_generations_grow_until_what_each_takes_is_a_small_share_of_it(clock):
-    own = FakeClock()
-
-    def begin(what):
-        words.append(what)
-        own.advance(0.002)
-        return lambda: None
-
-    words: list[str] = []
-    pace = Pace(begin, clock=clock, own_clock=own)
-    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
-    steps(pace, clock, optimizer, 20_000, 0.01)
-    assert words[59] == "20 optimizer steps"  # 0.2 s each, of which 2 ms are one percent
-    assert words[60:] and set(words[60:]) == {"40 optimizer steps", "80 optimizer steps"}
-
-
-def test_generation_of_the_users_size_keeps_it_whatever_it_takes(clock):
-    own = FakeClock()
-    pace = Pace(lambda what: own.advance(0.1) or (lambda: None), 5, clock=clock, own_clock=own)
-    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
-    steps(pace, clock, optimizer, 1100, 0.01)
-    assert pace.generations >= 200
 
 
 def test_slow_epochs_are_a_generation_each_and_the_last_is_whole(pace, clock, begun):
