@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 import time
 from collections import OrderedDict, deque
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from leakguard.capture.allocator import allocator_memory, pool_memory
+from leakguard.capture.headroom import cores
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.hops import ELEMENT
@@ -39,11 +41,12 @@ _EMPTIES: Mapping[type, tuple[Callable[[Any], object], Callable[[Any], Iterator[
     deque: (deque.clear, deque.__iter__),
     set: (set.clear, set.__iter__),
 }
-# Containers are named for so long to find the one that is meant: 20 µs each, where code that names
-# an attribute has to be looked for a hundred times as much.
+# Containers are named for so many seconds of CPU to find the one that is meant: 20 µs each, where
+# code that names an attribute has to be looked for a hundred times as much.
 _NAMING_SECONDS = 20.0
-# A copy that cuts walks the heap twice and collects: 8 s with a million objects on a busy machine.
-_LONGEST_PROOF = 60.0
+# A copy that cuts walks the heap twice and collects: 8 s with a million objects. Where more threads
+# run than there are cores it gets its share of one only, and so many times as long; chosen.
+_LONGEST_PROOF, _LONGEST_BUSY_PROOF = 60.0, 600.0
 
 
 class _Found(NamedTuple):
@@ -64,13 +67,14 @@ def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
 
     ``retained`` is what it was said to keep alive: containers of about that size are named first.
     """
+    seconds = _patience()
     try:
         copy = ProcessCopy.begin(
             lambda: msgspec.msgpack.encode(_cut(held_by, retained, make_graph)),
-            seconds=_LONGEST_PROOF,
+            seconds=seconds,
             memory=0,
         )
-        answer = copy.answer(_LONGEST_PROOF)
+        answer = copy.answer(seconds)
     except CopyRefused as refusal:
         return Proof(held_by, refused=str(refusal))
     except CopyFailed as failure:
@@ -79,6 +83,12 @@ def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
         copy.end()
         return Proof(held_by, refused="the copy came to nothing: it took too long")
     return msgspec.msgpack.decode(answer, type=Proof)
+
+
+def _patience() -> float:
+    """Return how long a copy may take, in seconds, by how busy the machine is."""
+    crowd = os.getloadavg()[0] / max(cores(), 1.0)
+    return min(_LONGEST_PROOF * max(crowd, 1.0), _LONGEST_BUSY_PROOF)
 
 
 def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
@@ -135,9 +145,9 @@ def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
     told = max(paths.below, default=0) if retained is None else retained
     named = (path for path in graph.containers() if paths.kind[path] != NAMESPACE)
     nearest = sorted(named, key=lambda path: abs(paths.below[path] - told))
-    until = time.monotonic() + _NAMING_SECONDS
+    until = time.process_time() + _NAMING_SECONDS
     for path in nearest:
-        if time.monotonic() > until:
+        if time.process_time() > until:
             break
         if stable_name(graph, paths.sample[path]) == wanted:
             return graph.members([path])[0]

@@ -3,9 +3,11 @@
 Each row is a process of its own: so many dictionaries with a list each, so much memory in small
 pages. It is looked at in itself, then in a copy while it goes on: idle, and writing to every one of
 its objects. CPU is that of the process, stall the longest time that its loop stood still (on a busy
-machine: with what others took), extra memory the most private pages of the copy.
+machine: with what others took), extra memory the most private pages of the copy. With one core the
+copy and the process share it. A row that the machine has no memory for is left out, and said so.
 
-    python -m regression_tests.benchmarks.heap.look_in_copy [--objects 0.2 1 3] [--gigabytes 0.3 3]
+    python -m regression_tests.benchmarks.heap.look_in_copy [--objects 0.2 1 3]
+        [--gigabytes 0.3 3 10] [--cores 1 2]
 """
 
 from __future__ import annotations
@@ -19,16 +21,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 from leakguard.capture import heap
+from leakguard.capture.headroom import free_memory
 from leakguard.capture.heap.copied_look import CopiedLook, decoded, encoded
 from leakguard.capture.heap.process_copy import ProcessCopy
 
 _A_DICT = 3  # objects: a dictionary, its list, and a number in it
 _PRIVATE = re.compile(rb"^Private_Dirty:\s+(\d+) kB", re.MULTILINE)
 _PAGE = 4096
-_COLUMNS = ("objects", "GB", "look", "here CPU", "here stall", "copy: CPU here", "stall",
+# Bytes that a million objects take with the tables of a look, and what is left to others.
+_AN_OBJECT, _SPARE = 0.5e9, 2e9
+_COLUMNS = ("objects", "GB", "cores", "look", "here CPU", "here stall", "copy: CPU here", "stall",
             "CPU there", "extra MB", "writing costs more", "faults", "a fault")  # fmt: skip
 
 
@@ -36,29 +42,37 @@ def main() -> None:
     """Print the table as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--objects", nargs="*", type=float, default=[0.2, 1, 3], help="millions")
-    parser.add_argument("--gigabytes", nargs="*", type=float, default=[0.3, 3])
-    parser.add_argument("--row", nargs=2, type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--gigabytes", nargs="*", type=float, default=[0.3, 3, 10])
+    parser.add_argument("--cores", nargs="*", type=int, default=[2])
+    parser.add_argument("--row", nargs=3, type=float, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.row:
         print(json.dumps(_rows(*arguments.row)))
         return
     print("| " + " | ".join(_COLUMNS) + " |\n" + "|---" * len(_COLUMNS) + "|")
-    for millions in arguments.objects:
-        for gigabytes in arguments.gigabytes:
-            command = [sys.executable, "-m", __spec__.name, "--row", str(millions), str(gigabytes)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            for row in json.loads(done.stdout):
-                print("| " + " | ".join(row) + " |", flush=True)
+    wanted = product(arguments.objects, arguments.gigabytes, arguments.cores)
+    for millions, gigabytes, cores in wanted:
+        needed = gigabytes * 1e9 + millions * _AN_OBJECT + _SPARE
+        if free_memory() < needed:
+            print(f"| {millions:g} M | {gigabytes:g} | {cores} | no room |", flush=True)
+            continue
+        command = [sys.executable, "-m", __spec__.name, "--row"]
+        command += [str(millions), str(gigabytes), str(cores)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        for row in json.loads(done.stdout):
+            print("| " + " | ".join(row) + " |", flush=True)
 
 
-def _rows(millions: float, gigabytes: float) -> list[list[str]]:
+def _rows(millions: float, gigabytes: float, cores: float) -> list[list[str]]:
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
     kept = [{"a": [float(i)]} for i in range(int(millions * 1e6 / _A_DICT))]
     ballast = mmap.mmap(-1, int(gigabytes * 1e9), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     ballast.madvise(mmap.MADV_NOHUGEPAGE)
     for at in range(0, len(ballast), _PAGE):
         ballast[at] = 1
     looks = {"census": _census, "holders": _holders}
-    return [_row(millions, gigabytes, name, look, kept) for name, look in looks.items()]
+    heads = {name: [f"{millions:g} M", f"{gigabytes:g}", f"{cores:g}", name] for name in looks}
+    return [heads[name] + _row(look, kept) for name, look in looks.items()]
 
 
 def _census() -> bytes:
@@ -69,9 +83,7 @@ def _holders() -> bytes:
     return encoded(CopiedLook(heap.census(), heap.inspect()))
 
 
-def _row(
-    millions: float, gigabytes: float, name: str, look: Callable[[], bytes], kept: list[dict]
-) -> list[str]:
+def _row(look: Callable[[], bytes], kept: list[dict]) -> list[str]:
     here_cpu, here_wall = _timed(look)
     quiet, _ = _timed(lambda: _write(kept))
     copied = _copied(look, lambda: time.sleep(0.01))
@@ -88,7 +100,7 @@ def _row(
     _copied(look, write_once)
     more, faults = written[0][0] - quiet, written[0][1]
     return [
-        f"{millions:g} M", f"{gigabytes:g}", name, _ms(here_cpu), _ms(here_wall),
+        _ms(here_cpu), _ms(here_wall),
         _ms(copied["cpu"]), _ms(copied["stall"]), _ms(copied["there"]),
         f"{copied['extra'] / 1e6:.0f}", _ms(more), f"{faults:,}",
         f"{more / max(faults, 1) * 1e6:.1f} µs",
