@@ -42,15 +42,20 @@ def _outcome(case: ElementTree.Element) -> str:
 
 
 def rows(found: dict[tuple[str, str], str], groups: dict[str, tuple[str, ...]]) -> list[Row]:
-    """Return (group, fault, what happened, test), a row for each case of each test listed."""
+    """Return (group, fault, what happened, test), a row for each case of each test listed.
+
+    A test without a case, as where its file cannot be read, has a row that says so.
+    """
     told = []
     for group, tests in groups.items():
         for test in tests:
             path, _, name = test.partition("::")
-            module = path.removesuffix(".py").replace("/", ".")
-            for (where, case), outcome in found.items():
-                if where == module and case.partition("[")[0] == name:
-                    told.append((group, _fault(case), outcome, f"{Path(path).name}::{name}"))
+            module, shown = path.removesuffix(".py").replace("/", "."), f"{Path(path).name}::{name}"
+            told += [
+                (group, _fault(case), outcome, shown)
+                for (where, case), outcome in found.items()
+                if where == module and case.partition("[")[0] == name
+            ] or [(group, _fault(name), "no result", shown)]
     return told
 
 
