@@ -151,7 +151,7 @@ def _passes_an_error(holder: Holder) -> bool:
 
 
 def _is_chain(holder: Holder) -> bool:
-    return "chain" in holder.traits
+    return "chain" in holder.traits and bool(holder.trace)
 
 
 def _unlinked(holder: Holder) -> str:

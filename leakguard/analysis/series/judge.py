@@ -356,7 +356,8 @@ def _weighed(looks: Looks) -> SeriesVerdict:
         if not weighing.new_high():
             return doubtful(weighing, growth, "transient", "it rises, and has fallen back before")
         if weighing.is_few_steps(growth):
-            return _staircase(looks) or doubtful(weighing, growth, "step", "it rises in few steps")
+            few = doubtful(weighing, growth, "step", "it rises in few steps")
+            return _staircase(looks) or _from_afar(looks) or few
         if weighing.grown(growth).rate()[1][0] <= 0.0:
             return doubtful(weighing, growth, "growing", "it rises, and too unevenly to be sure")
         return leak(weighing, growth)
@@ -389,3 +390,15 @@ def _staircase(looks: Looks) -> SeriesVerdict | None:
         reason=f"it rises in {len(treads)} steps, and of these {verdict.reason}",
         started=math.ceil(treads.times[0]),
     )
+
+
+def _from_afar(looks: Looks) -> SeriesVerdict | None:
+    """Looks at a count in clusters, judged by one of each: a cluster may lie between two rises."""
+    chosen = [0]
+    for place, time in enumerate(looks.times):
+        if time - looks.times[chosen[-1]] >= looks.gap:
+            chosen.append(place)
+    if not looks.integer or not FEWEST_LOOKS <= len(chosen) <= MAJORITY * len(looks):
+        return None
+    verdict = _judge(looks.of(chosen), 0)
+    return verdict if verdict.growing == "yes" else None
