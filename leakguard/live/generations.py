@@ -149,9 +149,7 @@ def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:
     """
     if rounds is None:
         return itertools.count()
-    if hasattr(type(rounds), "__aiter__") or hasattr(type(rounds), "__iter__"):
-        return cast("Iterable[Any]", rounds)
-    if hasattr(type(rounds), "__getitem__"):
+    if any(_has(rounds, name) for name in ("__aiter__", "__iter__", "__getitem__")):
         return cast("Iterable[Any]", rounds)
     try:
         return range(operator.index(rounds))
@@ -160,6 +158,11 @@ def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:
             f"generations() takes an iterable or a number of generations, not "
             f"{type(rounds).__name__}"
         ) from None
+
+
+def _has(rounds: object, name: str) -> bool:
+    """Tell whether the class of an object defines a method; what its metaclass has is not its."""
+    return any(vars(kind).get(name) is not None for kind in type(rounds).__mro__)
 
 
 def _last_of(rounds: object) -> int | None:
