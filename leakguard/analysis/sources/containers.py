@@ -21,6 +21,8 @@ from leakguard.model.series import Series
 # Lists of weak references are cleaned now and then: one is believed after twice as many looks as
 # any other container. Chosen.
 _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
+# Generations: many containers have as few entries as this from the beginning. Chosen.
+_FEW_GENERATIONS = 12
 NO_ROOT = "(no root)"
 # Where the guard keeps what it has seen.
 _GUARDS_OWN = "leakguard."
@@ -73,8 +75,8 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     """Return the container that came to keep about ``size`` bytes while the run was looked at.
 
     What lies in it may be of other types than what grows: an error keeps its frames and buffers.
-    Where only one look asked for containers, one with instances of ``type_name`` in it came if it
-    keeps more than all of them weighed at an earlier look.
+    Where only one look asked for containers, one came if it has an entry for each generation, or
+    if it has instances of ``type_name`` in it and keeps more than all of them once weighed.
     """
     looks = _looks(case)
     if not looks or size <= 0:
@@ -86,7 +88,11 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
         if size * MAJORITY <= (holder.retained_bytes or 0) <= size / MAJORITY
         and holder.capacity is None
         and not holder.path.startswith((NO_ROOT, *guards))
-        and (_came(holder, looks) or _outweighs(case, holder, looks, type_name))
+        and (
+            _came(holder, looks)
+            or _is_one_a_generation(case, holder, looks)
+            or _outweighs(case, holder, looks, type_name)
+        )
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
     return None if best is None else _unproven(case, best, looks)
@@ -123,6 +129,15 @@ def _came(holder: Holder, looks: list[Look]) -> bool:
     if not before:  # it was not worth naming then, or there was no look but the last
         before = [0] if len(looks) > 1 else [holder.before or holder.entries]
     return holder.entries - before[0] >= MAJORITY * holder.entries
+
+
+def _is_one_a_generation(case: Case, holder: Holder, looks: list[Look]) -> bool:
+    """Return whether the only look found as many entries as there were generations.
+
+    By its size alone a container of layers or files would do; both numbers agree by chance seldom.
+    """
+    passed = sum(generation <= looks[-1][0] for generation in case.run.generations)
+    return len(looks) == 1 and holder.entries == passed > _FEW_GENERATIONS
 
 
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:

@@ -6,6 +6,7 @@ stored in OUT is not run again. Needs requirements-frameworks.txt.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
@@ -247,10 +248,14 @@ def _sum_of(tool: str, bad: list[Case], folder: Path) -> str:
 
 def main() -> None:
     """Run what is asked for, one process a program, and print the table."""
-    folder = Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where the runs are kept, played or not")
+    parser.add_argument("words", nargs="*", help="tools, and parts of the names of trainings")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    asked = [word for word in sys.argv[2:] if word not in TOOLS]
-    tools = [tool for tool in TOOLS if tool in sys.argv[2:]] or list(TOOLS)
+    asked = [word for word in options.words if word not in TOOLS]
+    tools = [tool for tool in TOOLS if tool in options.words] or list(TOOLS)
     for program in IMPORTS:
         cases = [
             (case, tool)

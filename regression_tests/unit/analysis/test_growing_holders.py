@@ -201,7 +201,7 @@ def test_native_memory_of_open_figures_is_part_of_their_leak():
     assert "native" in {f.kind for f in diagnose(told("app.Album.pages[*]")).findings}
 
 
-def only_last(kept: int, before: int) -> Run:
+def only_last(kept: int, before: int, lists: int = 6) -> Run:
     """Tell a run of tensors in lists of which only the last look asked who holds them.
 
     They retain ``kept`` bytes then; all tensors weighed ``before`` bytes at the first look.
@@ -217,8 +217,8 @@ def only_last(kept: int, before: int) -> Run:
         state = State(metrics, counts, sizes) if looked else State(metrics)
         story.generation(probe=state)
     told = story.run()
-    around = Holder("app.Probe.grads[*]", "list", 6, retained_bytes=kept)
-    inner = Holder("app.Probe.grads['weight'][*]", "torch.Tensor", 60, retained_bytes=kept)
+    around = Holder("app.Probe.grads[*]", "list", lists, retained_bytes=kept)
+    inner = Holder("app.Probe.grads['weight'][*]", "torch.Tensor", 42, retained_bytes=kept)
     ends = [
         replace(s, holders=(around, inner))
         if (s.moment, s.generation) == ("generation", last)
@@ -236,6 +236,11 @@ def test_container_that_outweighs_all_there_was_of_a_type_holds_what_came():
 def test_container_that_may_have_been_as_large_before_is_not_named():
     (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB)).findings
     assert (finding.type, finding.held_by) == ("torch.Tensor", None)
+
+
+def test_container_with_an_entry_for_each_generation_holds_what_came():
+    (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB, lists=60)).findings
+    assert (finding.type, finding.held_by) == ("torch.Tensor", "app.Probe.grads[*]")
 
 
 def chained(traits: tuple[Trait, ...]) -> Run:
