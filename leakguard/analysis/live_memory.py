@@ -125,7 +125,8 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     gained = (growth.rate or 0.0) * (last - first)
     if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * gained:
         return None
-    holder = max(graphs, key=lambda graph: (graph.graph_nodes or 0, graph.path))
+    # Of those that keep the same nodes, what has their tensors in it, and not what that lies in.
+    holder = max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
     rate = nodes / (last - first)
     return replace(
         growth,

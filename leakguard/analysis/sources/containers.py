@@ -75,8 +75,8 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     """Return the container that came to keep about ``size`` bytes while the run was looked at.
 
     What lies in it may be of other types than what grows: an error keeps its frames and buffers.
-    Where only one look asked for containers, one came if it has an entry for each generation, or
-    if it has instances of ``type_name`` in it and keeps more than all of them once weighed.
+    One with an entry for each generation came, too. Where only one look asked for containers, so
+    did one with instances of ``type_name`` in it that keeps more than all of them once weighed.
     """
     looks = _looks(case)
     if not looks or size <= 0:
@@ -132,12 +132,16 @@ def _came(holder: Holder, looks: list[Look]) -> bool:
 
 
 def _is_one_a_generation(case: Case, holder: Holder, looks: list[Look]) -> bool:
-    """Return whether the only look found as many entries as there were generations.
+    """Return whether each look found as many entries as there had been generations.
 
     By its size alone a container of layers or files would do; both numbers agree by chance seldom.
     """
-    passed = sum(generation <= looks[-1][0] for generation in case.run.generations)
-    return len(looks) == 1 and holder.entries == passed > _FEW_GENERATIONS
+    generations = case.run.generations
+    seen = [(g, h.entries) for g, held in looks for h in held if h.path == holder.path]
+    return len(seen) == len(looks) and all(
+        entries == sum(generation <= look for generation in generations) > _FEW_GENERATIONS
+        for look, entries in seen
+    )
 
 
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
@@ -151,6 +155,10 @@ def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) ->
     ends = case.timeline.ends.items()
     counted = [s.census.types.get(type_name) for g, s in ends if s.census and g < generation]
     if len(looks) > 1 or not inside or not counted or counted[0] is None:
+        return False
+    if (
+        holder.entries < FEWEST_LOOKS
+    ):  # what grows lies further in, as behind a module of two layers
         return False
     kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
     return MAJORITY * (kept or 0) > (counted[0].bytes or 0)

@@ -47,6 +47,16 @@ def test_a_running_sum_is_an_autograd_leak_with_the_tensor_that_holds_it():
     assert "total += loss.item()" in finding.fix
 
 
+def test_list_of_the_tensors_is_named_and_not_the_object_that_has_it():
+    told = run(nodes=2_990, retained=1_900_000)
+    common = {"retained_bytes": 1_900_000, "graph_nodes": 2_990}
+    around = Holder("local model in fit()[*]", "dict", 36, **common)
+    losses = Holder("app.Net.losses[*]", "torch.Tensor", 192, traits=("graphs",), **common)
+    ends = [replace(s, holders=(around, losses)) if s.holders else s for s in told.snapshots]
+    (finding,) = diagnose(replace(told, snapshots=tuple(ends))).findings
+    assert (finding.kind, finding.held_by) == ("autograd", "app.Net.losses[*]")
+
+
 def test_a_graph_as_long_as_at_the_start_is_not_blamed_for_native_memory():
     (finding,) = diagnose(run(nodes=42, retained=1_900_000)).findings
     assert (finding.kind, finding.held_by) == ("native", None)

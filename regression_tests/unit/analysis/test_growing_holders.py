@@ -243,6 +243,11 @@ def test_container_with_an_entry_for_each_generation_holds_what_came():
     assert (finding.type, finding.held_by) == ("torch.Tensor", "app.Probe.grads[*]")
 
 
+def test_container_of_two_entries_is_not_what_grows():
+    (finding,) = diagnose(only_last(kept=60 * MB, before=MB, lists=2)).findings
+    assert finding.held_by == "app.Probe.grads['weight'][*]"
+
+
 def chained(traits: tuple[Trait, ...]) -> Run:
     """Tell a run that gains one small span a generation, held by a list or by the next span."""
     way = (Hop("app", "dict"), Hop(".current", "app.Span"), Hop(".parent", "app.Span"))
