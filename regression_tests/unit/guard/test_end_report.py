@@ -54,9 +54,9 @@ def test_nothing_is_said_where_nobody_wants_it_or_the_log_has_it(capsys):
 
 def test_other_processes_of_a_healthy_training_keep_silent(capsys, monkeypatch):
     monkeypatch.setenv("RANK", "3")
-    list(train(LeakGuard(), leaks=False))
+    list(train(LeakGuard(clock=FakeClock()), leaks=False))
     assert said(capsys) == []
-    list(train(LeakGuard(), leaks=True))
+    list(train(LeakGuard(clock=FakeClock()), leaks=True))
     assert said(capsys)[0].startswith("leakguard: LEAK")
 
 
