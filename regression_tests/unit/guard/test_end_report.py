@@ -45,18 +45,18 @@ def test_healthy_run_says_one_line(capsys):
 
 
 def test_nothing_is_said_where_nobody_wants_it_or_the_log_has_it(capsys):
-    list(train(LeakGuard(report=None), leaks=True))
+    list(train(LeakGuard(report=None, max_overhead=None), leaks=True, generations=12))
     log = io.StringIO()
-    list(train(LeakGuard(log=log), leaks=True))
+    list(train(LeakGuard(log=log, max_overhead=None), leaks=True, generations=12))
     assert said(capsys) == []
     assert "LEAK DETECTED:" in log.getvalue()
 
 
 def test_other_processes_of_a_healthy_training_keep_silent(capsys, monkeypatch):
     monkeypatch.setenv("RANK", "3")
-    list(train(LeakGuard(clock=FakeClock()), leaks=False))
+    list(train(LeakGuard(max_overhead=None), leaks=False))
     assert said(capsys) == []
-    list(train(LeakGuard(clock=FakeClock()), leaks=True))
+    list(train(LeakGuard(max_overhead=None), leaks=True, generations=12))
     assert said(capsys)[0].startswith("leakguard: LEAK")
 
 
@@ -125,10 +125,10 @@ def test_log_names_the_size_from_which_it_lists_objects():
 
 def test_report_names_the_size_from_which_the_guard_lists_objects():
     guard, kept = (
-        LeakGuard(large_object="1 MB", report=None, clock=FakeClock()),
+        LeakGuard(large_object="1 MB", report=None, max_overhead=None),
         bytearray(2_000_000),
     )
-    list(train(guard, leaks=True))
+    list(train(guard, leaks=True, generations=12))
     assert len(kept) == 2_000_000
     assert "Large Objects (>= 1 MB):" in render(guard.report(), "markdown")
 
