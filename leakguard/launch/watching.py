@@ -117,16 +117,13 @@ class Watching:
         Raises:
             UsageError: none can be started.
         """
-        for number in dict.fromkeys((_free_signal(), None)):
-            guard = LeakGuard(
-                watched, out=self.plan.out, log=self._log, generation_means=what, on_signal=number
-            )
-            try:
-                return guard.start()
-            except UsageError:  # no folder for the beacon; without a signal, it is something else
-                if number is None:
-                    raise
-        raise AssertionError("the last guard is one without a signal")
+        make = partial(LeakGuard, watched, out=self.plan.out, log=self._log, generation_means=what)
+        number = _free_signal()
+        if number is not None:
+            # Without a folder for the beacon there is a run all the same, which nobody can ask.
+            with contextlib.suppress(UsageError):
+                return make(on_signal=number).start()
+        return make().start()
 
     # -- phases and calls -----------------------------------------------------------------------
 
