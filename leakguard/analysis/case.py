@@ -54,11 +54,12 @@ class Judged:
     def gains(self, size: float) -> bool:
         """Return whether it gains about ``size`` in the usual generation of the last third.
 
-        That is so whatever else was freed, or taken once, in a few of them.
+        That is so whatever else was freed, or taken once, in a few of them. In a run of fewer than
+        nine generations the last third is too few for a usual one: the last three gains are asked.
         """
         values, at = self.series.values, self.series.generations
-        late = range(len(values) - len(values) // 3, len(values))
-        if len(late) < FEWEST_LOOKS:
+        late = range(len(values) - max(len(values) // 3, FEWEST_LOOKS), len(values))
+        if late.start < 1:
             return False
         usual = median((values[i] - values[i - 1]) / (at[i] - at[i - 1]) for i in late)
         return WENT_ON_SHARE * size <= usual <= size / MAJORITY

@@ -52,6 +52,25 @@ def test_buffer_more_each_generation_is_found_although_much_else_was_freed():
     assert finding.count_per_generation == pytest.approx(1)
 
 
+def test_eight_generations_tell_a_leak_although_one_of_them_freed_more_than_it_gains():
+    assert verdict_of_eight(adds=1) == "leak"
+    assert verdict_of_eight(adds=0) == "stable"
+
+
+def verdict_of_eight(*, adds: int) -> str:
+    """Judge 30 kB more in each of eight generations; the sixth frees four times as much."""
+    story = RunStory()
+
+    def state(n: int) -> State:
+        metrics = {"heap_in_use": 14_000 * KB + n * adds * 30 * KB - (n >= 6) * 120 * KB}
+        return State(metrics, {"app.Row": n * adds}, {"app.Row": n * adds * 30 * KB})
+
+    story.baseline(state(0))
+    for number in range(1, 9):
+        story.generation(work=state(number - 1), keep=state(number))
+    return diagnose(story.run()).verdict
+
+
 def test_memory_that_is_freed_and_taken_once_is_no_leak():
     report = diagnose(told(5 * KB, adds=0))
     assert (report.verdict, report.findings) == ("stable", ())
