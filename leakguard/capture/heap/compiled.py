@@ -117,6 +117,10 @@ class CompiledGraph(_scan.Scan):
         starts = range(0, len(numbers), count)
         return PathColumns(*(numbers[start : start + count] for start in starts))
 
+    def members(self, paths: Sequence[int]) -> Sequence[Sequence[int]]:  # type: ignore[override]
+        """Return, for each path, the nodes that lie at it; no number object is kept a node."""
+        return [memoryview(nodes).cast("i") for nodes in super().members(paths)]
+
     def retained(self, groups: Sequence[Group]) -> list[Retained]:  # type: ignore[override]
         """Return what each (nodes, whole) group of nodes retains."""
         return [Retained(*entry) for entry in super().retained(groups)]

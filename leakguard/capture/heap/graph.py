@@ -136,7 +136,7 @@ class Graph:
         """Return the path at which a node lies."""
         return self._path_of[node]
 
-    def members(self, paths: Sequence[int]) -> list[list[int]]:
+    def members(self, paths: Sequence[int]) -> Sequence[Sequence[int]]:
         """Return, for each path, the nodes that lie at it."""
         found: dict[int, list[int]] = {path: [] for path in paths}
         for node, path in enumerate(self._path_of):

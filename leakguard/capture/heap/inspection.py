@@ -261,7 +261,7 @@ class _Questions:
             fingerprint=fingerprint(name, element),
             graph_nodes=retained.graph_nodes or None,
             traits=traits,
-            onward=onward_to(graph, self._suspects, frozenset(nodes)),
+            onward=onward_to(graph, self._suspects, path),
         )
 
     def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:

@@ -32,6 +32,7 @@ class TraceNodes(Protocol):
     def chain_to(self, node: int) -> Sequence[int]: ...
     def object_at(self, node: int) -> Any: ...
     def kind_of(self, node: int) -> int: ...
+    def path_of(self, node: int) -> int: ...
     def root_name(self, node: int) -> str: ...
     def is_namespace_root(self, node: int) -> bool: ...
 
@@ -52,14 +53,15 @@ def trace_to(graph: TraceNodes, node: int) -> tuple[Hop, ...]:
     return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps_to(graph, node))
 
 
-def onward_to(graph: TraceNodes, ends: Sequence[int], holders: frozenset[int]) -> tuple[Hop, ...]:
-    """Return the hops from an entry of one of the holders to the first end that lies behind one.
+def onward_to(graph: TraceNodes, ends: Sequence[int], path: int) -> tuple[Hop, ...]:
+    """Return the hops from an entry of a holder at this path to the first end that lies behind one.
 
     They are empty where each end is an entry itself, or lies elsewhere.
     """
     for end in ends:
         chain = graph.chain_to(end)
-        entry = next((i + 1 for i, node in enumerate(chain) if node in holders), len(chain))
+        holders = (i for i, node in enumerate(chain) if graph.path_of(node) == path)
+        entry = next(holders, len(chain)) + 1
         if entry < len(chain) - 1:
             first = Step(ELEMENT, graph.object_at(chain[entry]), ELEMENT)
             steps = steps_along(graph, chain[entry:], first)[1:]

@@ -10,7 +10,7 @@ add_node(Scan *scan, PyObject *item, int32_t parent, int32_t path)
         reserve((void **)&scan->path_of, &scan->cap_path_of, wanted, sizeof(int32_t)) ||
         reserve((void **)&scan->degrees, &scan->cap_degrees, wanted, sizeof(uint32_t)) ||
         reserve((void **)&scan->sizes, &scan->cap_sizes, wanted, sizeof(int64_t)) ||
-        reserve((void **)&scan->starts, &scan->cap_starts, wanted, sizeof(int64_t)) ||
+        reserve((void **)&scan->starts, &scan->cap_starts, wanted, sizeof(uint32_t)) ||
         reserve((void **)&scan->kinds, &scan->cap_kinds, wanted, sizeof(uint8_t))) {
         return -2;
     }
@@ -240,7 +240,11 @@ expand(Scan *scan, int32_t node)
         return 0;
     }
     scan->kinds[node] = (uint8_t)cls->kind;
-    scan->starts[node] = scan->n_edges;
+    if (scan->n_edges > UINT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "more references than a heap scan can number");
+        return -1;
+    }
+    scan->starts[node] = (uint32_t)scan->n_edges;
     scan->n_found = 0;
     if (!is_exact(item) && collect(scan, cls, item) != 0) {
         return -1;

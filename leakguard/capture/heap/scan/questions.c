@@ -17,6 +17,53 @@ as_node(const Scan *scan, PyObject *number, int32_t *node)
     return 0;
 }
 
+/* Append the nodes of a buffer of int32, which is what members() gives. */
+static int
+read_buffer(const Scan *scan, PyObject *given, Nodes *nodes)
+{
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(given, &buffer, PyBUF_CONTIG_RO) < 0) {
+        return -1;
+    }
+    const int32_t *numbers = buffer.buf;
+    Py_ssize_t count = buffer.len / (Py_ssize_t)sizeof(int32_t);
+    int failed = buffer.itemsize != sizeof(int32_t);
+    if (failed) {
+        PyErr_SetString(PyExc_TypeError, "nodes in a buffer are int32");
+    }
+    for (Py_ssize_t i = 0; !failed && i < count; i++) {
+        if (numbers[i] < 0 || numbers[i] >= scan->count) {
+            PyErr_SetString(PyExc_IndexError, "no such node");
+            failed = 1;
+        }
+        else {
+            failed = push(nodes, numbers[i]) < 0;
+        }
+    }
+    PyBuffer_Release(&buffer);
+    return failed ? -1 : 0;
+}
+
+/* Append the nodes that Python gives: a sequence of numbers, or a buffer, for which no object is
+   made a node. */
+int
+read_nodes(const Scan *scan, PyObject *given, Nodes *nodes)
+{
+    if (PyObject_CheckBuffer(given)) {
+        return read_buffer(scan, given, nodes);
+    }
+    PyObject *sequence = PySequence_Fast(given, "nodes must be a sequence");
+    for (Py_ssize_t i = 0; sequence != NULL && i < PySequence_Fast_GET_SIZE(sequence); i++) {
+        int32_t node;
+        if (as_node(scan, PySequence_Fast_GET_ITEM(sequence, i), &node) < 0 ||
+            push(nodes, node) < 0) {
+            Py_CLEAR(sequence);
+        }
+    }
+    Py_XDECREF(sequence);
+    return sequence == NULL ? -1 : 0;
+}
+
 static PyObject *
 scan_find(Scan *scan, PyObject *item)
 {
@@ -230,19 +277,19 @@ PyDoc_STRVAR(entries_doc,
 static PyObject *
 scan_entries(Scan *scan, PyObject *arg)
 {
-    PyObject *nodes = PySequence_Fast(arg, "nodes must be a sequence"), *ranked = NULL;
+    PyObject *ranked = NULL;
+    Nodes given = {NULL, 0, 0};
     uint8_t *marked = pages_new((size_t)scan->count + 1, 1);
     int64_t bytes = 0;
-    if (nodes == NULL || marked == NULL) {
+    if (marked == NULL || read_nodes(scan, arg, &given) < 0) {
         goto done;
     }
     for (Py_ssize_t i = 0; i < scan->n_classes; i++) {
         scan->classes[i].tally = 0;
     }
-    for (Py_ssize_t n = 0; n < PySequence_Fast_GET_SIZE(nodes); n++) {
-        int32_t node;
-        if (as_node(scan, PySequence_Fast_GET_ITEM(nodes, n), &node) < 0 ||
-            tally_elements(scan, node) < 0) {
+    for (Py_ssize_t n = 0; n < given.count; n++) {
+        int32_t node = given.nodes[n];
+        if (tally_elements(scan, node) < 0) {
             goto done;
         }
         for (uint32_t i = 0; i < scan->degrees[node]; i++) {
@@ -258,7 +305,7 @@ scan_entries(Scan *scan, PyObject *arg)
     }
     ranked = ranked_classes(scan);
 done:
-    Py_XDECREF(nodes);
+    pages_free(given.nodes);
     pages_free(marked);
     if (ranked == NULL) {
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();

@@ -4,21 +4,6 @@
 
 enum { OPEN, GATE_BEYOND, GATE_WHOLE };
 
-typedef struct {
-    int32_t *nodes;
-    Py_ssize_t count, capacity;
-} Nodes;
-
-static int
-push(Nodes *nodes, int32_t node)
-{
-    if (reserve((void **)&nodes->nodes, &nodes->capacity, nodes->count + 1, sizeof(int32_t))) {
-        return -1;
-    }
-    nodes->nodes[nodes->count++] = node;
-    return 0;
-}
-
 static int
 push_children(const Scan *scan, Nodes *nodes, int32_t node)
 {
@@ -182,22 +167,13 @@ result_of(Retention *r, Py_ssize_t mine)
 }
 
 static int
-read_group(Scan *scan, PyObject *entry, Group *group)
+read_group(const Scan *scan, PyObject *entry, Group *group)
 {
     PyObject *given;
     if (!PyArg_ParseTuple(entry, "Op", &given, &group->whole)) {
         return -1;
     }
-    PyObject *nodes = PySequence_Fast(given, "a group is (nodes, whole)");
-    for (Py_ssize_t i = 0; nodes != NULL && i < PySequence_Fast_GET_SIZE(nodes); i++) {
-        int32_t node;
-        if (as_node(scan, PySequence_Fast_GET_ITEM(nodes, i), &node) < 0 ||
-            push(&group->nodes, node) < 0) {
-            Py_CLEAR(nodes);
-        }
-    }
-    Py_XDECREF(nodes);
-    return nodes == NULL ? -1 : 0;
+    return read_nodes(scan, given, &group->nodes);
 }
 
 static PyObject *

@@ -99,8 +99,8 @@ typedef struct {
 
     /* per node */
     int32_t *parents, *path_of;
-    uint32_t *degrees;
-    int64_t *sizes, *starts;
+    uint32_t *degrees, *starts;  /* how many references it has, and the first of them in edges */
+    int64_t *sizes;
     uint8_t *kinds;
     Py_ssize_t cap_parents, cap_path_of, cap_degrees, cap_sizes, cap_starts, cap_kinds;
 
@@ -196,6 +196,22 @@ static inline uint32_t
 tag_of(const void *item)
 {
     return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
+}
+
+/* A list of nodes in pages of its own. */
+typedef struct {
+    int32_t *nodes;
+    Py_ssize_t count, capacity;
+} Nodes;
+
+static inline int
+push(Nodes *nodes, int32_t node)
+{
+    if (reserve((void **)&nodes->nodes, &nodes->capacity, nodes->count + 1, sizeof(int32_t))) {
+        return -1;
+    }
+    nodes->nodes[nodes->count++] = node;
+    return 0;
 }
 
 /* ---- single objects -------------------------------------------------------------------------- */
@@ -301,6 +317,7 @@ Py_ssize_t size_of(const Class *cls, PyObject *item, Py_ssize_t referents, int o
 extern traverseproc subtype_traverse;
 
 /* nodes.c */
+int is_full(Py_ssize_t used, Py_ssize_t slots);
 Py_ssize_t larger_table(Py_ssize_t mask, Py_ssize_t least, Py_ssize_t usual);
 int32_t add_object(Scan *scan, PyObject *item);
 extern Py_ssize_t usual_objects[2], usual_paths;
@@ -332,6 +349,7 @@ extern PyMethodDef graph_methods[];
 
 /* questions.c */
 int as_node(const Scan *scan, PyObject *number, int32_t *node);
+int read_nodes(const Scan *scan, PyObject *given, Nodes *nodes);
 extern PyMethodDef questions_methods[];
 
 /* retention.c */
