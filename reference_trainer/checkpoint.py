@@ -86,7 +86,7 @@ class CheckpointStore:
         for folder in (staging / "population", staging / "buffer", staging):
             _sync(folder)
         if final.exists():
-            shutil.rmtree(final)
+            _set_aside(final)
         staging.rename(final)
         self._point_to(final)
         self._rotate()
@@ -143,14 +143,15 @@ class CheckpointStore:
         _sync(self.folder)
 
     def _sweep(self) -> None:
-        """Remove what an interrupted save left behind."""
+        """Remove what an interrupted save or removal left behind."""
         for path in self.folder.glob("gen_*.tmp"):
             shutil.rmtree(path)
 
     def _rotate(self) -> None:
         for path in self.complete()[: -self.keep]:
             if not self.is_leased(path):
-                shutil.rmtree(path)
+                _set_aside(path)
+        self._sweep()
 
 
 def agent_tensors(agent: DDPGAgent) -> dict[str, np.ndarray]:
@@ -256,6 +257,11 @@ def _entry(path: Path, sync: bool = True) -> dict[str, Any]:
         if sync:
             os.fsync(stream.fileno())
     return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a checkpoint to what is swept away: half removed, it would look whole."""
+    path.rename(path.with_name(f"{path.name}.old.tmp"))
 
 
 def _link(source: Path, target: Path) -> None:

@@ -21,6 +21,8 @@ FRAME = "=" * 60
 TOO_MANY = 50
 PROVIDERS = {"gcs": "gs", "gs": "gs", "s3": "s3", "aws": "s3"}
 MANIFEST = "manifest.json"
+#: Ends the name of a file that is on its way to where files grow in sight of their readers.
+UNFINISHED = ".part"
 #: Object stores have no folders to make. Their clients would read whole files below twice their
 #: usual 50 MB block, and several blocks at a time: here one block of 8 MiB is in memory.
 BLOCK = 8 * 2**20
@@ -159,10 +161,14 @@ class Uploader:
         self.say(f"Upload failed after {self.attempts} attempts: {self.failed[-1]}")
 
     def _put(self, transfer: Transfer) -> None:
-        if self.scheme not in OBJECT_STORES:
-            self.fs.makedirs(transfer.target.rpartition("/")[0], exist_ok=True)
-        options = OBJECT_STORES.get(self.scheme, {})
-        self.fs.put_file(str(transfer.folder / transfer.name), transfer.target, **options)
+        """Send one file, so that it is there whole or not at all, whenever this process ends."""
+        source, target = str(transfer.folder / transfer.name), transfer.target
+        if self.scheme in OBJECT_STORES:
+            self.fs.put_file(source, target, **OBJECT_STORES[self.scheme])
+            return
+        self.fs.makedirs(target.rpartition("/")[0], exist_ok=True)
+        self.fs.put_file(source, target + UNFINISHED)
+        self.fs.mv(target + UNFINISHED, target)
 
     def _give_up(self, transfer: Transfer, reason: str) -> None:
         self.failed.append(_without_password(f"{transfer.target}: {reason}"))

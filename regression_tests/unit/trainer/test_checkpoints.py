@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,9 @@ import torch
 from reference_trainer.checkpoint import CheckpointStore, verify
 from reference_trainer.errors import CheckpointError
 from reference_trainer.trainer import ERLTrainer
+from regression_tests.benchmarks.faults.kills import killed_at, moments, some_of
+
+FILES = "checkpoint|shutil|pathlib"  # where a save touches files
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
@@ -111,6 +116,33 @@ def test_interrupted_save_is_swept_and_never_loaded(trainer: Trainer, run: Run) 
     assert again.resume() == 1
     run(again, 2)
     assert not torn.exists()
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["a new generation", "the same again"])
+@pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.heavy)])
+def test_killed_at_any_moment_of_a_save_every_checkpoint_that_can_be_seen_is_whole(
+    trainer: Trainer, run: Run, tmp_path: Path, kills: int, again: bool
+) -> None:
+    made = run(trainer(keep_checkpoints=2), 3)
+    generation = 3 if again else 4
+
+    def a_copy() -> CheckpointStore:
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        shutil.copytree(made.checkpoints.folder, tmp_path / "copy")
+        return CheckpointStore(tmp_path / "copy", keep=2)
+
+    def save(store: CheckpointStore) -> None:
+        store.save(generation, made.population, made.buffer, made._state())
+
+    for moment in some_of(moments(partial(save, a_copy()), FILES), kills):
+        store = a_copy()
+        killed_at(moment, partial(save, store), FILES)
+        assert store.complete()
+        for path in store.complete():
+            verify(path)
+        save(store)
+        assert store.complete()[-1].name == f"gen_{generation:06d}"
+        assert not list(store.folder.glob("*.tmp"))
 
 
 @pytest.mark.parametrize("name", ["population/agent_3.safetensors", "trainer_state.json"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import fsspec
 import pytest
 
+from reference_trainer.checkpoint import verify
 from reference_trainer.errors import ConfigError
 from reference_trainer.trainer import ERLTrainer
-from reference_trainer.upload import Uploader, bucket_from_environment
+from reference_trainer.upload import UNFINISHED, Uploader, bucket_from_environment
+from regression_tests.benchmarks.faults.kills import killed_at, moments, some_of
 
 
 @pytest.fixture
@@ -37,6 +40,9 @@ class Bucket:
         if self.failures:
             self.failures -= 1
             raise OSError(self.reason)
+
+    def mv(self, source: str, target: str) -> None:
+        assert source == target + UNFINISHED
         self.names.append(target.removeprefix("/bucket/"))
 
 
@@ -228,3 +234,45 @@ def test_memory_bucket_of_fsspec_receives_the_files(checkpoint: Path) -> None:
     sender.close()
     found = fsspec.filesystem("memory").find("/inbox")
     assert "/inbox/gen_000001/manifest.json" in found
+
+
+def whole_checkpoints(bucket: Path) -> list[str]:
+    """Names of folders with a manifest, once every file that it lists was found to be right."""
+    whole = sorted(path.parent for path in bucket.glob("gen_*/manifest.json"))
+    for folder in whole:
+        shutil.copytree(bucket / "buffer", folder / "buffer", dirs_exist_ok=True)
+        verify(folder)
+        shutil.rmtree(folder / "buffer")
+    return [folder.name for folder in whole]
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(300, marks=pytest.mark.heavy)])
+def test_killed_at_any_moment_of_an_upload_a_folder_with_a_manifest_is_whole(
+    trainer: Callable[..., ERLTrainer],
+    run: Callable[[ERLTrainer, int], ERLTrainer],
+    tmp_path: Path,
+    kills: int,
+) -> None:
+    made = run(trainer(checkpoint_every=1), 2)
+    first, second = made.checkpoints.complete()
+    bucket = tmp_path / "bucket"
+
+    def send() -> None:
+        sender = Uploader(f"file://{bucket}", lambda text: None)
+        sender.enqueue(first)
+        sender.enqueue(second)
+        sender.close()
+
+    seen = set()
+    for moment in some_of(moments(send, "shutil"), kills):
+        shutil.rmtree(bucket, ignore_errors=True)
+        killed_at(moment, send, "shutil")
+        arrived = whole_checkpoints(bucket)
+        killed_at(
+            moment // 2 + 1, send, "shutil"
+        )  # a resumed run sends them again, and is killed again
+        assert whole_checkpoints(bucket)[: len(arrived)] == arrived
+        seen.add(len(arrived))
+    assert seen == {0, 1, 2}
+    send()
+    assert whole_checkpoints(bucket) == [first.name, second.name]
