@@ -16,6 +16,7 @@ from leakguard.live.history import History
 from leakguard.live.sinks import complain, write_block
 from leakguard.model import Report, Run, RunInfo, Snapshot
 from leakguard.model.finding import SEVERITY
+from leakguard.model.secrets import without_secrets
 from leakguard.store import jsonl, schema
 from leakguard.store.census_delta import CensusDelta
 from leakguard.store.remote_copy import RemoteCopy
@@ -67,8 +68,9 @@ class Journal:
         """
         self._children, self._evidence = children, children.folder
         if url is not None:
-            self._evidence = url.rpartition("/")[0]
-            self._copy = RemoteCopy(children.folder, self._evidence)
+            place = url.rpartition("/")[0]
+            self._evidence = without_secrets(place)
+            self._copy = RemoteCopy(children.folder, place)
 
     @property
     def held_bytes(self) -> int:

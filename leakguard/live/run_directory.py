@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leakguard.errors import UsageError, shown
+from leakguard.model.secrets import without_secrets
 from leakguard.store import is_url
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -84,7 +85,8 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
         return None
     if is_url(text):
         if text.endswith(".jsonl"):
-            raise UsageError(f"out={shown(text)} is one file; give the URL of a directory")
+            url = shown(without_secrets(text))
+            raise UsageError(f"out={url} is one file; give the URL of a directory")
         return RunDirectory(text)
     is_folder = text.endswith(("/", os.sep)) or _is_folder(Path(text))
     return RunDirectory(str(Path(text).absolute())) if is_folder else None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from leakguard.errors import UsageError, install
+from leakguard.model.secrets import without_secrets
 
 _COPY_EVERY = 5.0  # seconds from one copy to the next, at least
 _COPYING_SHARE = 0.05  # of the time that passes, what copying may take
@@ -39,9 +40,10 @@ def file_system(url: str) -> tuple[Any, str]:
     except ImportError as error:
         scheme = url.partition("://")[0]
         extra = {"gs": "gcs", "gcs": "gcs"}.get(scheme, "s3")
-        raise UsageError(f"{url} needs more packages ({error}): {install(extra)}") from None
+        lacking = without_secrets(f"{url} needs more packages ({error})")
+        raise UsageError(f"{lacking}: {install(extra)}") from None
     except ValueError as error:
-        raise UsageError(f"{url} cannot be used: {error}") from None
+        raise UsageError(without_secrets(f"{url} cannot be used: {error}")) from None
 
 
 def copy_changed(folder: Path, url: str, copied: dict[Path, int]) -> None:
@@ -77,14 +79,16 @@ class RemoteCopy:
             raise
         self._folder, self._url = folder, url
         self._copied: dict[Path, int] = {}
-        self._process: subprocess.Popen[bytes] | None = None
-        if "memory" not in system.protocol:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "leakguard.store.remote_copy", str(folder), url],
-                stdin=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": _path_with_us()},
-                start_new_session=True,  # Ctrl-C is meant for the trainer
-            )
+        in_here = "memory" in system.protocol
+        self._process = None if in_here else self._begun()
+
+    def _begun(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "leakguard.store.remote_copy", str(self._folder), self._url],
+            stdin=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": _path_with_us()},
+            start_new_session=True,  # Ctrl-C is meant for the trainer
+        )
 
     def close(self) -> None:
         """Copy what is there, and wait for it to arrive."""
@@ -94,6 +98,8 @@ class RemoteCopy:
             return
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._process.communicate(b"end\n", timeout=_LAST_COPY)
+            if self._process.returncode < 0:  # somebody killed it, as for its memory
+                self._begun().communicate(b"end\n", timeout=_LAST_COPY)
 
 
 def _path_with_us() -> str:
@@ -114,16 +120,17 @@ def follow(folder: Path, url: str, orders: IO[bytes]) -> int:
 
 
 def _last_copy(folder: Path, url: str, copied: dict[Path, int]) -> int:
-    for wait in range(1, _TRIES + 1):
+    for wait in range(_TRIES):
+        time.sleep(wait)
         try:
             copy_changed(folder, url, copied)
         except Exception as error:
             problem = error
-            time.sleep(wait)
         else:
             shutil.rmtree(folder, ignore_errors=True)
             return 0
-    print(f"leakguard: {url}: {problem}; the run is in {folder}", file=sys.stderr)
+    told = without_secrets(f"{url}: {problem}")
+    print(f"leakguard: {told}; the run is in {folder}", file=sys.stderr)
     return 1
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.model.job import Job, Member, State
+from leakguard.model.secrets import without_secrets
 from leakguard.store import jsonl
 from leakguard.store.remote_copy import file_system
 from leakguard.store.run_lock import is_locked
@@ -79,7 +80,8 @@ def fetched(url: str) -> Iterator[Path]:
                 (copy / Path(file).name).write_bytes(system.cat_file(file))
         except Exception as error:  # each file system raises its own
             said = " ".join(str(error).split())
-            raise UnreadableRun(f"cannot read {url}: {said or type(error).__name__}") from None
+            told = without_secrets(f"cannot read {url}: {said or type(error).__name__}")
+            raise UnreadableRun(told) from None
         yield copy
 
 
@@ -93,7 +95,7 @@ def fetched_job(url: str) -> Job:
     with fetched(url) as folder:
         job = read_job(folder, is_copy=True)
     if job is None:
-        raise UnreadableRun(f"{url} holds no *.jsonl file that a guard wrote")
+        raise UnreadableRun(without_secrets(f"{url} holds no *.jsonl file that a guard wrote"))
     return job
 
 

@@ -85,7 +85,20 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_inputs_that_were_found_by_fuzzing_are_read_or_refused_in_one_line",
         f"{UNIT}/textlog/test_textlog_unreadable.py::test_damaged_gzip",
     ),
+    "SIGKILL of an upload or a save": (
+        f"{UNIT}/trainer/test_upload.py::"
+        "test_killed_at_any_moment_of_an_upload_a_folder_with_a_manifest_is_whole",
+        f"{STORE}/test_remote_copy.py::"
+        "test_killed_at_any_moment_of_a_copy_there_is_no_run_or_one_that_can_be_read",
+        f"{STORE}/test_remote_copy.py::"
+        "test_copying_process_that_is_killed_is_begun_again_for_the_last_copy",
+        f"{STORE}/test_remote_copy.py::test_trainer_that_is_killed_has_its_last_lines_copied",
+        f"{UNIT}/trainer/test_checkpoints.py::"
+        "test_killed_at_any_moment_of_a_save_every_checkpoint_that_can_be_seen_is_whole",
+    ),
     "uploads without a network": (
+        f"{STORE}/test_remote_copy.py::"
+        "test_without_a_network_the_run_stays_where_it_is_and_its_place_is_said",
         f"{UNIT}/trainer/test_upload.py::test_failures_are_tried_again",
         f"{UNIT}/trainer/test_upload.py::"
         "test_a_file_that_never_arrives_is_named_and_the_rest_goes_on",
