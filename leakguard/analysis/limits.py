@@ -73,6 +73,8 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
         )
     elif not case.counts_objects:
         said.append("live objects were not counted by type beyond what the log names")
+    if info.without_scan is not None:
+        said.append(f"objects were walked in Python, several times slower: {info.without_scan}")
     said.extend(_skipped(case))
     said.extend(_unavailable(case))
     return tuple(said)

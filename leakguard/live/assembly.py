@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-from leakguard.capture.heap import ENGINE
+from leakguard.capture.heap import ENGINE, WITHOUT_SCAN
 from leakguard.capture.outside import Paced, reason_to_spare_heap, was_forked
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.process import memory_limit
@@ -114,6 +114,7 @@ def _run_facts(settings: Settings) -> RunInfo:
         local_rank=who.local_rank,
         world_size=who.world_size,
         forked=was_forked(),
+        without_scan=WITHOUT_SCAN,
     )
 
 

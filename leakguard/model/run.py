@@ -21,7 +21,8 @@ class RunInfo:
     ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not
     (``loader0``). ``forked`` is true where it began with the pages of its parent. ``observer`` is
     the pid of the process that watched this one from outside; None where it watched itself.
-    ``generation_means`` says what one generation is, where that is known.
+    ``generation_means`` says what one generation is, where that is known. ``without_scan`` says why
+    objects were walked in Python, where a compiled scan was wanted and none could be used.
     """
 
     source: str = "guard"
@@ -45,6 +46,7 @@ class RunInfo:
     forked: bool = False
     observer: int | None = None
     generation_means: str | None = None
+    without_scan: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -22,6 +22,7 @@ from leakguard.model.holder import Proof
 from leakguard.model.snapshot import Collection as FreedByCollection
 
 ENGINE = engine.NAME
+WITHOUT_SCAN = engine.WITHOUT_SCAN
 LARGE_OBJECT = 50_000_000
 _NOTHING: Mapping[str, type] = MappingProxyType({})
 _NOBODY: tuple[Any, ...] = ()
@@ -29,6 +30,7 @@ _NOBODY: tuple[Any, ...] = ()
 __all__ = [
     "ENGINE",
     "LARGE_OBJECT",
+    "WITHOUT_SCAN",
     "HeapCensus",
     "Held",
     "Inspection",

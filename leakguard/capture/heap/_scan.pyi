@@ -9,6 +9,7 @@ def copy_process(
     most: int, address_space: int, seconds: float, work: Callable[[], object]
 ) -> int: ...
 
+INTERFACE: int
 LAYOUT_FIELDS: int
 
 class Scan:

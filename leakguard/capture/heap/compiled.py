@@ -20,7 +20,9 @@ from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 
-if getattr(_scan, "LAYOUT_FIELDS", 0) != len(ClassLayout._fields):
+# Checksum (31 bits) of _scan.pyi, what Python knows of the scan; it tells what it was built for.
+_INTERFACE = 0x20108F15
+if getattr(_scan, "INTERFACE", 0) != _INTERFACE or len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan was built from other sources: build it anew")
 
 _Counted = tuple[

@@ -1,7 +1,7 @@
 """Which implementation walks the heap: the compiled scan, or its pure-Python twin.
 
-The twin is used where the scan was not built, on interpreters without a global lock (the scan
-relies on it to hold the heap still), and where ``LEAKGUARD_PURE=1`` is set.
+The twin is used where the scan was not built or is of another version, on interpreters without a
+global lock (the scan relies on it to hold the heap still), and where ``LEAKGUARD_PURE=1`` is set.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sysconfig
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from leakguard.capture.heap import graph, walk
@@ -16,15 +17,30 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.tally import Tally
 
 NAME = "python"
+#: Why there is no compiled scan; None where there is one, or none was wanted.
+WITHOUT_SCAN: str | None = None
 tally: Callable[[Frameworks, int], Tally] = walk.tally
 instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
 Graph: Any = graph.Graph
 
-if os.environ.get("LEAKGUARD_PURE") != "1" and not sysconfig.get_config_var("Py_GIL_DISABLED"):
+_LIBRARIES = (".so", ".pyd")
+
+
+def _why_not() -> str:
+    """Return why the scan could not be loaded: it is another one, or there is none."""
+    beside = Path(__file__).parent.glob("_scan.*")
+    if any(path.suffix in _LIBRARIES for path in beside):
+        return "the compiled scan is of another version; reinstall leakguard"
+    return "no compiled scan was built; reinstall leakguard from a wheel or with a C compiler"
+
+
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    WITHOUT_SCAN = "the compiled scan needs an interpreter with a global lock"
+elif os.environ.get("LEAKGUARD_PURE") != "1":
     try:
         from leakguard.capture.heap import compiled
-    except ImportError:  # not built here
-        pass
+    except Exception:  # one that was built for other sources may fail in any way
+        WITHOUT_SCAN = _why_not()
     else:
         NAME, tally, Graph = "compiled", compiled.tally, compiled.CompiledGraph
         instances = compiled.instances

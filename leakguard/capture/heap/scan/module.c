@@ -204,6 +204,7 @@ PyInit__scan(void)
     PyObject *module = PyModule_Create(&scan_module);
     PyObject *type = PyType_FromSpec(&scan_spec);
     if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Scan", type) < 0 ||
+        PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0 ||
         PyModule_AddIntConstant(module, "LAYOUT_FIELDS", LAYOUT_FIELDS) < 0 ||
         PyModule_AddFunctions(module, arrays_functions) < 0 ||
         PyModule_AddFunctions(module, copy_functions) < 0) {

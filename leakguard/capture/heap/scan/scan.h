@@ -36,6 +36,9 @@ typedef struct {
 
 extern Shared shared;
 
+/* Checksum (31 bits) of _scan.pyi: Python does without a scan that was built for another interface. */
+#define INTERFACE 0x20108f15
+
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
 #define LAYOUT_FIELDS 9
