@@ -87,7 +87,7 @@ class Case:
     @property
     def generations(self) -> int:
         """How many generations the run has."""
-        return len(self.run.generations)
+        return self.run.generations_until(None)
 
     @property
     def counts_objects(self) -> bool:

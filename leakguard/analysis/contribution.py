@@ -127,10 +127,11 @@ def metric_contribution(run: Run, metric: str, since: int | None = None) -> Cont
         return _mean(_differences(run, lambda snapshot: read(snapshot.metrics), since))
     rounds = []
     for end in ends:
+        taken = end.taken or 1
         parts: dict[str | None, float] = {
-            phase: read(total.change) or 0 for phase, total in end.phases.items()
+            phase: (read(total.change) or 0) / taken for phase, total in end.phases.items()
         }
-        grown = (read(end.metrics) or 0) - (read(end.entry) or 0)
+        grown = ((read(end.metrics) or 0) - (read(end.entry) or 0)) / taken
         parts[None] = grown - _outermost_sum(parts)
         rounds.append(parts)
     return _mean(rounds)
@@ -179,6 +180,9 @@ def _type_rounds(
         elif snapshot.moment == "generation":
             end = read(snapshot)
             if end is not None:
+                if number in measured:
+                    taken = snapshot.taken or 1
+                    measured[number] = {p: made / taken for p, made in measured[number].items()}
                 if previous is not None and number in measured:
                     # Where the look before lies several generations back, one of them counts.
                     grown = (end - previous) / max(number - counted, 1)

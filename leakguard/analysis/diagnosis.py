@@ -12,6 +12,7 @@ from leakguard.analysis.ledger import ledger, ledger_history
 from leakguard.analysis.limits import limits, undecided
 from leakguard.analysis.naming import headline, named
 from leakguard.analysis.sources import SOURCES
+from leakguard.analysis.spacing import evenly_spaced
 from leakguard.analysis.trend import growth, trend
 from leakguard.model import Finding, Report, Run, Verdict
 from leakguard.model.finding import SEVERITY, Ignored
@@ -22,7 +23,7 @@ def diagnose(run: Run) -> Report:
 
     Pure: the same run gives the same report, wherever it was read from.
     """
-    case = Case(run)
+    case = Case(evenly_spaced(run))
     account = settle(case, [found for source in SOURCES for found in source(case)])
     found = sorted((named(case, defect) for defect in account.defects), key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
@@ -78,7 +79,7 @@ def _headline(verdict: Verdict, findings: Sequence[Finding], doubt: str | None, 
         return headline(findings[0])
     if doubt is not None:
         return f"Cannot tell: {doubt}."
-    return f"No leak: nothing grows without bound over {case.generations} generations."
+    return f"No leak: nothing grows without bound over {case.generations:,} generations."
 
 
 def split_ignored(

@@ -48,7 +48,7 @@ def _between(run: Run, before: Snapshot, after: Snapshot) -> Ledger | None:
     unknown = {name: reason for name, reason in _REASONS.items() if known[name] is None}
     parts = {name: known.get(name) for name in PARTS}
     parts["unexplained"] = growth - sum(filter(None, known.values()))
-    rounds = len([g for g in run.generations if after.generation is None or g <= after.generation])
+    rounds = run.generations_until(after.generation)
     reasons = _said(unknown, before, after)
     return Ledger(before.label, after.label, rounds, growth, parts, reasons, after.generation)
 

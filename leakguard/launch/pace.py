@@ -10,12 +10,17 @@ from typing import Protocol
 
 from leakguard.capture.run_queue import program_clock
 
-#: A generation of grouped steps takes about this long: some tens of them in ten seconds. The guard
-#: looks at each of the first twelve for up to half of their time, so that longer ones cost more.
-AIM_SECONDS = 0.2
-#: After so many generations of one size the next ones are twice as long: some 600 in the first
-#: three minutes, 1,800 in an hour, 3,000 in a day.
-SAME_SIZE = 300
+#: The first generations of grouped steps take about this long. A run may be over after a second,
+#: and small generations can be taken together later, where large ones can't be taken apart. Chosen:
+#: ten times what the numbers of a generation cost.
+AIM_SECONDS = 0.02
+#: They become twice as long, again and again, until they take so long.
+FULL_SECONDS = 0.2
+#: Those that are a single step do while they take less. Chosen: the numbers cost 1 to 2 % of it.
+FULL_STEP_SECONDS = 0.05
+#: So many generations of one size there are at least before they become twice as long, and so many
+#: at the most: some 500 in the first minute, 1,500 in an hour, 3,000 in a day.
+FEWEST_OF_A_SIZE, SAME_SIZE = 64, 300
 #: How long one kind of step is watched before it is chosen.
 SETTLE_SECONDS = 0.5
 #: How long steps are waited for that would be better and have been seen once: an epoch's second.
@@ -23,8 +28,8 @@ PATIENCE_SECONDS = 10.0
 #: The same where none was seen, but the program can make them: a replay buffer fills for 10,000
 #: environment steps before the first optimizer step.
 FIRST_STEP_SECONDS = 20.0
-#: So many generations that take less than half of what they should were grouped by a slow
-#: beginning, and are grouped anew: numbers alone take the guard 0.3 to 2 ms each.
+#: So many generations that take less than half of what the first ones should were grouped by a slow
+#: beginning, and become longer at once: numbers alone take the guard 0.3 to 2 ms each.
 TOO_SHORT = 8
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
 PREPARATION = 10
@@ -45,11 +50,10 @@ class Rank(IntEnum):
 # soon as the numbers of a generation, 0.3 to 2 ms, are a small part of them: a loaded machine
 # doubles how long they take, and a script of sixty rounds must get enough generations either way.
 _LONG_ENOUGH = {Rank.NAMED: 0.02, Rank.FRAMEWORK: 0.05, Rank.LOOP: 0.005}
-# Seconds that rounds of a loop are grouped to where one is shorter. Chosen: ten times what the
-# numbers cost.
-_LOOP_AIM = 0.02
-# How long the rounds of a loop are timed, in seconds, where nothing better is known of.
-_LOOP_SETTLE = 0.1
+# How long steps are timed, in seconds, where nothing better is known of.
+_SOON_SETTLED = 0.1
+# Share of FULL_SECONDS that is enough: doubled, a generation is nearer to it from here on.
+_NEAR = 0.7
 # A loop of shorter rounds than the second, in seconds, that is over before the first, may be one
 # that another loop repeats.
 _SOON, _SHORT_ROUND = 2.0, 0.02
@@ -83,9 +87,13 @@ class StepSource:
 
 
 class Begin(Protocol):
-    """Begins a generation; ``what`` says what one is."""
+    """Begins a generation; ``what`` says what one is, ``number`` which one, of ``taken`` at once.
 
-    def __call__(self, what: str) -> Callable[[], None]:
+    Generations are counted in the size that they began with, whatever they have come to: what
+    grows at an even pace then gains the same from number to number.
+    """
+
+    def __call__(self, what: str, number: int, taken: int) -> Callable[[], None]:
         """Return what ends the generation."""
 
 
@@ -103,18 +111,21 @@ class Pace:
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
     generations: int = 0
+    _number: int = 0
+    _unit: int = 1
     _size: int = 1
     _left: int = 0
     _of_this_size: int = 0
     _since: float = 0.0
     _chosen_at: float = 0.0
+    _full: float = FULL_SECONDS
     _rounds: int = 0
     _end: Callable[[], None] | None = None
 
     @property
     def grouped(self) -> bool:
         """True where several steps make a generation that was given its length here."""
-        return self.every is None and self._size > 1
+        return self.every is None and self._unit > 1
 
     def add(self, source: StepSource) -> StepSource:
         """Take a kind of step into the choice."""
@@ -187,7 +198,7 @@ class Pace:
             return source.count > 0
         alone = all(other.rank >= source.rank for other in self.sources)
         clear = alone and _is_long(source, source.period(now))
-        settle = _LOOP_SETTLE if source.rank is Rank.LOOP and alone else SETTLE_SECONDS
+        settle = _SOON_SETTLED if alone else SETTLE_SECONDS
         return source.count > 1 and (clear or now - source.first >= settle)
 
     def _better_may_come(self, best: StepSource, now: float) -> bool:
@@ -199,7 +210,10 @@ class Pace:
     def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""
         self.chosen, self._rounds = source, 0
-        self._resize(1 if _is_long(source, period) else _rounded(_aim(source) / period))
+        grouped = not _is_long(source, period)
+        self._unit = self.every or (_rounded(AIM_SECONDS / period) if grouped else 1)
+        self._full = FULL_SECONDS if grouped else FULL_STEP_SECONDS
+        self._resize(self._unit)
         self._left, self._chosen_at = 0, self.clock()
 
     def _begin_generation(self, source: StepSource) -> None:
@@ -208,18 +222,28 @@ class Pace:
         self._left = self._size
         self._of_this_size += 1
         self.generations += 1
-        self._end = self.begin(source.words(self._size))
+        taken = self._size // self._unit
+        self._number += taken
+        self._end = self.begin(source.words(self._unit), self._number, taken)
 
     def _check_size(self, source: StepSource) -> None:
-        seconds = (self.clock() - self._since) / max(self._of_this_size, 1)
-        if self._of_this_size >= SAME_SIZE:
+        """Let the next generations be longer where these have become many for the time they took.
+
+        A machine with much else to do makes them take longer, and so only more of them.
+        """
+        count = self._of_this_size
+        if self.every is not None or count < TOO_SHORT:
+            return
+        seconds = max((self.clock() - self._since) / count, 1e-6)
+        soon = min(_long_enough(source), AIM_SECONDS)
+        if seconds < soon / 2:
+            self._resize(self._size * 2 ** math.ceil(math.log2(soon / seconds)))
+        elif count >= (FEWEST_OF_A_SIZE if seconds < _NEAR * self._full else SAME_SIZE):
             self._resize(2 * self._size)
-        elif self._of_this_size >= TOO_SHORT and seconds < _long_enough(source) / 2:
-            self._resize(_rounded(self._size * _aim(source) / max(seconds, 1e-6)))
 
     def _resize(self, size: int) -> None:
-        """Let so many steps make a generation, unless the user has said how many."""
-        self._size = self.every or size
+        """Let so many steps make a generation from now on."""
+        self._size = size
         self._of_this_size, self._since = 0, self.clock()
 
 
@@ -231,12 +255,8 @@ def _is_long(source: StepSource, period: float) -> bool:
     return period >= _long_enough(source)
 
 
-def _aim(source: StepSource) -> float:
-    return _LOOP_AIM if source.rank is Rank.LOOP else AIM_SECONDS
-
-
 def _long_enough(source: StepSource) -> float:
-    return _LONG_ENOUGH.get(source.rank, AIM_SECONDS)
+    return _LONG_ENOUGH.get(source.rank, FULL_SECONDS)
 
 
 def _rounded(number: float) -> int:

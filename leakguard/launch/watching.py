@@ -79,7 +79,7 @@ class Watching:
 
     # -- generations --------------------------------------------------------------------------
 
-    def _begin(self, what: str) -> Callable[[], None]:
+    def _begin(self, what: str, number: int, taken: int) -> Callable[[], None]:
         """Begin a generation, and the run with the first one."""
         if self._broken or not (self._is_directory or os.getpid() == self._home):
             return _nothing
@@ -90,7 +90,8 @@ class Watching:
                 self._broken = True
                 _complain(str(error))
                 return _nothing
-        self._generation = generation = self._guard.generation()
+        self._generation = generation = self._guard.generation(number)
+        generation.take_together(taken)
         return lambda: self._end(generation)
 
     def _end(self, generation: Generation) -> None:

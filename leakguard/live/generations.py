@@ -131,6 +131,11 @@ class Generation:
         if kind is None:
             self._loop.ring()
 
+    def take_together(self, number: int) -> None:
+        """Say that so many generations are recorded as this one, whose number is the last one's."""
+        if self._begun and number > 1:
+            self._loop.round.taken = number
+
     def end_with_program(self) -> None:
         """End it with the program's own code, after which the functions of it have returned."""
         if self._begun:

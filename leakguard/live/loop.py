@@ -212,6 +212,7 @@ class WatchedLoop:
             sites=self.traced.sites(held[promised:]),
             traced=traced,
             slowdown=slowdown,
+            taken=round_.taken,
         )
         self._opened, self.round = None, round_.after()
         self.looks.write(draft, look, index)

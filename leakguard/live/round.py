@@ -38,6 +38,7 @@ class Opened:
 class Round:
     """The generation that is running; ``index`` counts rounds from 0, ``number`` is the user's.
 
+    It is ``taken`` for so many generations where these are too many to record each.
     ``phases_deep`` says whether its phases are looked at with a census. A phase that runs many
     times in a round is looked at once, each round at another of its runs, and writes at most 16
     snapshots; phases whose names differ in numbers only are one phase here.
@@ -48,6 +49,7 @@ class Round:
     last: bool = False
     phases_deep: bool = False
     previous: Mapping[str, int] = field(default_factory=dict)
+    taken: int | None = None
     _entered: dict[str, int] = field(default_factory=dict)
     _tallies: dict[str, _PhaseSum] = field(default_factory=dict)
 

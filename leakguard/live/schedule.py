@@ -13,8 +13,8 @@ What a run pays for looks, in seconds of the guard's own work:
   ``FIXED_SECONDS``;
 * in a loop that is known to have at most ``SHORT`` generations: every look, up to
   ``SHORT_SECONDS`` in all; in the first so many of a loop that may end at any time, up to
-  ``EARLY_SHARE`` of their own time, in the first ``FIRST_OF_LONG`` where that is unlikely and
-  nothing grows;
+  ``EARLY_SHARE`` of their own time; of one that most likely does not, ``FIRST_OF_LONG`` that lie
+  ``APART`` and, where something grows, as many as ``SHORT`` at half of that distance;
 * the looks at the second generation, in the middle of a loop whose length is known, and at the end,
   which are always taken.
 """
@@ -48,9 +48,12 @@ CHEAP_SECONDS = 0.15
 #: it pays for 12 looks at a million objects on a busy machine, two of them at their holders.
 SHORT = 12
 SHORT_SECONDS = 6.0
-#: Generations of a loop that is taken to be long which are looked at in a row, though nothing grows
-#: in them. Chosen: the judge of a look that something grows needs three.
+#: Generations of a loop that is taken to be long which are looked at early, though nothing grows in
+#: them. Chosen: the judge of a look that something grows needs three.
 FIRST_OF_LONG = 4
+#: How far apart these are: such a loop has small generations at first (see ``launch.pace``), and
+#: one of them may lie between two things that it does at every twentieth of its steps.
+APART = 8
 #: Share of its own time that the beginning of a loop of unknown length may pay, since the loop may
 #: be a short one. Chosen: six generations of half a second, the shortest trainings there are, need
 #: it.
@@ -309,8 +312,10 @@ class Schedule:
         """True in a short loop, and at the beginning of one that may turn out to be short."""
         if self._is_short or self._total is not None:
             return self._is_short
-        enough = FIRST_OF_LONG if self._is_long and not self.growing else SHORT
-        return self._index < enough
+        if not self._is_long:
+            return self._index < SHORT
+        apart, most = (APART // 2, SHORT) if self.growing else (APART, FIRST_OF_LONG)
+        return self._index < most * apart and (self._index + 1) % apart == 0
 
     def _is_always(self, index: int) -> bool:
         """True in the second generation and in the middle: two looks alone show no trend."""

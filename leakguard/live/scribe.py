@@ -32,6 +32,7 @@ class SnapshotDraft:
     sites: tuple[Site, ...] = ()
     traced: bool = False
     slowdown: float | None = None
+    taken: int | None = None
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
 
@@ -63,6 +64,7 @@ class SnapshotDraft:
             cost=replace(cost, tier=3 if self.traced else int(look.depth), slowdown=self.slowdown),
             extra=self.extra,
             proofs=self.proofs,
+            taken=self.taken,
         )
 
 

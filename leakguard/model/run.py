@@ -82,6 +82,15 @@ class Run:
             dict.fromkeys(s.generation for s in self.snapshots if s.generation is not None)
         )
 
+    def generations_until(self, number: int | None) -> int:
+        """Return how many generations had ended with ``number``; None stands for the last.
+
+        Where some were recorded as one, all of them are numbered from 1.
+        """
+        seen = [g for g in self.generations if number is None or g <= number]
+        together = any(s.taken for s in self.snapshots)
+        return seen[-1] if together and seen else len(seen)
+
     @property
     def phases(self) -> tuple[str, ...]:
         """The phases seen inside generations, in order of first appearance."""

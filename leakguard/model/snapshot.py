@@ -158,6 +158,7 @@ class Snapshot:
         unavailable: probe name to reason.
         extra: sections of a text log that no field holds, title to lines.
         proofs: what came free when holders were emptied in a copy of the process.
+        taken: how many generations a generation's end is recorded for; None for one.
     """
 
     serial: int
@@ -182,6 +183,7 @@ class Snapshot:
     cost: Cost = Cost()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
+    taken: int | None = None
 
     @property
     def ends_loop(self) -> bool:

@@ -136,11 +136,9 @@ def _is_one_a_generation(case: Case, holder: Holder, looks: list[Look]) -> bool:
 
     By its size alone a container of layers or files would do; both numbers agree by chance seldom.
     """
-    generations = case.run.generations
     seen = [(g, h.entries) for g, held in looks for h in held if h.path == holder.path]
     return len(seen) == len(looks) and all(
-        entries == sum(generation <= look for generation in generations) > _FEW_GENERATIONS
-        for look, entries in seen
+        entries == case.run.generations_until(look) > _FEW_GENERATIONS for look, entries in seen
     )
 
 
