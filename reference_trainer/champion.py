@@ -45,7 +45,7 @@ class Champion:
         """
         fittest = int(np.argmax(self.population.fitnesses()))
         best = self.population.best
-        score = self._score(self.population.agents[fittest], plans)
+        score = self._title_score(fittest, plans)
         title = None if best.fitness is None else self._score(best, plans)
         if score is None or (best.fitness is not None and title is None):
             return
@@ -86,6 +86,13 @@ class Champion:
         self.metrics.note(validation=validation)
         self.say(f"Best agent: validation reward {validation:.3f}")
         self._compare([stats.summary for stats in played if stats.summary])
+
+    def _title_score(self, member: int, plans: Sequence[EpisodePlan]) -> float | None:
+        """What a member earns in whole episodes without noise; fitness says it if it was that."""
+        agent = self.population.agents[member]
+        if self.config.explores(member) or self.config.episode_steps is not None:
+            return self._score(agent, plans)
+        return agent.fitness
 
     def _score(self, agent: DDPGAgent, plans: Sequence[EpisodePlan]) -> float | None:
         """Mean reward without noise; None when the run has too few steps left for it.

@@ -48,6 +48,9 @@ class Config:
 
     # Agents
     population_size: int = 16
+    # Agents that gradients train while evolution has the others to itself, as in ERL, where there
+    # is one; 0: evolution alone. None: all are trained, and selected among as well.
+    learners: int | None = None
     network: str = "mlp"
     hidden: tuple[int, ...] = (64, 64)
     gamma: float = 0.99
@@ -110,11 +113,23 @@ class Config:
                 f"buffer_ready={self.buffer_ready} is more than buffer_capacity="
                 f"{self.buffer_capacity}: training would never start"
             )
-        if self.elites >= self.population_size:
+        if self.evolution:
+            self._check_evolution()
+
+    def _check_evolution(self) -> None:
+        if not 0 <= self.evolving_from < self.population_size:
             raise ConfigError(
-                f"elite_fraction={self.elite_fraction} makes all {self.population_size} agents "
-                "elites: nobody would be left to evolve"
+                f"learners={self.learners} of {self.population_size} agents leave nobody to "
+                "evolve: give fewer, or evolution=false"
             )
+        if self.elites >= self.population_size - self.evolving_from:
+            raise ConfigError(
+                f"elite_fraction={self.elite_fraction} makes all that evolve elites, with "
+                f"population_size={self.population_size} and learners={self.learners}: nobody "
+                "would be left to change"
+            )
+        if self.learners == 0 and self.crossover == "distillation":
+            raise ConfigError("crossover=distillation asks a critic: learners=0 trains none")
 
     @classmethod
     def paper(cls, **changes: Any) -> Config:
@@ -132,9 +147,24 @@ class Config:
         return self.cost_bps / 10_000
 
     @property
+    def trained_agents(self) -> int:
+        """How many agents gradients train, the first ones; all where nobody is selected."""
+        apart = self.evolution and self.learners is not None
+        return int(self.learners or 0) if apart else self.population_size
+
+    @property
+    def evolving_from(self) -> int:
+        """The first agent that evolution may write over: 0 unless learners are kept apart."""
+        return int(self.learners or 0) if self.evolution else 0
+
+    @property
     def elites(self) -> int:
         """How many agents go through evolution untouched."""
-        return max(1, round(self.elite_fraction * self.population_size))
+        return max(1, round(self.elite_fraction * (self.population_size - self.evolving_from)))
+
+    def explores(self, member: int) -> bool:
+        """Whether an agent plays with noise: those do that learn from what they try."""
+        return self.explore_in_fitness and member < self.trained_agents
 
     def algorithm_settings(self) -> dict[str, Any]:
         """The fields that decide the numbers of a run, as JSON values."""
@@ -169,7 +199,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 MINIMUM: dict[str, float] = {
     "generations": 1,
-    "population_size": 2,
+    "population_size": 1,
     "stocks": 1,
     "trading_days": 1,
     "settlement_days": 0,
@@ -187,14 +217,15 @@ MINIMUM: dict[str, float] = {
     "plot_every": 1,
 }
 
-#: What a Gymnasium task needs instead of the trading defaults. Faster targets and fewer mutants
-#: solved the inverted double pendulum in half the steps (reports/trainer).
+#: What a Gymnasium task needs instead of the trading defaults: a small population and one learner
+#: apart from it, as in ERL, and faster targets (reports/trainer).
 GYM: dict[str, Any] = {
+    "population_size": 10,
+    "learners": 1,
     "tau": 0.02,
-    "mutation_probability": 0.2,
     "batch_size": 64,
     "accumulation_steps": 1,
-    "updates_per_step": 1.0,
+    "updates_per_step": 0.5,
     "random_steps": 500,
     "buffer_capacity": 50_000,
     "buffer_ready": 500,

@@ -54,10 +54,10 @@ class Evaluation:
     def play(
         self, agent: DDPGAgent, member: int, generation: int, plans: list[EpisodePlan]
     ) -> Iterator[EpisodeStats]:
-        """An agent's episodes, exploring unless fitness is measured without noise."""
+        """An agent's episodes, exploring if it learns from them."""
         for number, plan in enumerate(plans):
             rng = stream(self.config.seed, Purpose.EVALUATION, generation, member, number)
-            policy = agent.exploring(rng) if self.config.explore_in_fitness else agent.act
+            policy = agent.exploring(rng) if self.config.explores(member) else agent.act
             if self.budget.left:
                 yield self._episode(plan, policy, horizon=self.config.episode_steps)
 

@@ -168,6 +168,12 @@ class NetworkStack:
                 bias[row].uniform_(-bound, bound, generator=generator)
         self.target.copy_(self.values)
 
+    def widen(self) -> None:
+        """Make fresh networks as wide as He et al. 2015: a signal keeps its size in each layer."""
+        # From U(-1/sqrt(n), 1/sqrt(n)), whose variance is 1/(3n), to a variance of 2/n.
+        self.values.mul_(6**0.5)
+        self.target.copy_(self.values)
+
     def view(self, first: int, last: int) -> NetworkStack:
         """The rows `first..last-1`, in the same memory."""
         rows = [matrix[first:last] for matrix in self.followers(grad=True)]

@@ -33,11 +33,13 @@ LEAST_SENSITIVITY = 0.01
 PROBES = 32
 
 
-def operators(config: Config, buffer: ReplayBuffer) -> tuple[Crossover, Mutation]:
+def operators(
+    config: Config, buffer: ReplayBuffer, judge: AgentStack | None
+) -> tuple[Crossover, Mutation]:
     """The crossover and the mutation that the configuration names: ERL's or PDERL's."""
     distilled, proximal = config.crossover == "distillation", config.mutation == "proximal"
     return (
-        distillation_crossover(buffer) if distilled else row_crossover,
+        distillation_crossover(buffer, judge) if distilled else row_crossover,
         proximal_mutation(buffer) if proximal else gaussian_mutation,
     )
 
@@ -81,11 +83,11 @@ def _sensitivity(
     return sensitivity.clamp_(min=LEAST_SENSITIVITY)
 
 
-def distillation_crossover(buffer: ReplayBuffer) -> Crossover:
+def distillation_crossover(buffer: ReplayBuffer, judge: AgentStack | None = None) -> Crossover:
     """The child learns, state by state, the action of the parent whose critic rates it higher.
 
     It starts as the second parent and imitates by gradient descent on shared experience (PDERL,
-    algorithm 2; the parents' own critics stand in for PDERL's single one).
+    algorithm 2). Without a `judge`, whose critic rates both, the parents have critics of their own.
     """
 
     def cross(
@@ -100,7 +102,7 @@ def distillation_crossover(buffer: ReplayBuffer) -> Crossover:
         pupil.exp_avg_sq.zero_()
         for _ in range(DISTILLATION_STEPS):
             states = buffer.sample(1, DISTILLATION_BATCH, rng).observation
-            lesson = _better_actions(parents, states)
+            lesson = _better_actions(parents, [judge or parent for parent in parents], states)
             answer = stack.architecture.actor(pupil.live, states)
             pupil.accumulate((answer - lesson).square().sum(-1).mean())
             pupil.apply_gradients()
@@ -110,10 +112,10 @@ def distillation_crossover(buffer: ReplayBuffer) -> Crossover:
 
 
 @torch.no_grad()
-def _better_actions(parents: list[AgentStack], states: Tensor) -> Tensor:
+def _better_actions(parents: list[AgentStack], judges: list[AgentStack], states: Tensor) -> Tensor:
     actions = [p.architecture.actor(p.actor.frozen, states) for p in parents]
     values = [
-        parent.architecture.critic(parent.critic.frozen, states, action)
-        for parent, action in zip(parents, actions, strict=True)
+        judge.architecture.critic(judge.critic.frozen, states, action)
+        for judge, action in zip(judges, actions, strict=True)
     ]
     return torch.where((values[0] > values[1]).unsqueeze(-1), actions[0], actions[1])

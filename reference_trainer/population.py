@@ -20,6 +20,8 @@ MATRICES = 5
 WORTH_A_BILL = 1e9
 #: What `made_by` says of a member that evolution left alone.
 KEPT = "kept"
+#: What it says of one that gradients train, apart from evolution.
+LEARNER = "learner"
 
 
 class Population:
@@ -36,22 +38,37 @@ class Population:
             critic_lr=config.critic_lr,
             generator=generator,
         )
-        self.trained = self.stack.view(0, self.size)
+        self.trained = self.stack.view(0, config.trained_agents)
+        self.evolving_from = config.evolving_from
+        self.evolving = self.stack.view(self.evolving_from, self.size)
+        if config.learners is not None:
+            # Random policies that hardly move would leave nothing to select. Without evolution the
+            # same agents begin, so a comparison shows what selection and variation do.
+            self.stack.view(config.learners, self.size).actor.widen()
         scales = noise_scales(config.noise_scale, self.size)
         members = [
             DDPGAgent(self.stack.view(row, row + 1), noise=config.noise, noise_scale=scale)
             for row, scale in enumerate([*scales, 0.0])
         ]
         self.agents, self.best = members[:-1], members[-1]
+        self.learners = self.agents[: self.trained.rows]
         self.keep_as_best(0)
         self.best.fitness = None
         #: What made each member: see `Fate.operator`.
-        self.made_by = [KEPT] * self.size
+        self.made_by = [LEARNER] * self.evolving_from + [KEPT] * self.evolving.rows
 
     @property
     def gradient_bytes(self) -> int:
         """What the gradients of all networks take."""
         return sum(network.grad.nbytes for network in self.stack.networks)
+
+    @property
+    def judge(self) -> AgentStack | None:
+        """The fittest learner, whose critic judges those that evolve; None: they have their own."""
+        if not self.evolving_from:
+            return None
+        learner = int(np.argmax(self.fitnesses()[: self.evolving_from]))
+        return self.stack.view(learner, learner + 1)
 
     @property
     def best_row(self) -> int:
@@ -62,6 +79,23 @@ class Population:
         """Copy a member over the best agent, in place."""
         self.stack.copy_row(self.best_row, member)
         self.best.fitness = self.agents[member].fitness
+
+    def admit_learner(self) -> int | None:
+        """The fittest learner, as it has just played, takes the place of the weakest that evolve.
+
+        It is copied with the fitness that it earned there, so it never displaces a fitter one, and
+        what it learns next does not change the copy. Returns the slot, None where none was won.
+        """
+        first, fitnesses = self.evolving_from, self.fitnesses()
+        if not first:
+            return None
+        learner = int(np.argmax(fitnesses[:first]))
+        weakest = first + int(np.argmin(fitnesses[first:]))
+        if fitnesses[learner] <= fitnesses[weakest]:
+            return None
+        self.stack.copy_row(weakest, learner)
+        self.agents[weakest].fitness = fitnesses[learner]
+        return weakest
 
     def statistics(self) -> dict[str, dict[str, float]]:
         """Agents and mean fitness by what made them, all on the same episodes."""

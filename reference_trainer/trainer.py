@@ -22,7 +22,7 @@ from reference_trainer.hooks import Hooks
 from reference_trainer.metrics import Metrics, Record
 from reference_trainer.operators import operators
 from reference_trainer.plots import Plotter
-from reference_trainer.population import Population, check_memory
+from reference_trainer.population import LEARNER, Population, check_memory
 from reference_trainer.replay_buffer import Batch, ReplayBuffer
 from reference_trainer.rollout import StepBudget
 from reference_trainer.task import make_task
@@ -62,6 +62,8 @@ class ERLTrainer:
             self.uploader.is_leased if self.uploader else lambda path: False,
         )
         self.generation = self.transitions = 0
+        #: Where the fittest learner was copied to in this generation.
+        self.admitted: int | None = None
         #: Environment steps of the last generation that was not cut.
         self.whole_generation = 0
         self.stopped = self.cut = False
@@ -124,12 +126,15 @@ class ERLTrainer:
         self._note_fitness(fitnesses)
         if not self.cut:
             self.champion.challenge(plans)
+            self.admitted = self.population.admit_learner()
             self.whole_generation = self.budget.taken - before
 
     def train_population(self) -> None:
-        """Gradient steps for all agents at once, each on its own batches."""
+        """Gradient steps for all learners at once, each on its own batches."""
         ready, stored = self.config.buffer_ready, len(self.buffer)
         self.metrics.note(updates=0)
+        if not self.population.learners:
+            return
         if stored < ready:
             self.say(f"Buffer not ready: {stored} / {ready}")
             return
@@ -147,11 +152,11 @@ class ERLTrainer:
         self.hooks.before_evolution()
         if self.cut or not self.config.evolution:
             return
-        config, population = self.config, self.population
-        crossover, mutate = operators(config, self.buffer)
+        config, population, first = self.config, self.population, self.population.evolving_from
+        crossover, mutate = operators(config, self.buffer, population.judge)
         fate = evolve(
-            population.trained,
-            population.fitnesses(),
+            population.evolving,
+            population.fitnesses()[first:],
             EvolutionRules(
                 elites=config.elites,
                 mutation_probability=config.mutation_probability,
@@ -161,7 +166,10 @@ class ERLTrainer:
             crossover=crossover,
             mutate=mutate,
         )
-        population.made_by = [fate.operator(slot) for slot in range(population.size)]
+        made = [fate.operator(slot) for slot in range(population.evolving.rows)]
+        population.made_by = [LEARNER] * first + made
+        if self.admitted is not None:
+            self.metrics.note(learner_became=made[self.admitted - first])
 
     def end_generation(self) -> None:
         """Close the record of the generation."""
@@ -317,14 +325,15 @@ class ERLTrainer:
     def _batches(self, rng: np.random.Generator) -> Iterator[Batch]:
         """The batches over which one gradient step accumulates."""
         for _ in range(self.config.accumulation_steps):
-            batch = self.buffer.sample(self.config.population_size, self.config.batch_size, rng)
+            rows = self.population.trained.rows
+            batch = self.buffer.sample(rows, self.config.batch_size, rng)
             self.hooks.after_sample(batch)
             yield batch
 
     def _log_losses(self, losses: Losses) -> None:
         """Each agent remembers its own losses as plain numbers, the record their means."""
         for agent, critic, actor in zip(
-            self.population.agents, losses.critic.tolist(), losses.actor.tolist(), strict=True
+            self.population.learners, losses.critic.tolist(), losses.actor.tolist(), strict=True
         ):
             agent.critic_losses.append(critic)
             agent.actor_losses.append(actor)

@@ -102,7 +102,9 @@ def warm_up(trainer: ERLTrainer) -> None:
 def _rehearse_update(trainer: ERLTrainer) -> None:
     """Compute both gradients on a blank batch and forget them; no parameter moves."""
     config, stack = trainer.config, trainer.population.trained
-    batch = trainer.buffer.blank_batch(config.population_size, config.batch_size)
+    if not stack.rows:
+        return
+    batch = trainer.buffer.blank_batch(stack.rows, config.batch_size)
     stack.critic.accumulate(stack.critic_loss(batch, stack.td_target(batch)).sum())
     stack.actor.accumulate(stack.actor_loss(batch).sum())
     for network in stack.networks:

@@ -131,7 +131,7 @@ def _erl(config: Config) -> tuple[Any, list[Any], int, int]:
     # Validation decides nothing; it would only cost time here.
     trainer.champion.validate = lambda: None  # type: ignore[method-assign]
     trainer.train()
-    updates = sum(record["updates"] for record in trainer.history) * config.population_size
+    updates = sum(record["updates"] for record in trainer.history) * config.trained_agents
     agents = [agent.act for agent in trainer.population.agents]
     return trainer.population.best.act, agents, trainer.env_steps, updates
 

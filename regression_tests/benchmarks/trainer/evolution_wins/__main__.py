@@ -1,0 +1,86 @@
+"""Play the contest, as far as the minutes go, and write what is known.
+
+    python -m regression_tests.benchmarks.trainer.evolution_wins --minutes 20
+
+Each finished run is a line of `runs.jsonl` in the folder; runs that are there are not played
+again, so the command goes on where it stopped. Without minutes left it only writes the tables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import torch
+
+from regression_tests.benchmarks.trainer.evolution_wins import ours, table, theirs
+from regression_tests.benchmarks.trainer.evolution_wins.contest import (
+    METHODS,
+    OURS,
+    TASKS,
+    Memory,
+    Run,
+)
+
+CHOSEN_ON = "seeds 100 and 101"
+
+
+@click.command()
+@click.option("--task", "tasks", multiple=True, type=click.Choice(list(TASKS)), default=TASKS)
+@click.option("--method", "methods", multiple=True, type=click.Choice(METHODS), default=METHODS)
+@click.option("--seeds", default="0,1,2,3,4", show_default=True)
+@click.option("--minutes", default=0.0, show_default=True, help="Begin no run after these.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False),
+              default=Path("reports/trainer/evolution_wins"), show_default=True)  # fmt: skip
+def main(
+    tasks: Sequence[str], methods: Sequence[str], seeds: str, minutes: float, out: Path
+) -> None:
+    """Every method on every task and seed that the options name, seed by seed."""
+    torch.set_num_threads(1)
+    ends = time.monotonic() + 60 * minutes
+    out.mkdir(parents=True, exist_ok=True)
+    runs = read(out / "runs.jsonl")
+    for task, method, seed in _missing(runs, tasks, methods, [int(s) for s in seeds.split(",")]):
+        if time.monotonic() >= ends:
+            break
+        played = (ours if method in OURS else theirs).run(TASKS[task], method, seed)
+        torch.set_num_threads(1)
+        runs.append(played)
+        line = json.dumps(dataclasses.asdict(played))
+        with (out / "runs.jsonl").open("a") as stream:
+            stream.write(line + "\n")
+        click.echo(f"{task}, {method}, seed {seed}: {played.score:.1f} in {played.cpu_s:.0f} CPU s")
+    if runs:
+        (out / "table.md").write_text(table.markdown(runs, CHOSEN_ON))
+        table.curves(runs, out / "curves.svg")
+
+
+def read(path: Path) -> list[Run]:
+    """The runs that are finished."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [_run(json.loads(line)) for line in lines]
+
+
+def _run(values: dict[str, object]) -> Run:
+    memory = values.pop("memory")
+    run = Run(**values, memory=Memory(**memory) if isinstance(memory, dict) else None)  # type: ignore[arg-type]
+    return dataclasses.replace(run, curve=[(steps, score) for steps, score in run.curve])
+
+
+def _missing(
+    runs: Sequence[Run], tasks: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
+) -> Iterator[tuple[str, str, int]]:
+    done = {(run.task, run.method, run.seed) for run in runs}
+    for task in tasks:
+        for seed in seeds:
+            for method in methods:
+                if (task, method, seed) not in done:
+                    yield task, method, seed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The tasks, the methods, and what one run of a method on a task is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from reference_trainer.rollout import Policy, play_episode
+from regression_tests.benchmarks.trainer.evolution_wins.sparse_pendulum import SPARSE_PENDULUM
+
+#: Fresh episodes without noise: a point of a learning curve, and the end of a run.
+CURVE_EPISODES, FINAL_EPISODES = 5, 20
+#: Start states that no run meets while it learns.
+FIRST_JUDGED_SEED = 1_000_000
+#: Points of a learning curve.
+POINTS = 10
+
+#: What the trainer changes for a method; nothing for its defaults, which are ERL's operators.
+OURS: dict[str, dict[str, Any]] = {
+    "evolution": {},
+    "no evolution": {"evolution": False},
+    "genetic only": {"learners": 0},
+    "gradient only": {"evolution": False, "learners": None, "population_size": 1},
+    "PDERL operators": {"crossover": "distillation", "mutation": "proximal"},
+}
+THEIRS = tuple(
+    f"SB3 {name}, {settings}" for settings in ("default", "published")
+    for name in ("DDPG", "TD3", "SAC")
+)  # fmt: skip
+METHODS = (*OURS, *THEIRS)
+
+NORMAL = {"noise": ("normal", 0.1)}
+#: rl-baselines3-zoo, hyperparams/ddpg.yml, td3.yml and sac.yml, as far as a task is in there.
+#: `noise` is the kind and standard deviation of the noise on actions; the rest are arguments.
+MOUNTAIN_CAR = {
+    "DDPG": {"noise": ("ornstein-uhlenbeck", 0.5)},
+    "TD3": {"noise": ("ornstein-uhlenbeck", 0.5)},
+    "SAC": {
+        "learning_rate": 3e-4, "buffer_size": 50_000, "batch_size": 512, "ent_coef": 0.1,
+        "train_freq": 32, "gradient_steps": 32, "gamma": 0.9999, "tau": 0.01,
+        "learning_starts": 0, "use_sde": True,
+        "policy_kwargs": {"log_std_init": -3.67, "net_arch": [64, 64]},
+    },
+}  # fmt: skip
+PENDULUM = {
+    "DDPG": {
+        **NORMAL, "gamma": 0.98, "buffer_size": 200_000, "learning_starts": 10_000,
+        "gradient_steps": -1, "train_freq": (1, "episode"), "learning_rate": 1e-3,
+    },
+    "TD3": {**NORMAL, "learning_starts": 1000},
+    "SAC": {"learning_rate": 1e-3},
+}  # fmt: skip
+SWIMMER = {
+    "DDPG": {**NORMAL, "learning_starts": 10_000, "gamma": 0.9999},
+    "TD3": {**NORMAL, "learning_starts": 10_000, "gamma": 0.9999},
+    "SAC": {"learning_starts": 10_000, "gamma": 0.9999},
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A Gymnasium task, the environment steps a run gets, and the return that counts as solved."""
+
+    env_id: str
+    steps: int
+    solved: float
+    published: Mapping[str, Mapping[str, Any]]
+    why: str
+
+
+TASKS = {
+    task.env_id: task
+    for task in (
+        Task("MountainCarContinuous-v0", 20_000, 90.0, MOUNTAIN_CAR,
+             "deceptive: every action costs, and only the flag pays"),
+        Task("Pendulum-v1", 20_000, -200.0, PENDULUM,
+             "a dense reward: here evolution should not help"),
+        Task(SPARSE_PENDULUM, 50_000, 100.0, PENDULUM,
+             "sparse: nothing is earned before a swing-up from hanging has been found"),
+        Task("Swimmer-v5", 100_000, 300.0, SWIMMER,
+             "local optima: a discount of 0.99 hides the stroke that pays"),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one task with one seed.
+
+    `curve` holds environment steps and mean returns of `CURVE_EPISODES`, `score` the mean of
+    `FINAL_EPISODES` at the end; judged episodes are neither counted nor timed. `memory` is None
+    for stable-baselines3.
+    """
+
+    task: str
+    method: str
+    seed: int
+    steps: int
+    score: float
+    curve: list[tuple[int, float]]
+    agent_updates: int
+    wall_s: float
+    cpu_s: float
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that evolution and a checkpoint took at their peaks, and live objects by class."""
+
+    evolution: int
+    checkpoint: int
+    counts: dict[str, list[int]] = field(default_factory=dict)
+
+
+def judged(policy: Policy, env: gymnasium.Env[Any, Any], episodes: int) -> float:
+    """Mean return of whole episodes on fresh start states."""
+    rewards = [
+        play_episode(env, policy, seed=FIRST_JUDGED_SEED + number).reward
+        for number in range(episodes)
+    ]
+    return float(np.mean(rewards))
+
+
+class Curve:
+    """Points of a learning curve, one whenever a further share of the steps has been taken."""
+
+    def __init__(self, steps: int, judge: Callable[[], float]) -> None:
+        self.interval, self.judge = steps / POINTS, judge
+        self.points: list[tuple[int, float]] = []
+        self._due = self.interval
+
+    def reached(self, steps: int) -> None:
+        """Judge if a point is due after so many steps."""
+        if steps >= self._due:
+            self.points.append((steps, self.judge()))
+            self._due = (steps // self.interval + 1) * self.interval

@@ -1,0 +1,145 @@
+"""The runs as Markdown and as learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from regression_tests.benchmarks.trainer.evolution_wins.contest import (
+    CURVE_EPISODES,
+    FINAL_EPISODES,
+    METHODS,
+    OURS,
+    POINTS,
+    TASKS,
+    Run,
+    Task,
+)
+from regression_tests.benchmarks.trainer.evolution_wins.statistics import difference, estimate
+
+#: With it, and with the same agents that are all trained and never selected.
+WITH, WITHOUT = "evolution", "no evolution"
+
+
+def markdown(runs: Sequence[Run], chosen_on: str) -> str:
+    """One section a task: what the methods reached and what it cost."""
+    parts = [
+        "# Where evolution wins",
+        f"Interquartile mean over seeds of the mean return of {FINAL_EPISODES} fresh episodes "
+        "without noise, with a 95 % bootstrap interval (Agarwal et al. 2021); judged are the best "
+        "agent of the trainer, stable-baselines3's policy as it is at the end. Every run takes the "
+        "same environment steps, those that select among agents included. The trainer's settings "
+        f"are its defaults for Gymnasium tasks, one set for all tasks, chosen on {chosen_on}. "
+        "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
+    ]
+    for task in TASKS.values():
+        played = [run for run in runs if run.task == task.env_id]
+        if played:
+            parts += [_heading(task), _rows(task, played), _verdict(task, played)]
+    return "\n\n".join([*parts, _memory(runs)]) + "\n"
+
+
+def _heading(task: Task) -> str:
+    return f"## {task.env_id}, {task.steps:,} steps\n\n{task.why[0].upper()}{task.why[1:]}."
+
+
+def _rows(task: Task, runs: Sequence[Run]) -> str:
+    lines = [
+        f"| method | seeds | return | 95 % interval | {task.solved:g} or more | wall s | CPU s "
+        "| agent updates per CPU s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for method in METHODS:
+        if not (its := [run for run in runs if run.method == method]):
+            continue
+        value, low, high = estimate([[run.score for run in its]])
+        interval = f"{low:,.1f} to {high:,.1f}" if len(its) > 1 else "one seed"
+        solved = sum(run.score >= task.solved for run in its)
+        lines.append(
+            f"| {method} | {len(its)} | {value:,.1f} | {interval} | {solved} of {len(its)} | "
+            f"{_mean(its, lambda run: run.wall_s):.0f} | {_mean(its, lambda run: run.cpu_s):.0f} | "
+            f"{_mean(its, lambda run: run.agent_updates / run.cpu_s):,.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def _verdict(task: Task, runs: Sequence[Run]) -> str:
+    """One sentence: whether evolution helped, by how much, and how sure that is."""
+    scores = {m: [run.score for run in runs if run.method == m] for m in (WITH, WITHOUT)}
+    if min(map(len, scores.values())) < 2:
+        return "Evolution on and off have not both been run twice."
+    value, low, high = difference([scores[WITH]], [scores[WITHOUT]])
+    word = "helps" if low > 0 else "does harm" if high < 0 else "makes no difference that shows"
+    solved = [sum(score >= task.solved for score in scores[m]) for m in (WITH, WITHOUT)]
+    return (
+        f"Evolution {word}: {value:+,.1f} ({low:+,.1f} to {high:+,.1f}) against the same agents "
+        f"that all learn and are never selected; {task.solved:g} is reached on {solved[0]} of "
+        f"{len(scores[WITH])} seeds with it, on {solved[1]} of {len(scores[WITHOUT])} without."
+    )
+
+
+def _memory(runs: Sequence[Run]) -> str:
+    measured = [(run.method, run.memory) for run in runs if run.memory is not None]
+    lines = ["## Memory", "", "Peaks above what was resident when the phase began, over all runs.",
+             "", "| method | evolution | checkpoint | live objects in any generation |",
+             "|---|---|---|---|"]  # fmt: skip
+    for method in OURS:
+        if not (its := [memory for name, memory in measured if name == method]):
+            continue
+        counts = {
+            ", ".join(f"{'/'.join(map(str, n))} {name}" for name, n in memory.counts.items())
+            for memory in its
+        }
+        evolution, checkpoint = (
+            max(getattr(memory, part) for memory in its) / 1e6
+            for part in ("evolution", "checkpoint")
+        )
+        lines.append(
+            f"| {method} | {evolution:+.1f} MB | {checkpoint:+.1f} MB | "
+            f"{'; '.join(sorted(counts))} |"
+        )
+    return "\n".join(lines)
+
+
+def curves(runs: Sequence[Run], path: Path) -> None:
+    """Learning curves, one panel a task: interquartile mean and interval at equal steps."""
+    tasks = [task for task in TASKS.values() if any(run.task == task.env_id for run in runs)]
+    figure = Figure(figsize=(5.2 * len(tasks), 4.4), layout="constrained")
+    for task, axes in zip(tasks, figure.subplots(1, len(tasks), squeeze=False)[0], strict=True):
+        marks = task.steps * np.arange(1, POINTS + 1) / POINTS
+        for color, method in enumerate(METHODS):
+            its = [run for run in runs if (run.task, run.method) == (task.env_id, method)]
+            if its:
+                style = "-" if method in OURS else "--"
+                points = _points([_at(run, marks) for run in its])
+                axes.plot(marks, points[:, 0], style, color=f"C{color}", label=method)
+                axes.fill_between(marks, points[:, 1], points[:, 2], color=f"C{color}", alpha=0.12)
+        axes.set_title(f"{task.env_id}: return of {CURVE_EPISODES} episodes", fontsize=10)
+        axes.set_xlabel("environment steps")
+        axes.legend(fontsize=7)
+    figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _points(curves_: Sequence[list[float]]) -> np.ndarray:
+    """Interquartile mean and interval at each mark that all seeds have reached."""
+    unknown = (float("nan"),) * 3
+    return np.array(
+        [
+            unknown if np.isnan(scores).any() else estimate([scores])
+            for scores in zip(*curves_, strict=True)
+        ]
+    )
+
+
+def _at(run: Run, marks: np.ndarray) -> list[float]:
+    """The last judged return at each mark; before the first point nothing is known."""
+    steps, scores = [step for step, _ in run.curve], [score for _, score in run.curve]
+    places = np.searchsorted(steps, marks, side="right") - 1
+    return [scores[place] if place >= 0 else float("nan") for place in places]
+
+
+def _mean(runs: Sequence[Run], value: Callable[[Run], float]) -> float:
+    return float(np.mean([value(run) for run in runs]))
