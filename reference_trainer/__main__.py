@@ -150,6 +150,8 @@ def _converted(value: str, default: Any) -> Any:
     if isinstance(default, tuple):
         return tuple(int(part) for part in value.split(","))
     if default is None:
+        if value.lower() == "none":
+            return None
         number = float(value)
         return int(number) if number.is_integer() else number
     return type(default)(value)

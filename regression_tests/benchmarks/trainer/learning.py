@@ -35,7 +35,10 @@ from reference_trainer.trainer import ERLTrainer
 JUDGED_EPISODES = 20
 FIRST_JUDGED_SEED = 1_000_000
 SYSTEMS = ("evolution", "no evolution", "SB3 DDPG", "SB3 TD3")
-DEFAULTS_CHOSEN_ON = "seeds 0 to 4 of InvertedDoublePendulum-v5 and 0 to 2 of Pendulum-v1"
+DEFAULTS_CHOSEN_ON = (
+    "seeds 100 and 101 of MountainCarContinuous-v0, Pendulum-v1, InvertedDoublePendulum-v5 and "
+    "SparsePendulum-v0; tau on seeds 0 to 4 of InvertedDoublePendulum-v5 and 0 to 2 of Pendulum-v1"
+)
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,7 @@ def _table(
         f"# {env_id}, {steps:,} environment steps",
         "",
         f"Best agent: mean return of {JUDGED_EPISODES} fresh episodes without noise; of "
-        "stable-baselines3 the policy at the end is judged. Population: mean of all 16 agents on "
+        "stable-baselines3 the policy at the end is judged. Population: mean of all agents on "
         "the first 2 of these episodes, so it is not to be compared with the best.",
         "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
         f"Settings beside the defaults for Gymnasium tasks: {changed or 'none'}",

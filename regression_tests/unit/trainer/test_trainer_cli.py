@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from reference_trainer.__main__ import main
+from reference_trainer.__main__ import main, parse_setting
 from reference_trainer.config import Config
 from reference_trainer.leaks import LEAKS
 from reference_trainer.trainer import ERLTrainer
@@ -145,3 +145,8 @@ def test_paper_size_is_the_original() -> None:
     assert (config.buffer_capacity, config.buffer_ready) == (50_000, 10_000)
     assert (config.gradient_steps, config.accumulation_steps) == (32, 6)
     assert config.generations == 25
+
+
+def test_a_field_that_may_be_nothing_is_set_to_none_by_name() -> None:
+    assert parse_setting("learners=none") == ("learners", None)
+    assert parse_setting("learners=2") == ("learners", 2)

@@ -25,8 +25,7 @@ from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     Memory,
     Run,
 )
-
-CHOSEN_ON = "seeds 100 and 101"
+from regression_tests.benchmarks.trainer.learning import DEFAULTS_CHOSEN_ON
 
 
 @click.command()
@@ -55,7 +54,7 @@ def main(
             stream.write(line + "\n")
         click.echo(f"{task}, {method}, seed {seed}: {played.score:.1f} in {played.cpu_s:.0f} CPU s")
     if runs:
-        (out / "table.md").write_text(table.markdown(runs, CHOSEN_ON))
+        (out / "table.md").write_text(table.markdown(runs, DEFAULTS_CHOSEN_ON))
         table.curves(runs, out / "curves.svg")
 
 
