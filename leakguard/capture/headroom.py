@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from leakguard.capture.probe import Unavailable
-from leakguard.capture.process import memory_groups
+from leakguard.capture.process import left_in_groups, memory_groups
 
 _ROLLUP = re.compile(rb"^Anonymous:\s+(\d+) kB$(?s:.)*?^AnonHugePages:\s+(\d+) kB$", re.MULTILINE)
 # Runnable threads a core: one training whose pool has a thread for each core counts for 1.
@@ -57,15 +56,7 @@ def free_memory() -> int:
     """Return the bytes that this process may still take, before a limit or the machine's RAM."""
     import psutil
 
-    return min([int(psutil.virtual_memory().available), *_left_in_groups()])
-
-
-def _left_in_groups() -> Iterator[int]:
-    for limit, used in memory_groups():
-        try:
-            yield int(limit.read_text("ascii")) - int(used.read_text("ascii"))
-        except (OSError, ValueError):  # "max", or a group that is gone
-            continue
+    return min([int(psutil.virtual_memory().available), *left_in_groups()])
 
 
 def dies_as_one() -> bool:

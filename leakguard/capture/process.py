@@ -64,13 +64,25 @@ def memory_limit() -> int | None:
 
 def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS) -> list[int]:
     """Return the limits of this process's memory cgroup and of every group above it."""
-    limits = []
-    for file in _limit_files(root, own):
-        try:
-            limits.append(int(file.read_text("ascii")))
-        except (OSError, ValueError):  # no such cgroup version, or "max"
-            continue
-    return limits
+    read = (_number(file) for file in _limit_files(root, own))
+    return [limit for limit in read if limit]
+
+
+def _number(file: Path) -> int | None:
+    """Return the bytes in a file of a group; None for "max", and where there is no such group."""
+    try:
+        found = int(file.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    return found if found >= 0 else None
+
+
+def left_in_groups() -> Iterator[int]:
+    """Yield, for each memory cgroup around this process that has a limit, the bytes below it."""
+    for limit, used in memory_groups():
+        most, taken = _number(limit), _number(used)
+        if most and taken is not None:
+            yield most - taken
 
 
 def memory_groups() -> Iterator[tuple[Path, Path]]:

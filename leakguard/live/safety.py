@@ -10,8 +10,6 @@ from leakguard.capture.heap.collector import give_back_collector, run_held
 from leakguard.capture.probe import reason_of
 from leakguard.live.meter import CostMeter
 
-_workers: list[int] = []  # the threads that work for a guard just now, of any guard
-
 
 class Safety:
     """Runs work for the guard: one thread at a time, charged, and never raising.
@@ -75,11 +73,9 @@ class Safety:
         outer, me = self._worker, threading.get_ident()
         try:
             self._worker = me
-            _workers.append(me)
             work(*args)
         finally:
             self._worker = outer  # before any call, after which an interrupt may come
-            _workers.remove(me)
         return True
 
     def _answer(self) -> None:
@@ -88,11 +84,5 @@ class Safety:
             work()
 
 
-def _release_in_child() -> None:
-    """Switch the collector on again in a child that another thread forked during a look."""
-    if _workers and threading.get_ident() not in _workers:
-        _workers.clear()
-        give_back_collector()
-
-
-os.register_at_fork(after_in_child=_release_in_child)
+# A child that was forked during a look, by another thread or by a gauge, may never end that look.
+os.register_at_fork(after_in_child=give_back_collector)

@@ -11,6 +11,7 @@ ENTERS = f"{UNIT}/guard/test_what_enters.py"
 FORKS = f"{UNIT}/guard/test_threads_and_forks.py"
 ENDS = f"{UNIT}/guard/test_ends_of_a_run.py"
 FILE = f"{UNIT}/guard/test_file_of_a_run.py"
+GROUP = f"{UNIT}/guard/test_memory_group.py"
 BEACON = f"{UNIT}/guard/test_beacon.py"
 INTERRUPTS = f"{UNIT}/guard/test_interrupts.py"
 GUARD, STORE = f"{UNIT}/guard/test_guard.py", f"{UNIT}/store"
@@ -20,6 +21,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "limits of the system, streams, clocks, modules, threads": (
         f"{FAULTS}::test_loop_goes_on_and_the_file_can_be_read_when",
     ),
+    "cgroups": (
+        f"{GROUP}::test_limit_of_a_memory_group_is_told_and_nearly_reached_it_hurts_nobody",
+        f"{GROUP}::test_killed_at_the_limit_of_its_group_the_file_can_be_read_and_names_the_leak",
+        f"{GROUP}::test_limit_of_a_group_of_version_2_is_told",
+        f"{GROUP}::test_limit_that_is_no_number_of_bytes_is_none",
+        f"{GROUP}::test_groups_that_vanish_in_mid_run_are_no_error",
+    ),
     "a full disk": (
         f"{FAULTS}::test_full_disk_ends_the_file_and_not_the_loop",
         f"{GUARD}::test_disk_that_is_full_from_the_start_is_refused",
@@ -28,6 +36,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "/proc unreadable, clear_refs denied, a probe broken or slow": (
         f"{FAULTS}::test_proc_that_cannot_be_read_is_a_note",
+        f"{FAULTS}::test_peak_that_may_not_be_reset_is_a_note",
         f"{UNIT}/capture/test_probes.py::test_peak_meter_says_why_it_cannot_reset",
         f"{UNIT}/capture/test_probes.py::test_broken_probe_is_a_reason_and_the_others_still_read",
         f"{FAULTS}::test_gauge_that_hangs_again_and_again_is_asked_no_more",
@@ -51,6 +60,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{INTERRUPTS}::test_interrupt_in_a_look_is_over_with_the_next_round",
         f"{INTERRUPTS}::test_interrupt_while_a_line_is_kept_leaves_the_others_whole",
         f"{INTERRUPTS}::test_interrupt_in_a_report_leaves_the_run_going_on",
+        f"{FAULTS}::"
+        "test_exceptions_that_another_thread_sends_reach_the_loop_and_leave_nothing_open",
         f"{FAULTS}::test_what_ends_a_program_goes_through_a_gauge",
         f"{FORKS}::test_interrupt_inside_the_guard_reaches_the_user_and_leaves_nothing_open",
         f"{ENDS}::test_run_has_a_last_look_however_it_ends",
@@ -59,6 +70,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "forks, threads, interpreters": (
         f"{FAULTS}::test_sub_interpreter_is_refused_or_right",
+        f"{FAULTS}::test_whatever_a_forked_child_does_both_go_on_when_it_was_forked_by",
         f"{FORKS}::test_fork_while_the_guard_walks_leaves_the_childs_collector_on",
         f"{FORKS}::test_forked_childs_exit_leaves_the_parents_beacon_and_file",
         f"{FORKS}::test_stop_from_another_thread_lets_the_loop_go_on",

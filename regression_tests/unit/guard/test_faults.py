@@ -5,59 +5,21 @@ Every program here trains on to its end and says so, whatever happens to the gua
 
 from __future__ import annotations
 
+import ast
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import pytest
+from faulty_programs import in_namespace, program, trained, went_on
 
 import leakguard
 from leakguard import LeakGuard
 from leakguard.capture import recorder
 from leakguard.testing import FakeClock
-
-PATIENCE = 280  # seconds; a machine that has much else to do takes long for a second of work
-LOOP = """
-import gc, os, signal, sys, threading
-from leakguard import LeakGuard, phase
-from leakguard.live.active import open_phases
-out = sys.argv[1]
-{before}
-guard = LeakGuard(out=out, report=None, {arguments})
-with guard:
-    for number in guard.generations(range(1, {rounds} + 1)):
-        with guard.phase("work"):
-{body}
-assert open_phases() == () and gc.isenabled()
-print("trained on to the end", flush=True)
-"""
-
-
-def program(before="", body="pass", arguments="", rounds=12) -> str:
-    body = textwrap.indent(textwrap.dedent(body), " " * 12)
-    return LOOP.format(
-        before=textwrap.dedent(before), body=body, arguments=arguments, rounds=rounds
-    )
-
-
-def trained(
-    out: Path, *, prefix=(), cwd: Path | None = None, **code
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*prefix, sys.executable, "-c", program(**code), str(out)], text=True, timeout=PATIENCE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LC_ALL": "C"},
-        capture_output=True, cwd=cwd or out.parent,
-    )  # fmt: skip
-
-
-def went_on(done: subprocess.CompletedProcess[str]) -> bool:
-    return done.returncode == 0 and done.stdout.endswith("trained on to the end\n")
-
 
 FAULTS = {
     "files may not grow (RLIMIT_FSIZE)": {
@@ -183,14 +145,6 @@ def test_loop_goes_on_and_the_file_can_be_read_when(tmp_path, fault):
     assert leakguard.load(out).snapshots
 
 
-def in_namespace(*mounts: str) -> list[str]:
-    """Return a command that runs another one with file systems of its own, or skip."""
-    probe = ["unshare", "--mount", "sh", "-c", f"{' && '.join(mounts)}"]
-    if shutil.which("unshare") is None or subprocess.run(probe, capture_output=True).returncode:
-        pytest.skip("this user may not mount a file system")
-    return ["unshare", "--mount", "sh", "-c", f'{" && ".join(mounts)} && exec "$0" "$@"']
-
-
 def test_full_disk_ends_the_file_and_not_the_loop(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -212,6 +166,15 @@ def test_proc_that_cannot_be_read_is_a_note(tmp_path):
     assert last.metrics["python_blocks"] > 0
 
 
+def test_peak_that_may_not_be_reset_is_a_note(tmp_path):
+    sealed = in_namespace("mount -o remount,ro,bind /proc")  # clear_refs can be read, not written
+    done = trained(tmp_path / "run.jsonl", prefix=sealed)
+    assert went_on(done), done.stderr[-2000:]
+    last = leakguard.load(tmp_path / "run.jsonl").snapshots[-1]
+    assert "cannot be reset" in last.unavailable["peak"]
+    assert last.metrics["rss"] > 0
+
+
 @pytest.mark.parametrize("delay", [0.05, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4])
 def test_killed_at_any_moment_the_file_can_be_read(tmp_path, delay):
     child = subprocess.Popen(
@@ -230,6 +193,130 @@ def test_killed_at_any_moment_the_file_can_be_read(tmp_path, delay):
     else:
         assert not run.finished
         assert len(run.notes) <= 1
+
+
+FORK = """
+import traceback
+
+CHILDREN = {
+    "exits": "os._exit(0 if gc.isenabled() else 1)",
+    "ends as programs do": "sys.exit(0 if gc.isenabled() else 1)",
+    "becomes another program": "os.execv(sys.executable, [sys.executable, '-S', '-c', 'pass'])",
+    "goes on": '''
+for _ in range(3):
+    with guard.generation(), guard.phase("of the child"): guard.snapshot("child")
+os._exit(0 if gc.isenabled() else 1)
+''',
+    "has a guard of its own": '''
+with LeakGuard(report=None) as own:
+    for _ in own.generations(3):
+        with own.phase("of the child"): pass
+os._exit(0 if gc.isenabled() and len(own.run.generations) == 3 else 1)
+''',
+}
+
+def fork():
+    for kind, code in CHILDREN.items():
+        child = os.fork()
+        if not child:
+            try: exec(code, globals())
+            except SystemExit: raise
+            except BaseException: traceback.print_exc(); os._exit(9)
+        ended[kind] = os.waitpid(child, 0)[1]
+
+ended = {}
+
+def in_a_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+def fork_in_a_phase():
+    with guard.phase("of the thread"): fork()
+"""
+FORKED = {
+    "the thread of the loop, in a phase": "if number == 3: fork()",
+    "another thread, while the loop is in a phase": "if number == 3: in_a_thread(fork)",
+    "another thread, which is in a phase too": "if number == 3: in_a_thread(fork_in_a_phase)",
+    "another thread, while the guard looks": """
+        if number == 3:
+            from leakguard.capture import heap
+            real = heap.census
+            def slow(*given, **named):
+                heap.census = real
+                in_a_thread(fork)
+                return real(*given, **named)
+            heap.census = slow
+            guard.snapshot("looked at")
+            assert heap.census is real
+    """,
+    "a gauge, as it is asked": """
+        if number == 3:
+            guard.gauge("forks", lambda: fork() or 1)
+            with guard.phase("asked"): pass
+            guard.gauge("forks", lambda: 1)
+    """,
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("forked", FORKED)
+def test_whatever_a_forked_child_does_both_go_on_when_it_was_forked_by(tmp_path, forked):
+    """Five children: one exits, one ends, one executes, one goes on, one has its own guard."""
+    out = tmp_path / "run.jsonl"
+    body = textwrap.dedent(FORKED[forked]) + "\nif number == 12: print(ended)"
+    done = trained(out, before=FORK, body=body, arguments="max_overhead=None")
+    assert went_on(done), done.stderr[-2000:]
+    children, _ = done.stdout.splitlines()
+    assert ast.literal_eval(children) == {
+        "exits": 0, "ends as programs do": 0, "becomes another program": 0, "goes on": 0,
+        "has a guard of its own": 0,
+    }  # fmt: skip
+    run = leakguard.load(out)
+    assert run.finished
+    assert run.generations == tuple(range(1, 13))
+    assert not run.notes
+
+
+ASYNCHRONOUS = """
+import ctypes, itertools
+
+class Stop(BaseException): pass
+
+def watched(told):
+    inner = LeakGuard(report=None, max_overhead=0.2)
+    with inner:
+        while told["caught"] < 100:
+            try:
+                told["ready"] = True
+                while True:
+                    with inner.generation(), inner.phase("work"): pass
+            except Stop:
+                told["caught"] += 1
+            with inner.generation(), inner.phase("after"): pass
+            told["left_open"] += open_phases() != () or not gc.isenabled()
+    told["finished"] = inner.run.finished
+
+def interrupted():
+    told = {"caught": 0, "sent": 0, "left_open": 0, "ready": False, "finished": False}
+    thread = threading.Thread(target=watched, args=(told,))
+    thread.start()
+    raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    for number in itertools.count():
+        threading.Event().wait(number % 17 / 2000)
+        if not thread.is_alive(): break
+        if told["ready"]:
+            told["ready"] = False
+            told["sent"] += raised(ctypes.c_ulong(thread.ident), ctypes.py_object(Stop))
+    print(told["caught"], told["sent"], told["left_open"], told["finished"])
+"""
+
+
+def test_exceptions_that_another_thread_sends_reach_the_loop_and_leave_nothing_open(tmp_path):
+    body = "if number == 3: interrupted()"
+    done = trained(tmp_path / "run.jsonl", before=ASYNCHRONOUS, body=body, rounds=4)
+    assert went_on(done), done.stderr[-2000:]
+    assert done.stdout.splitlines()[0] == "100 100 0 True"
 
 
 def test_sub_interpreter_is_refused_or_right(tmp_path):
