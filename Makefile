@@ -69,10 +69,14 @@ lint: $(READY)
 	$(BIN)/mypy regression_tests/unit/guard/typed_use.py
 
 # --strict: a version that could not be looked up is a failure, and not one without a known vulnerability.
+# AUDIT names who is asked: pypi, osv or esms.
+AUDIT ?= pypi
 audit: $(READY)
-	@test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/python -m pip install --quiet pip-audit; }
+	@test -x .venv/audit/bin/pip-audit || { $(PYTHON) -m venv .venv/audit && .venv/audit/bin/python -m pip install --quiet pip-audit 2> /dev/null; }
 	@$(PINNED) requirements.lock requirements.in > .venv/audit/versions
-	.venv/audit/bin/pip-audit --requirement .venv/audit/versions --no-deps --disable-pip --strict --progress-spinner off
+	@.venv/audit/bin/pip-audit --requirement .venv/audit/versions --no-deps --disable-pip --strict --progress-spinner off \
+	    --vulnerability-service $(AUDIT) 2> .venv/audit/said && tail -n 1 .venv/audit/said || { grep '^Found ' .venv/audit/said || \
+	    echo "audit: not done, $(AUDIT) did not answer about every version: $$(tail -n 1 .venv/audit/said)"; exit 1; } >&2
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
