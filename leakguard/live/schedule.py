@@ -6,7 +6,7 @@ What a run pays for looks, in seconds of the guard's own work:
 * three fifths of ``max_overhead`` of the program's time, without that in which other programs had
   the processors: a look whenever that much has come in;
 * where memory, threads or files rise: ``RISING_SHARE`` of the program's time, at most
-  ``RISING_SECONDS`` in all;
+  ``RISING_SECONDS`` in all; of a loop that is taken to be long, ``RISING_SHARE_OF_LONG``;
 * once a look has seen objects grow: ``GROWING_SECONDS`` for looks of at most ``CHEAP_SECONDS``,
   to find out who holds them;
 * before the loop, a first walk and a census, each where it costs at most a fifth of
@@ -39,6 +39,9 @@ FIXED_SECONDS = 0.3
 #: have it named. Chosen: enough for two walks of 1,000,000 objects in a run of 20 s.
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
+#: The same share where there is time: most trainings fill a buffer for minutes, and what leaks is
+#: seen to grow by the looks that are taken early and at the end.
+RISING_SHARE_OF_LONG = 0.01
 #: Seconds where objects grow, and the dearest look that they are for. Chosen: in a small program
 #: they pay some ten censuses and looks at holders, of 6 and 27 ms, on a machine that is half as
 #: fast.
@@ -337,7 +340,8 @@ class Schedule:
         fixed = FIXED_SECONDS if price <= FIXED_SECONDS / _NOT_DEAR else FIXED_SECONDS / 2
         allowed = fixed + self._income()
         if self.rising or self.growing:
-            allowed += min(RISING_SECONDS, RISING_SHARE * self._meter.program)
+            share = RISING_SHARE_OF_LONG if self._is_long else RISING_SHARE
+            allowed += min(RISING_SECONDS, share * self._meter.program)
         if self.growing and price <= CHEAP_SECONDS:
             allowed += GROWING_SECONDS
         return allowed
