@@ -2,6 +2,7 @@
 
 LeakguardError
 ├── UsageError (also ValueError)         an argument that cannot be used
+│   └── NobodyListens                    a process without a guard that could be asked
 ├── UnreadableRun                        a file that holds no readable run
 └── MemoryAssertionError (also AssertionError)
     ├── StillAlive                       an object that was expected to be freed is still held
@@ -27,6 +28,10 @@ class LeakguardError(Exception):
 
 class UsageError(LeakguardError, ValueError):
     """An argument cannot be used; the message says which, and what would do."""
+
+
+class NobodyListens(UsageError):
+    """A process has no guard that could be asked."""
 
 
 class UnreadableRun(LeakguardError):

@@ -19,7 +19,6 @@ from leakguard.cli.budget_file import read_budget
 from leakguard.cli.report import read_report
 from leakguard.cli.snapshot import ask
 from leakguard.errors import LeakguardError, UsageError, install
-from leakguard.live.beacon import find_beacon
 from leakguard.model import Finding, Report
 from leakguard.render import Layout
 
@@ -154,11 +153,14 @@ class Tools:
         return cast(Json, json.loads(render_checks(report, checks, "json", Layout())))
 
     def ask_process(self, pid: int) -> str:
-        """Ask a live process that runs a guard with on_signal= who holds what, now."""
+        """Ask a live process, under leakguard run or with on_signal=, who holds what, now."""
         from leakguard.render.snapshot import render_holders
 
-        self._folders.inside(str(find_beacon(pid).out))
-        return render_holders(ask(pid, _WAIT))
+        seen, out = ask(pid, _WAIT)
+        if out is None:
+            raise UsageError(f"process {pid} writes no run in a folder that may be read")
+        self._folders.inside(out)
+        return render_holders(seen)
 
     def explain(self, word: str) -> str:
         """Say what a word of a report means, how it looks in code, how to fix it, a real case."""

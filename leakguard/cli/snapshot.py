@@ -8,7 +8,8 @@ import click
 
 from leakguard.capture.outside import largest_mappings, outside_view
 from leakguard.cli.output import columns, complain
-from leakguard.errors import UsageError
+from leakguard.errors import NobodyListens, UsageError
+from leakguard.live import answering
 from leakguard.live.beacon import Beacon, find_beacon
 from leakguard.model.snapshot import Snapshot
 
@@ -22,18 +23,19 @@ _ASK_EVERY = 0.1
 def snapshot(pid: int, wait: float) -> int:
     """Ask the guard in process PID for a look at who holds what, and print it.
 
-    The guard must have been told on_signal=; it answers between two steps of its main thread. Of a
-    process without one its memory is printed as the kernel tells it.
+    A program under leakguard run answers at once; another guard must have been told on_signal=, and
+    answers between two steps of its main thread. Of a process without a guard its memory is printed
+    as the kernel tells it.
     """
     from leakguard.render.snapshot import render_holders
 
     try:
-        find_beacon(pid)
-    except UsageError as nobody:
+        seen, _ = ask(pid, wait)
+    except NobodyListens as nobody:
         click.echo(_outside(pid, nobody), nl=False)
         complain(f"{nobody}, to learn who holds what; leakguard watch {pid} follows its memory")
         return 0
-    click.echo(render_holders(ask(pid, wait)), nl=False)
+    click.echo(render_holders(seen), nl=False)
     return 0
 
 
@@ -54,16 +56,20 @@ def _outside(pid: int, nobody: UsageError) -> str:
     return render_outside(f"process {pid}", reading, largest_mappings(pid), columns())
 
 
-def ask(pid: int, wait: float) -> Snapshot:
-    """Return a look that the guard of process ``pid`` takes now, within ``wait`` seconds.
+def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
+    """Return a look that process ``pid`` takes now, and the file or folder of its run, if any.
 
     Raises:
-        UsageError: no guard listens there, or it does not answer in time.
+        NobodyListens: there is no guard that answers.
+        UsageError: it does not answer within ``wait`` seconds, or is not to be trusted.
     """
-    beacon = find_beacon(pid)
+    try:
+        return answering.ask(pid, wait)
+    except OSError:  # no socket: it may answer a signal
+        beacon = find_beacon(pid)
     before = _latest(beacon)
     beacon.ask()
-    return _answer(beacon, before, wait)
+    return _answer(beacon, before, wait), str(beacon.out)
 
 
 def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:

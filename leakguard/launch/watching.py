@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import inspect
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -24,8 +23,9 @@ from leakguard.launch.main_code import Change
 from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
-from leakguard.live.beacon import QUIET_SIGNAL
+from leakguard.live.answering import ASKED, Answering
 from leakguard.live.generations import Generation
+from leakguard.model import Snapshot
 from leakguard.phase import phase
 
 
@@ -107,24 +107,21 @@ class Watching:
     def _started(self, what: str) -> LeakGuard:
         self._what = what
         watched = [cls for target in self.plan.watches for cls in _watched(Target.parse(target))]
-        guard = self._guard_that_starts(watched, what)
+        guard = LeakGuard(watched, out=self.plan.out, log=self._log, generation_means=what).start()
+        self._answer(guard)
         if self.pace.grouped:  # a fifth of a second each: a training has many
             guard.announce(None, long=True)
         return guard
 
-    def _guard_that_starts(self, watched: list[type], what: str) -> LeakGuard:
-        """Return a guard that answers ``leakguard snapshot PID`` where it can be made to.
-
-        Raises:
-            UsageError: none can be started.
-        """
-        make = partial(LeakGuard, watched, out=self.plan.out, log=self._log, generation_means=what)
-        number = _free_signal()
-        if number is not None:
-            # Without a folder for the beacon there is a run all the same, which nobody can ask.
-            with contextlib.suppress(UsageError):
-                return make(on_signal=number).start()
-        return make().start()
+    def _answer(self, guard: LeakGuard) -> None:
+        """Let the guard answer ``leakguard snapshot PID``, where it can be made to."""
+        if os.getpid() != self._home:
+            return
+        answering = Answering(partial(_look_at_once, guard), self.plan.out)
+        # Without a folder for the socket there is a run all the same, which nobody can ask.
+        with contextlib.suppress(OSError):
+            answering.start()
+            atexit.register(answering.stop)
 
     # -- phases and calls -----------------------------------------------------------------------
 
@@ -228,12 +225,10 @@ def _is_directory(out: str) -> bool:
     return out.endswith("/") or "://" in out
 
 
-def _free_signal() -> int | None:
-    """Return a signal that nobody waits for, where this thread may listen to one; else None."""
-    here = threading.current_thread() is threading.main_thread()
-    if QUIET_SIGNAL is None or not here or signal.getsignal(QUIET_SIGNAL) != signal.SIG_DFL:
-        return None
-    return QUIET_SIGNAL
+def _look_at_once(guard: LeakGuard) -> Snapshot | None:
+    """Return a look at who holds what; None once the run is over."""
+    guard.inspect(ASKED)
+    return next((s for s in reversed(guard.run.snapshots) if s.label == ASKED), None)
 
 
 def _nothing() -> None:

@@ -13,14 +13,14 @@ import json
 import os
 import signal
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import FrameType
 
-from leakguard.errors import UsageError
+from leakguard.errors import NobodyListens, UsageError
+from leakguard.live.private_folder import check_private, owner_of, private_folder
 from leakguard.store.run_lock import for_user_alone, write_all
 
 _Handler = Callable[[int, "FrameType | None"], object]
@@ -30,16 +30,6 @@ SIGNALS = frozenset(
     number
     for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
     if (number := getattr(signal, name, None)) is not None
-)
-# Added to the first real-time signal. Chosen: those who need a few of them, as the C library does,
-# count from the first or from the last.
-_UNUSED = 13
-#: A real-time signal that programs leave alone, for a guard in a program that nobody prepared; None
-#: where there are none (macOS).
-QUIET_SIGNAL = (
-    int(signal.SIGRTMIN) + _UNUSED
-    if hasattr(signal, "SIGRTMIN") and signal.SIGRTMIN + _UNUSED < signal.SIGRTMAX
-    else None
 )
 _LONGEST_BEACON = 65_536
 
@@ -73,8 +63,7 @@ class Beacon:
 
 def beacon_path(pid: int, user: int | None = None) -> Path:
     """Return where the guard of process ``pid`` says that it listens; ``user`` owns the process."""
-    owner = os.getuid() if user is None else user
-    return Path(tempfile.gettempdir()) / f"leakguard-{owner}" / f"{pid}.json"
+    return private_folder(user) / f"{pid}.json"
 
 
 def process_began(pid: int) -> float | None:
@@ -100,18 +89,19 @@ def find_beacon(pid: int) -> Beacon:
     """Return what the guard of process ``pid`` told.
 
     Raises:
-        UsageError: no guard of that process listens, or what is there is not to be trusted.
+        NobodyListens: no guard of that process does.
+        UsageError: what is there is not to be trusted.
     """
     try:
-        user = _owner_of(pid)
+        user = owner_of(pid)
         told = json.loads(_read_private(beacon_path(pid, user), user))
         beacon = Beacon(pid, int(told["signal"]), Path(told["out"]), float(told["began"]))
     except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(
+        raise NobodyListens(
             f"no guard listens in process {pid}; start it with "
             "LeakGuard(out=..., on_signal='SIGUSR1') or by leakguard run"
         ) from None
-    if beacon.signal not in {*SIGNALS, QUIET_SIGNAL} or beacon.began != process_began(pid):
+    if beacon.signal not in SIGNALS or beacon.began != process_began(pid):
         raise UsageError(f"{beacon_path(pid, user)} is not of process {pid}; delete it")
     return beacon
 
@@ -178,14 +168,14 @@ def _write_private(path: Path, content: bytes) -> None:
     """
     with contextlib.suppress(FileExistsError):
         path.parent.mkdir(mode=0o700)
-    _check_private(path.parent, os.getuid())
+    check_private(path.parent, os.getuid())
     path.unlink(missing_ok=True)  # of a process that was killed and had this number
     with FileIO(path, "xb", opener=for_user_alone) as file:  # follows no link
         write_all(file, content)
 
 
 def _read_private(path: Path, user: int) -> bytes:
-    _check_private(path.parent, user)
+    check_private(path.parent, user)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         told = os.fstat(descriptor)
@@ -194,21 +184,6 @@ def _read_private(path: Path, user: int) -> bytes:
         return os.read(descriptor, _LONGEST_BEACON)
     finally:
         os.close(descriptor)
-
-
-def _check_private(folder: Path, user: int) -> None:
-    told = folder.lstat()
-    if not stat.S_ISDIR(told.st_mode) or told.st_uid != user or told.st_mode & 0o077:
-        raise PermissionError(0, f"{folder} is not a private folder of the user")
-
-
-def _owner_of(pid: int) -> int:
-    import psutil
-
-    try:
-        return int(psutil.Process(pid).uids().real)
-    except psutil.Error:
-        raise ProcessLookupError(0, "no such process") from None
 
 
 @contextlib.contextmanager

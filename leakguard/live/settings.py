@@ -16,7 +16,7 @@ from leakguard.capture.allocation_sites import Trace
 from leakguard.capture.run_queue import queued_seconds
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError, shown
-from leakguard.live.beacon import QUIET_SIGNAL, SIGNALS
+from leakguard.live.beacon import SIGNALS
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.names import plain_text
 from leakguard.live.project_settings import checked_patterns
@@ -199,8 +199,7 @@ def _signal(value: object) -> int:
             number = operator.index(cast("Any", value))
         except Exception:
             number = None
-    known = number in SIGNALS or (number is not None and number == QUIET_SIGNAL)
-    if known and not isinstance(value, bool):
+    if number in SIGNALS and not isinstance(value, bool):
         return int(cast("int", number))
     names = ", ".join(sorted(repr(signal.Signals(known).name) for known in SIGNALS))
     raise UsageError(f"on_signal={shown(value)} is no signal a guard answers; use one of {names}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from leakguard import load, render
-from leakguard.live.beacon import QUIET_SIGNAL
+from leakguard.live.private_folder import private_folder
 
 LOOP = """
     import time
@@ -22,6 +24,11 @@ LOOP = """
     if __name__ == "__main__":
         main()
 """
+
+
+needs_credentials = pytest.mark.skipif(
+    not hasattr(socket, "SO_PEERCRED"), reason="the system does not name a socket's other end"
+)
 
 
 def found(ended):
@@ -176,38 +183,72 @@ def test_run_that_was_killed_stays_readable(script):
     assert len(ended.run.generations) == 9
 
 
-@pytest.mark.skipif(QUIET_SIGNAL is None, reason="the system has no real-time signals")
+SHOWS_ITSELF = """
+    import os, subprocess, sys, threading
+    kept = []
+    def work():
+        kept.append([float(number) for number in range(20_000)])
+    def ask():
+        command = [sys.executable, "-m", "leakguard", "snapshot", str(os.getpid())]
+        print(subprocess.run(command, capture_output=True, text=True))
+"""
+
+
+@needs_credentials
 def test_script_that_nobody_prepared_answers_who_holds_what(script):
-    script.write("""
-        import os, signal, subprocess, sys
-        kept = []
-        def work():
-            kept.append([float(number) for number in range(20_000)])
-        for _ in range(6):
-            work()
-        ask = [sys.executable, "-m", "leakguard", "snapshot", str(os.getpid())]
-        print(subprocess.run(ask, capture_output=True, text=True))
-    """)
+    script.write(
+        SHOWS_ITSELF
+        + """
+    for _ in range(6):
+        work()
+    ask()
+    print(threading.active_count())
+    """
+    )
     ended = script.watched("--generation", "work", "script.py")
     assert b"returncode=0" in ended.out
     assert b"__main__.kept" in ended.out
+    assert ended.out.endswith(b"1\n")
+    assert list(private_folder().glob("*.sock")) == []
 
 
-@pytest.mark.skipif(QUIET_SIGNAL is None, reason="the system has no real-time signals")
-def test_signal_that_the_script_uses_stays_its_own(script):
-    script.write(f"""
-        import os, signal
-        heard = []
-        signal.signal({QUIET_SIGNAL}, lambda number, frame: heard.append(number))
-        def work():
-            os.kill(os.getpid(), {QUIET_SIGNAL})
-        for _ in range(4):
-            work()
-        print(len(heard))
-    """)
+@needs_credentials
+def test_script_that_is_deep_in_c_code_answers_all_the_same(script):
+    script.write(
+        SHOWS_ITSELF
+        + """
+    for _ in range(6):
+        work()
+    asking = threading.Thread(target=ask)
+    asking.start()
+    begun = threading.Lock()
+    begun.acquire()
+    threading.Thread(target=lambda: (asking.join(), begun.release())).start()
+    begun.acquire()  # in C, until somebody has answered
+    """
+    )
     ended = script.watched("--generation", "work", "script.py")
-    assert (ended.out, ended.status) == (b"4\n", 0)
-    assert len(ended.run.generations) >= 3
+    assert b"__main__.kept" in ended.out
+
+
+@needs_credentials
+def test_script_answers_after_it_has_forked_and_its_child_does_not(script):
+    script.write(
+        SHOWS_ITSELF
+        + """
+    import pathlib
+    for _ in range(6):
+        work()
+    if not (child := os.fork()):
+        threads = len(list(pathlib.Path("/proc/self/task").iterdir()))
+        os._exit(threads)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    ask()
+    """
+    )
+    ended = script.watched("--generation", "work", "script.py")
+    assert ended.out.startswith(b"1\n")
+    assert b"__main__.kept" in ended.out
 
 
 def test_each_rank_writes_its_own_file_into_a_folder(script, monkeypatch):
