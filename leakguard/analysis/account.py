@@ -150,7 +150,9 @@ class _Settlement:
 
     def _metrics(self) -> None:
         for growth in self._of("metric"):
-            if growth.name not in _LIVE and not self._explains_metric(growth):
+            if growth.healthy is not None:
+                self.cleared.append(Cleared(growth.name, "filling", growth.healthy))
+            elif growth.name not in _LIVE and not self._explains_metric(growth):
                 phase = growth.main_phase
                 self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
 

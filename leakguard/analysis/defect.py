@@ -7,7 +7,6 @@ adds. Bytes belong to one defect each.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +33,12 @@ from leakguard.analysis.place_in_loop import (
     phases_of,
 )
 from leakguard.analysis.sources.containers import (
+    alike,
     keeper,
     keeper_by_size,
     keeper_of_as_many,
     keeper_of_most,
+    keeper_of_rest,
 )
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import (
@@ -182,6 +183,8 @@ class _Sorter:
         """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
+        late = self._late(group, [first, *own])
+        own += late
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
         lead = _lead(rest, first)
@@ -202,13 +205,23 @@ class _Sorter:
         The same place in each of several modules, workers or shards is one defect, and so are two
         ways to the same objects, unless there is much behind the second one.
         """
-        alike = [c for c in growing if _alike(c.name) == _alike(first.name)]
-        self._merged |= {c.name for c in alike}
+        same_place = [c for c in growing if alike(c.name) == alike(first.name)]
+        self._merged |= {c.name for c in same_place}
         least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
-        rest = [c for c in growing if c not in alike and c.type in names_of(group)]
+        rest = [c for c in growing if c not in same_place and c.type in names_of(group)]
         return [
             c for c in rest if (c.bytes_rate or 0.0) >= least or _is_apart(c, group, [first, *rest])
         ]
+
+    def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
+        """Return the containers that have the rest of a type beside those that looks followed."""
+        late = []
+        for growing in filter(is_programs, group):
+            mine = [c for c in known if c.type == growing.name and c.proven]
+            held = sum(c.rate or 0.0 for c in mine)
+            if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
+                late.append(keeper_of_rest(self.case, growing, mine))
+        return [container for container in late if container is not None]
 
     def _add(
         self,
@@ -314,11 +327,6 @@ def _lead(group: list[Growth], container: Growth) -> Growth:
     return next(inside, lead) if lead.name in _RECORDS else lead
 
 
-def _alike(path: str) -> str:
-    """Return a path without the keys that tell one of several like containers from another."""
-    return re.sub(r"\[[^\]]*\]", "[*]", path)
-
-
 def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
     """True where a type's containers gain no more together than the type: they share nothing."""
     grown = next(g for g in group if g.name == container.type)
@@ -328,7 +336,7 @@ def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> boo
 
 def _part(case: Case, growing: Growth, container: Growth) -> Growth:
     """Return what of a type's growth goes into one of several containers."""
-    if as_many(growing, container) or container.judged is None:
+    if container.judged is None or (container.proven and as_many(growing, container)):
         return growing
     rate = container.rate or 0.0
     return replace(

@@ -122,7 +122,7 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     nodes = (after.count(GRAPH_NODE) or 0) - (before.count(GRAPH_NODE) or 0)
     graphs = [holder for holder in after.holders if holder.graph_nodes]
     kept = max((holder.retained_bytes or 0 for holder in graphs), default=0)
-    gained = (growth.rate or 0.0) * (last - first)
+    gained = _gained(growth)
     if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * gained:
         return None
     # Of those that keep the same nodes, what has their tensors in it, and not what that lies in.

@@ -44,10 +44,11 @@ def phases_of(
     A type may grow in several phases for several reasons: the container's own number tells which,
     and where several phases add as many, its bytes; each phase serves for as much as it adds.
     """
-    left = dict(case.memory_share(min((c.since or 0 for c in containers), default=0)).by_phase)
     chosen: dict[str, str | None] = {}
+    told: list[tuple[str, float]] = []
     for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
         size = container.bytes_rate or 0.0
+        left = _left(case, container.since, told)
         grown = next((g for g in group if g.name == container.type), None)
         as_many = [] if grown is None else grown.contribution.phases_adding(container.rate or 0.0)
         fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= size > 0]
@@ -55,9 +56,17 @@ def phases_of(
         if len(containers) == 1 and as_many:
             best = as_many[0]
         chosen[container.name] = best
-        for outer in [p for p in left if best and p and (best + "/").startswith(p + "/")]:
-            left[outer] -= size
+        told += [] if best is None else [(best, size)]
     return chosen
+
+
+def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[str | None, float]:
+    """Return what each phase adds from a generation on, less what containers in it gain."""
+    left = dict(case.memory_share(since).by_phase)
+    for phase, size in told:
+        for outer in [p for p in left if p and (phase + "/").startswith(p + "/")]:
+            left[outer] -= size
+    return left
 
 
 def loose_phase(case: Case, container: Growth) -> str | None:

@@ -58,7 +58,7 @@ class Looker:
     """Looks at the process, and remembers from look to look what seems to grow.
 
     ``grows`` says that the last look saw objects grow, ``swells`` the same of memory and of
-    backward graphs.
+    backward graphs, and ``climbs`` of memory from one look to the next.
     """
 
     recorder: Recorder
@@ -69,6 +69,7 @@ class Looker:
     copier: Copier = field(default_factory=Copier)
     grows: bool = False
     swells: bool = False
+    climbs: bool = False
     _collection: Collection | None = None
     _has_asked: bool = False
 
@@ -231,7 +232,7 @@ class Looker:
         """Look at the end of the run, with who holds what if something grows."""
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if self.grows or self.swells or self._has_asked:
+        if self.grows or self.swells or self.climbs or self._has_asked:
             found = self._ask([], self.suspicion.suspects())
             look = replace(look, depth=Depth.HOLDERS, found=found)
         return look
@@ -285,7 +286,7 @@ class Looker:
         was asked before: what no longer grows must be seen not to. At the end it is also where
         memory grows: what is rare among many objects no count has shown yet.
         """
-        at_the_end = why == LAST and (self._has_asked or self.swells)
+        at_the_end = why == LAST and (self._has_asked or self.swells or self.climbs)
         if not (self.grows or grew or at_the_end):
             return False
         schedule = self.schedule
@@ -322,6 +323,8 @@ class Looker:
     def _note_growth(self, seen: Observation) -> None:
         if (memory := seen.anonymous_in_use) is not None:
             self.swells = self.suspicion.note_memory(memory)
+            if seen.census is not None:
+                self.climbs = self.suspicion.note_memory_at_look(memory)
         if seen.census is not None:
             self.swells |= self.suspicion.note_graphs(seen.census.types)
             objects = self.suspicion.note(seen.census.types)

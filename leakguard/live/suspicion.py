@@ -100,6 +100,7 @@ class Suspicion:
         self._packed = msgspec.msgpack.encode({})
         self._first = True
         self._memory: _Note | None = None
+        self._memory_at_looks: _Note | None = None
         self._children: _Note | None = None
         self._graphs: _Note | None = None
 
@@ -123,6 +124,16 @@ class Suspicion:
         """Take the live memory at a generation's end; return whether it goes on growing."""
         self._memory = (self._memory or _Note.first(0, size)).after(0, size, _MEMORY)
         return self._memory.is_suspicious(_MEMORY)
+
+    def note_memory_at_look(self, size: int) -> bool:
+        """Take the live memory at a look; return whether it goes on growing from look to look.
+
+        What adds little in each generation adds enough between two looks that lie far apart.
+        """
+        self._memory_at_looks = (self._memory_at_looks or _Note.first(0, size)).after(
+            0, size, _MEMORY
+        )
+        return self._memory_at_looks.is_suspicious(_MEMORY)
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""

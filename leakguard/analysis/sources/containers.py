@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Growth
@@ -24,6 +28,8 @@ _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 # Generations: many containers have as few entries as this from the beginning. Chosen.
 _FEW_GENERATIONS = 12
 NO_ROOT = "(no root)"
+# How a path ends that leads to the entries of a container.
+ELEMENT = "[*]"
 # Where the guard keeps what it has seen.
 _GUARDS_OWN = "leakguard."
 
@@ -52,7 +58,11 @@ def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
     looks = _looks(case)
     if not looks:
         return None
-    return _gaining(case, type_name, rate, looks) or _crowded(case, type_name, looks)
+    return (
+        _gaining(case, type_name, rate, looks)
+        or _crowded(case, type_name, looks)
+        or _linked(case, type_name, looks)
+    )
 
 
 def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
@@ -82,10 +92,11 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     if not looks or size <= 0:
         return None
     guards = tuple(h.path for h in looks[-1][1] if (h.element or "").startswith(_GUARDS_OWN))
+    together = _retained_together(looks[-1][1])
     found = [
         holder
         for holder in looks[-1][1]
-        if size * MAJORITY <= (holder.retained_bytes or 0) <= size / MAJORITY
+        if size * MAJORITY <= together[alike(holder.path)] <= size / MAJORITY
         and holder.capacity is None
         and not holder.path.startswith((NO_ROOT, *guards))
         and (
@@ -96,6 +107,19 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
     return None if best is None else _unproven(case, best, looks)
+
+
+def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
+    """Return what the same place in each of several modules, workers or shards keeps in all."""
+    together: Counter[str] = Counter()
+    for holder in holders:
+        together[alike(holder.path)] += holder.retained_bytes or 0
+    return together
+
+
+def alike(path: str) -> str:
+    """Return a path without the keys that tell one of several like containers from another."""
+    return re.sub(r"\[[^\]]*\]", ELEMENT, path)
 
 
 def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
@@ -121,6 +145,63 @@ def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
     ]
     best = max(found, key=lambda holder: holder.retained_bytes or 0, default=None)
     return None if best is None else _unproven(case, best, looks)
+
+
+def keeper_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
+    """Return the container with the instances of a type that ``known`` ones do not have.
+
+    It was worth naming at the last look only; how it grew follows from the counts of the type, less
+    what lay in the others by their pace.
+    """
+    looks = _looks(case)
+    paths = {container.name for container in known}
+    if not looks or growing.judged is None:
+        return None
+    generation, counts = looks[-1][0], growing.judged.series
+    others = [c for c in known if c.judged is not None and c.judged.series.generations]
+    rest = tuple(
+        max(value - sum(_entries_at(c, at) for c in others), 0.0)
+        for at, value in zip(counts.generations, counts.values, strict=True)
+    )
+    for holder in _unbounded(growing.name, looks):
+        is_apart = not any(_overlap(holder.path, path) for path in paths)
+        if is_apart and same(holder.entries, rest[-1], SAME_RATE) and holder.streak == 0:
+            series = Series(holder.path, "count", counts.generations, rest)
+            return _by_rest(case, holder, generation, series)
+    return None
+
+
+def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growth | None:
+    """Return a container's growth by what other containers leave of a type's counts."""
+    none = [at for at, value in zip(rest.generations, rest.values, strict=True) if value == 0]
+    looks = [place for place, at in enumerate(rest.generations) if at >= max(none, default=0)]
+    if len(looks) < 2:
+        return None
+    generations = tuple(rest.generations[place] for place in looks)
+    entries = tuple(rest.values[place] for place in looks)
+    # Where nothing was at the first of these, it began in between: the later ones have its pace.
+    pace = slope(generations[1:], entries[1:]) or slope(generations, entries)
+    if pace <= 0:
+        return None
+    began = max(round(generations[-1] - entries[-1] / pace + 1), generations[0])
+    first = entries[0] == 0
+    generations, entries = generations[first:], entries[first:]
+    found = _growth(case, [(generation, holder)], proven=False)
+    size = (holder.retained_bytes or 0) / holder.entries * pace if holder.entries else 0.0
+    judged = case.judge(replace(rest, generations=generations, values=entries), integer=True)
+    return replace(found, rate=pace, bytes_rate=size, since=began, judged=judged)
+
+
+def _entries_at(container: Growth, generation: int) -> float:
+    """Return the entries that a container had by its pace, before its first look and after."""
+    assert container.judged is not None
+    series, rate = container.judged.series, container.rate or 0.0
+    return max(series.values[-1] - rate * (series.generations[-1] - generation), 0.0)
+
+
+def _overlap(path: str, other: str) -> bool:
+    one, two = path.removesuffix(ELEMENT), other.removesuffix(ELEMENT)
+    return one.startswith(two) or two.startswith(one)
 
 
 def _came(holder: Holder, looks: list[Look]) -> bool:
@@ -178,6 +259,23 @@ def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
     for holder in _unbounded(type_name, looks):
         if holder.entries >= MAJORITY * alive > 0:
             return _unproven(case, _around(holder, holders), looks)
+    return None
+
+
+def _linked(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+    """Return the outermost of containers that lie in one another's entries, as a chain.
+
+    Each instance keeps the one before it by an entry of a dictionary of its own, as modules do.
+    """
+    inside = sorted(_unbounded(type_name, looks), key=lambda holder: len(holder.path))
+    for first, second in pairwise(inside):
+        before = first.path.removesuffix(ELEMENT)
+        link = second.path.removeprefix(before).removesuffix(ELEMENT)
+        links = [h for h in inside if h.path.startswith(before + link) or h is first]
+        if second.path.startswith(before) and link and len(links) >= FEWEST_LOOKS:
+            trace = second.trace[: len(first.trace)]
+            chain = replace(first, trace=trace, traits=(*first.traits, "chain"))
+            return _growth(case, [(looks[-1][0], chain)], proven=False)
     return None
 
 

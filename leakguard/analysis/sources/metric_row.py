@@ -27,6 +27,7 @@ class MetricRow:
         counts_as: the type that the finding names.
         reason: the sentence with the numbers, where the standard one does not do.
         applies: what else must hold.
+        healthy: why this rise is no leak; None where nothing explains it.
     """
 
     metric: str
@@ -42,6 +43,7 @@ class MetricRow:
     counts_as: str | None = None
     reason: Said | None = None
     applies: Callable[[Case, Judged], bool] = lambda case, judged: True
+    healthy: Callable[[Case, Judged], str | None] = lambda case, judged: None
     ruled_out: tuple[str, ...] = ()
 
 

@@ -73,6 +73,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
+        healthy=row.healthy(case, judged),
         in_pools=row.metric in LIVE_MEMORY and lost_in_pools(case),
     )
 
@@ -145,13 +146,19 @@ def _is_mapped_evenly(case: Case, space: Judged) -> bool:
     return rises >= MAJORITY * (len(values) - 1)
 
 
-def _is_mapped_anew(case: Case, shared: Judged) -> bool:
-    """True where more is mapped as more is shared: pages of one segment are touched for long.
+def _is_mapped_before(case: Case, shared: Judged) -> str | None:
+    """Explain shared pages that are touched one after another in what was mapped long before.
 
-    An object store or a ring of buffers is mapped once, as large as it will ever be.
+    An object store or a ring of buffers is mapped once, as large as it will ever be; a leak maps
+    more as more is shared.
     """
     space = case.metric("vms")
-    return space is None or _late_gain(space) >= _late_gain(shared) / 2
+    if space is None or _late_gain(space) >= _late_gain(shared) / 2:
+        return None
+    return (
+        f"{grows(shared)} while nothing more is mapped: pages of a segment that was there before "
+        "are touched for the first time, and there are no more of them than were mapped"
+    )
 
 
 def _late_gain(judged: Judged) -> float:
@@ -303,7 +310,7 @@ _ROWS = (
         least=NOTABLE_BYTES,
         second=("open_files", "rss"),
         counts_as="shared memory",
-        applies=_is_mapped_anew,
+        healthy=_is_mapped_before,
     ),
     MetricRow(
         "private",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
@@ -51,7 +52,7 @@ def _growing(case: Case, name: str) -> Growth | None:
     # What the user vouches for is no warm-up: there the baseline counts as a round.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
-    if judged.verdict.growing != "no":
+    if judged.verdict.growing != "no" or series.values[-1] > max(series.values[:-1]):
         judged = _completed(judged, _as_memory_does(case, series))
     if not judged.grows:
         return None
@@ -95,10 +96,10 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     start = None if memory is None or not memory.grows else memory.started_at
     if memory is None or start is None:
         return None
-    sizes = dict(zip(memory.series.generations, memory.series.values, strict=True))
+    sizes = memory.series.by_generation
     looks = [g for g in series.generations if g in sizes]
-    looks = [g for g in looks if g < start][-1:] + [g for g in looks if g >= start]
-    counts = dict(zip(series.generations, series.values, strict=True))
+    counts = series.by_generation
+    looks = _looks_since(start, counts, looks)
     if not rise_together([counts[g] for g in looks], [sizes[g] for g in looks]):
         return None
     first, last = looks[0], looks[-1]
@@ -118,6 +119,19 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     return Judged(replace(series, baseline=None), told)
 
 
+def _looks_since(
+    start: int, values: Mapping[int, float], looks: Sequence[int] | None = None
+) -> list[int]:
+    """Return the looks since growth shows, and the last one before.
+
+    Where that one lay higher, it was at the tip of a tooth, which is no beginning.
+    """
+    looks = sorted(values) if looks is None else looks
+    since = [at for at in looks if at >= start]
+    before = [at for at in looks if at < start][-1:]
+    return [at for at in before if not since or values[at] <= values[since[0]]] + since
+
+
 def _gained_bytes(case: Case, counts: Series, first: int, last: int) -> float:
     """Return what a type gained between two looks, read where its count was: a log has no ends."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
@@ -133,9 +147,9 @@ def _last_watched(case: Case, name: str) -> Watched | None:
 def _bytes_rate(case: Case, counts: Series, since: int | None) -> float | None:
     """Return what a type gains a generation since its growth shows; before, it was another one."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
-    before = sum(at < (since or 0) for at in series.generations[:-1])
-    looks, sizes = series.generations[max(before - 1, 0) :], series.values[max(before - 1, 0) :]
+    sizes = series.by_generation
+    looks = _looks_since(min(since or 0, max(sizes, default=0)), sizes)
     if len(looks) < 2:
         return None
     began = max(looks[0], (since or 0) - 1)
-    return (sizes[-1] - sizes[0]) / max(looks[-1] - began, 1)
+    return (sizes[looks[-1]] - sizes[looks[0]]) / max(looks[-1] - began, 1)

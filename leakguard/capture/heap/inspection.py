@@ -43,6 +43,9 @@ from leakguard.model.holder import Holder, Hop
 _WORTH_NAMING = 100_000
 # From this size on, texts, byte strings and arrays are followed like containers.
 _BUFFER = 65_536
+# Times as many containers are named by weight as by growth. Chosen: the interpreter's and
+# the libraries' own tables are six to ten of them, and lie before all that is smaller.
+_BY_WEIGHT = 2
 _SEVERAL = 2
 _NUMBERS = (object, bool, int, float)
 
@@ -204,7 +207,7 @@ class _Questions:
             and self._paths.kind[path] != NAMESPACE
             and self._is_programs(self._paths.sample[path])
         ]
-        for path in sorted(big, key=lambda path: -below[path])[: self._limit]:
+        for path in sorted(big, key=lambda path: -below[path])[: _BY_WEIGHT * self._limit]:
             chosen.setdefault(path, None)
         return list(chosen.items())
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Holder, Run
+from leakguard.model import Holder, Hop, Run
+from leakguard.model.census import GRAPH_NODE
 from leakguard.testing import RunStory, State
 
 GENERATIONS = 100
@@ -21,7 +22,7 @@ def told(
     looks: tuple[int, ...],
     each: int = 50 * KB,
     start: int = START,
-    held: Holder | None = None,
+    held: Holder | tuple[Holder, ...] | None = None,
     counts=None,
     more: dict[str, int] | None = None,
     sized: bool = True,
@@ -44,7 +45,7 @@ def told(
     for number in range(1, GENERATIONS + 1):
         story.generation(train=state(number - 1, -1), probe=state(number, number))
     run = story.run()
-    last = (held,) if held is not None else ()
+    last = held if isinstance(held, tuple) else () if held is None else (held,)
     snapshots = (
         replace(s, holders=last) if s.moment == "generation" and s.generation == looks[-1] else s
         for s in run.snapshots
@@ -120,3 +121,71 @@ def test_cache_on_a_method_and_the_instances_in_its_keys_are_one_defect():
     (finding,) = diagnose(replace(run, snapshots=tuple(snapshots))).findings
     assert (finding.type, finding.held_by) == ("app.Tokenizer", path)
     assert "self" in finding.fix
+
+
+def test_graph_that_is_kept_late_in_a_run_is_weighed_against_what_memory_gained_since():
+    def nodes(n: int) -> dict[str, int]:
+        return {GRAPH_NODE: 24 * max(0, n - 70)}
+
+    held = Holder("app.run.losses[*]", "torch.Tensor", 120, retained_bytes=1_500 * KB,
+                  graph_nodes=720)  # fmt: skip
+    (finding,) = diagnose(told(looks=(2, 30, 100), start=71, counts=nodes, held=held)).findings
+    assert (finding.kind, finding.started_at) == ("autograd", 71)
+    assert finding.held_by == "app.run.losses[*]"
+
+
+def flushed(*, left: int) -> Run:
+    """Tell a batch of 15 a generation that is flushed in each twentieth, all but ``left`` of it."""
+    looks = {*range(1, 20, 2), 22, 61, 100}
+    story = RunStory()
+
+    def state(n: int, counts: bool) -> State:
+        alive = 15 * (n % 20) + left * (n // 20)
+        metrics = {"heap_in_use": 80_000 * KB + 3 * KB * alive, "rss": 200_000 * KB}
+        return State(metrics, {PROBE: alive}, {PROBE: 3 * KB * alive}) if counts else State(metrics)
+
+    story.baseline(state(0, True))
+    for number in range(1, GENERATIONS + 1):
+        story.generation(flush=state(number, number in looks))
+    return story.run()
+
+
+def test_residue_of_every_flush_is_believed_where_memory_agrees_with_rare_counts():
+    (finding,) = diagnose(flushed(left=60)).findings
+    assert (finding.verdict, finding.type) == ("leak", PROBE)
+    assert finding.count_per_generation == pytest.approx(3, rel=0.2)
+
+
+def test_batch_that_is_flushed_whole_is_no_leak():
+    assert diagnose(flushed(left=0)).verdict == "stable"
+
+
+def test_modules_that_keep_one_another_by_an_entry_are_a_chain_with_its_first_link():
+    inner = "app.net._modules"
+    chain = []
+    for depth in range(4):
+        trace = (Hop("app.net", "app.Net"), Hop("._modules", "dict"), Hop("['teacher']", PROBE))
+        chain.append(Holder(f"{inner}[*]", PROBE, 2, retained_bytes=3_500 * KB - depth * 50 * KB,
+                            trace=trace))  # fmt: skip
+        inner += "['teacher']._modules"
+    (finding,) = diagnose(told(looks=(2, 80, 100), held=tuple(chain))).findings
+    assert (finding.type, finding.held_by) == (PROBE, "app.net._modules[*]")
+    assert "keeps the one before it by ['teacher']" in finding.fix
+
+
+def test_two_modules_of_one_network_are_not_a_chain():
+    pair = tuple(Holder(f"app.{name}._modules[*]", PROBE, 2, retained_bytes=100 * KB)
+                 for name in ("net", "net.head", "critic"))  # fmt: skip
+    (finding,) = diagnose(told(looks=(2, 80, 100), held=pair)).findings
+    assert finding.held_by is None
+
+
+def test_the_same_place_in_each_of_two_modules_keeps_what_grows_together():
+    def buffers(n: int) -> dict[str, int]:
+        return {"bytearray": 2 * n}
+
+    modules = [f"app.net._modules['{name}']._forward_hooks[*]" for name in "02"]
+    held = tuple(Holder(path, "function", GENERATIONS, retained_bytes=2_500 * KB)
+                 for path in modules)  # fmt: skip
+    (finding,) = diagnose(told(looks=(2, 41, 100), start=1, counts=buffers, held=held)).findings
+    assert finding.held_by in modules

@@ -133,7 +133,9 @@ def test_shared_pages_of_a_segment_that_was_mapped_once_are_no_leak(mapped, verd
         grown = {"rss": 2 * MB, "rss_shared": 2 * MB, "vms": mapped}
         metrics = {name: value + n * grown.get(name, 0) for name, value in base.items()}
         told.generation(work=State(metrics, {"list": 1000}))
-    assert diagnose(told.run()).verdict == verdict
+    report = diagnose(told.run())
+    assert report.verdict == verdict
+    assert bool([c for c in report.cleared if c.metric == "rss_shared"]) == (mapped == 0)
 
 
 def _touched(in_use: list[int], touched: int) -> Run:

@@ -62,6 +62,14 @@ def test_memory_that_goes_on_growing_is_suspicious_whatever_the_types_say():
     assert [suspicion.note_memory(size) for size in sizes] == [False, False, True, True]
 
 
+def test_memory_that_gains_little_a_generation_climbs_from_look_to_look():
+    suspicion, alongside = Suspicion(), Suspicion()
+    sizes = [100_000_000 + 10_000 * number for number in range(120)]
+    assert not any(suspicion.note_memory(size) for size in sizes)
+    looks = [alongside.note_memory_at_look(size) for size in sizes[::39]]
+    assert looks == [False, False, True, True]
+
+
 def test_memory_that_sways_is_not_suspicious():
     suspicion = Suspicion()
     sizes = [100_000_000 + 200_000 * (number % 2) for number in range(8)]
