@@ -24,6 +24,13 @@ from leakguard.analysis.group import (
     with_owners,
 )
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.keepers import (
+    keeper,
+    keeper_by_size,
+    keeper_of_as_many,
+    keeper_of_most,
+    keeper_of_rest,
+)
 from leakguard.analysis.knowledge import keeps_self, place_of
 from leakguard.analysis.place_in_loop import (
     loose_phase,
@@ -32,14 +39,7 @@ from leakguard.analysis.place_in_loop import (
     phase_of_memory,
     phases_of,
 )
-from leakguard.analysis.sources.containers import (
-    alike,
-    keeper,
-    keeper_by_size,
-    keeper_of_as_many,
-    keeper_of_most,
-    keeper_of_rest,
-)
+from leakguard.analysis.sources.containers import alike, related
 from leakguard.analysis.sources.types import KINDS
 from leakguard.analysis.tolerance import (
     MAJORITY,
@@ -264,8 +264,8 @@ class _Sorter:
         """
         known = self._named | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
-            related = any(_related(container.name, path) for path in known)
-            if not related and _is_notable(container):
+            is_related = any(related(container.name, path) for path in known)
+            if not is_related and _is_notable(container):
                 phase = loose_phase(self.case, container)
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
 
@@ -362,10 +362,6 @@ def _is_notable(container: Growth) -> bool:
     judged = container.judged
     proven = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
     return proven and kept >= NOTABLE_ENTRIES
-
-
-def _related(path: str, other: str) -> bool:
-    return path.startswith(other) or other.startswith(path)
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:

@@ -335,12 +335,12 @@ PLACES: tuple[Place, ...] = (
 
 # Types on the way to a container that are looked at: what is further away says nothing about it.
 # Chosen.
-_NEAR = 4
+_NEARBY_TYPES = 4
 
 
 def place_of(holder: Holder) -> Place | None:
     """Return the first place that a container fits; None where none does."""
-    types = [holder.element, *(hop.type for hop in holder.trace[-_NEAR:])]
+    types = [holder.element, *(hop.type for hop in holder.trace[-_NEARBY_TYPES:])]
     return next((place for place in PLACES if place.fits(holder.path, types)), None)
 
 

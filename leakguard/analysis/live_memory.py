@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.keepers import keeper, keeper_by_size
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
-from leakguard.analysis.sources.containers import keeper, keeper_by_size
 from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
 from leakguard.model import Census, Cleared, Holder, Snapshot

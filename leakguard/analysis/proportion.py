@@ -13,14 +13,14 @@ _OUTSIDE = 0.1
 # Sum of what the shares of two growths may differ by, from 0 to 2. It lies below twice the above:
 # by so much at least something differs that rose in the largest interval alone, and it must not
 # pass.
-_APART = 0.15
+_SHARES_APART = 0.15
 
 
 def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return True where two series gain the same shares of their growth between the same looks."""
     if len(one) < FEWEST_LOOKS or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
-    return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _APART
+    return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _SHARES_APART
 
 
 def apart(one: Sequence[float], other: Sequence[float]) -> float:

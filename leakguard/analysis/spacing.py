@@ -14,7 +14,7 @@ from leakguard.model import Run, Snapshot
 
 # Generations that must be left for wider distances to be taken. Chosen: the judge of a series needs
 # a dozen in each of its windows.
-_ENOUGH = 48
+_MOMENTS_ENOUGH = 48
 
 
 def evenly_spaced(run: Run) -> Run:
@@ -24,7 +24,7 @@ def evenly_spaced(run: Run) -> Run:
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]
-    if not any(end.taken for end in ends) or len(numbers) <= _ENOUGH:
+    if not any(end.taken for end in ends) or len(numbers) <= _MOMENTS_ENOUGH:
         return run
     distance = _distance(numbers)
     left = {n for n in numbers if (numbers[-1] - n) % distance == 0}
@@ -37,7 +37,7 @@ def _distance(numbers: list[int]) -> int:
     last = numbers[-1]
     widest = max(later - before for before, later in pairwise(numbers[-3:]))
     distances = [widest >> halved for halved in range(widest.bit_length())]
-    enough = (d for d in distances if sum((last - n) % d == 0 for n in numbers) >= _ENOUGH)
+    enough = (d for d in distances if sum((last - n) % d == 0 for n in numbers) >= _MOMENTS_ENOUGH)
     return next(enough, 1)
 
 

@@ -1,6 +1,6 @@
 """Play released packages in a leaky and a fixed version: who is found, named, wrongly accused?
 
-``python -m regression_tests.benchmarks.packages -o reports/packages --jobs 2`` makes an environment
+``python -m regression_tests.benchmarks.packages -o reports/packages --jobs 1`` makes an environment
 for each version outside of this checkout (about 4 GB in the user's cache, or where
 ``$LEAKGUARD_BENCHMARKS`` says), plays each side alone and under the guard as it comes, and writes
 the table. Exit status 1 when something was not as it should be.
@@ -23,7 +23,7 @@ from regression_tests.benchmarks.packages.table import page, row
 
 assert pairs
 
-COMMAND = "python -m regression_tests.benchmarks.packages -o reports/packages --jobs 2\n"
+COMMAND = "python -m regression_tests.benchmarks.packages -o reports/packages --jobs 1\n"
 
 
 def main() -> int:

@@ -1,0 +1,275 @@
+"""Who holds what grows, where no container was seen growing: what its last look tells of each one.
+
+Each of these answers from one more kind of sign; what they return is not ``proven``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from leakguard.analysis.case import Case, slope
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.sources.containers import (
+    ELEMENT,
+    NO_ROOT,
+    Look,
+    alike,
+    growth_of,
+    looks_at_holders,
+    related,
+)
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAME_RATE, same
+from leakguard.model import Holder
+from leakguard.model.series import Series
+
+# Generations: many containers have as few entries as this from the beginning. Chosen.
+_FEW_GENERATIONS = 12
+# Where the guard keeps what it has seen.
+_GUARDS_OWN = "leakguard."
+
+
+def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
+    """Return what holds the instances of a type that grows by ``rate``; None if unknown.
+
+    That is the container that lately gained as many of them, or in which most of them lie.
+    """
+    looks = looks_at_holders(case)
+    if not looks:
+        return None
+    return (
+        _gaining(case, type_name, rate, looks)
+        or _crowded(case, type_name, looks)
+        or _linked(case, type_name, looks)
+    )
+
+
+def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
+    """Return the container that keeps most of ``size`` bytes, by the classes that grow.
+
+    Most objects of one class lie in it, and what it retains is most of what all of them weigh.
+    """
+    looks = looks_at_holders(case)
+    found = [] if not looks else [
+        container
+        for name in names
+        if "." in name and (container := _crowded(case, name, looks)) is not None
+    ]  # fmt: skip
+    large = [c for c in found if c.holder and (c.holder.retained_bytes or 0) >= MAJORITY * size > 0]
+    strong = [c for c in large if not c.is_weak]
+    return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
+
+
+def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
+    """Return the container that came to keep about ``size`` bytes while the run was looked at.
+
+    What lies in it may be of other types than what grows: an error keeps its frames and buffers.
+    One with an entry for each generation came, too. Where only one look asked for containers, so
+    did one with instances of ``type_name`` in it that keeps more than all of them once weighed.
+    """
+    looks = looks_at_holders(case)
+    if not looks or size <= 0:
+        return None
+    guards = tuple(h.path for h in looks[-1][1] if (h.element or "").startswith(_GUARDS_OWN))
+    together = _retained_together(looks[-1][1])
+    found = [
+        holder
+        for holder in looks[-1][1]
+        if size * MAJORITY <= together[alike(holder.path)] <= size / MAJORITY
+        and holder.capacity is None
+        and not holder.path.startswith((NO_ROOT, *guards))
+        and (
+            _came(holder, looks)
+            or _is_one_a_generation(case, holder, looks)
+            or _outweighs(case, holder, looks, type_name)
+        )
+    ]
+    best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
+    return None if best is None else _unproven(case, best, looks)
+
+
+def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
+    """Return what the same place in each of several modules, workers or shards keeps in all."""
+    together: Counter[str] = Counter()
+    for holder in holders:
+        together[alike(holder.path)] += holder.retained_bytes or 0
+    return together
+
+
+def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
+    """Return the container with an entry for each instance of a type that keeps what memory gained.
+
+    Its entries are of another type: a bound method is what registers an object somewhere.
+    """
+    memory, looks = case.memory(), looks_at_holders(case)
+    if memory is None or not memory.grows or not looks:
+        return None
+    generation, holders = looks[-1]
+    end, generations = case.timeline.ends.get(generation), memory.series.generations
+    alive = 0 if end is None else end.count(type_name) or 0
+    span = generations[-1] - max(memory.started_at or 0, generations[0]) + 1
+    found = [
+        holder
+        for holder in holders
+        if alive >= FEWEST_LOOKS
+        and same(holder.entries, alive, SAME_COUNT)
+        and (holder.retained_bytes or 0) >= MAJORITY * memory.verdict.rate * span
+        and holder.capacity is None
+        and not holder.path.startswith(NO_ROOT)
+    ]
+    best = max(found, key=lambda holder: holder.retained_bytes or 0, default=None)
+    return None if best is None else _unproven(case, best, looks)
+
+
+def keeper_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
+    """Return the container with the instances of a type that ``known`` ones do not have.
+
+    It was worth naming at the last look only; how it grew follows from the counts of the type, less
+    what lay in the others by their pace.
+    """
+    looks = looks_at_holders(case)
+    paths = {container.name for container in known}
+    if not looks or growing.judged is None:
+        return None
+    generation, counts = looks[-1][0], growing.judged.series
+    others = [c for c in known if c.judged is not None and c.judged.series.generations]
+    rest = tuple(
+        max(value - sum(_entries_at(c, at) for c in others), 0.0)
+        for at, value in zip(counts.generations, counts.values, strict=True)
+    )
+    for holder in _unbounded(growing.name, looks):
+        is_apart = not any(related(holder.path, path) for path in paths)
+        if is_apart and same(holder.entries, rest[-1], SAME_RATE) and holder.streak == 0:
+            series = Series(holder.path, "count", counts.generations, rest)
+            return _by_rest(case, holder, generation, series)
+    return None
+
+
+def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growth | None:
+    """Return a container's growth by what other containers leave of a type's counts."""
+    none = [at for at, value in zip(rest.generations, rest.values, strict=True) if value == 0]
+    looks = [place for place, at in enumerate(rest.generations) if at >= max(none, default=0)]
+    if len(looks) < 2:
+        return None
+    generations = tuple(rest.generations[place] for place in looks)
+    entries = tuple(rest.values[place] for place in looks)
+    # Where nothing was at the first of these, it began in between: the later ones have its pace.
+    pace = slope(generations[1:], entries[1:]) or slope(generations, entries)
+    if pace <= 0:
+        return None
+    began = max(round(generations[-1] - entries[-1] / pace + 1), generations[0])
+    first = entries[0] == 0
+    generations, entries = generations[first:], entries[first:]
+    found = growth_of(case, [(generation, holder)], proven=False)
+    size = (holder.retained_bytes or 0) / holder.entries * pace if holder.entries else 0.0
+    judged = case.judge(replace(rest, generations=generations, values=entries), integer=True)
+    return replace(found, rate=pace, bytes_rate=size, since=began, judged=judged)
+
+
+def _entries_at(container: Growth, generation: int) -> float:
+    """Return the entries that a container had by its pace, before its first look and after."""
+    assert container.judged is not None
+    series, rate = container.judged.series, container.rate or 0.0
+    return max(series.values[-1] - rate * (series.generations[-1] - generation), 0.0)
+
+
+def _came(holder: Holder, looks: list[Look]) -> bool:
+    """Return whether a container gained most of its entries since it was first looked for."""
+    before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
+    if not before:  # it was not worth naming then, or there was no look but the last
+        before = [0] if len(looks) > 1 else [holder.before or holder.entries]
+    return holder.entries - before[0] >= MAJORITY * holder.entries
+
+
+def _is_one_a_generation(case: Case, holder: Holder, looks: list[Look]) -> bool:
+    """Return whether each look found as many entries as there had been generations.
+
+    By its size alone a container of layers or files would do; both numbers agree by chance seldom.
+    """
+    seen = [(g, h.entries) for g, held in looks for h in held if h.path == holder.path]
+    return len(seen) == len(looks) and all(
+        entries == case.run.generations_until(look) > _FEW_GENERATIONS for look, entries in seen
+    )
+
+
+def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
+    """Return whether a container with a type in it keeps more than all of that type once did."""
+    generation, holders = looks[-1]
+    inside = [
+        h
+        for h in holders
+        if h.element == type_name and h.path.startswith(holder.path.removesuffix("[*]"))
+    ]
+    ends = case.timeline.ends.items()
+    counted = [s.census.types.get(type_name) for g, s in ends if s.census and g < generation]
+    if len(looks) > 1 or not inside or not counted or counted[0] is None:
+        return False
+    if (
+        holder.entries < FEWEST_LOOKS
+    ):  # what grows lies further in, as behind a module of two layers
+        return False
+    kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
+    return MAJORITY * (kept or 0) > (counted[0].bytes or 0)
+
+
+def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:
+    for holder in _unbounded(type_name, looks):
+        container = _unproven(case, holder, looks)
+        if holder.streak >= FEWEST_LOOKS - 1 and same(container.rate or 0.0, rate, SAME_RATE):
+            return container
+    return None
+
+
+def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+    generation, holders = looks[-1]
+    ends = [s for s in case.run.snapshots if s.generation == generation]
+    ends += [case.timeline.ends[generation]] if generation in case.timeline.ends else []
+    alive = max((s.count(type_name) or 0 for s in ends), default=0)
+    for holder in _unbounded(type_name, looks):
+        if holder.entries >= MAJORITY * alive > 0:
+            return _unproven(case, _around(holder, holders), looks)
+    return None
+
+
+def _linked(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+    """Return the outermost of containers that lie in one another's entries, as a chain.
+
+    Each instance keeps the one before it by an entry of a dictionary of its own, as modules do.
+    """
+    inside = sorted(_unbounded(type_name, looks), key=lambda holder: len(holder.path))
+    for first, second in pairwise(inside):
+        before = first.path.removesuffix(ELEMENT)
+        link = second.path.removeprefix(before).removesuffix(ELEMENT)
+        links = [h for h in inside if h.path.startswith(before + link) or h is first]
+        if second.path.startswith(before) and link and len(links) >= FEWEST_LOOKS:
+            trace = second.trace[: len(first.trace)]
+            chain = replace(first, trace=trace, traits=(*first.traits, "chain"))
+            return growth_of(case, [(looks[-1][0], chain)], proven=False)
+    return None
+
+
+def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
+    """Yield the containers of a type in the last look that a root leads to and nothing bounds."""
+    for holder in looks[-1][1]:
+        is_rooted = not holder.path.startswith(NO_ROOT)
+        if holder.element == type_name and holder.capacity is None and is_rooted:
+            yield holder
+
+
+def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
+    """Return the outermost container around one that gained entries lately, else the one itself."""
+    outer = (
+        other
+        for other in sorted(holders, key=lambda other: len(other.path))
+        if holder.path.startswith(other.path)
+        and other.streak >= FEWEST_LOOKS - 1
+        and other.capacity is None
+    )
+    return next(outer, holder)
+
+
+def _unproven(case: Case, holder: Holder, looks: list[Look]) -> Growth:
+    seen = [(g, h) for g, holders in looks for h in holders if h.path == holder.path]
+    return growth_of(case, seen, proven=False)
