@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterable, Callable, Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import TypeVar, overload
 
@@ -17,7 +18,7 @@ from leakguard.live.diagnosing import OnLeak
 from leakguard.live.ending import Ending
 from leakguard.live.generations import Generation, Generations, checked_rounds
 from leakguard.live.names import plain_text
-from leakguard.live.settings import Share, Signal, checked_settings
+from leakguard.live.settings import Settings, Share, Signal, checked_settings, is_switched_off
 from leakguard.live.sinks import Log, Sink
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.watcher import Watcher
@@ -42,7 +43,8 @@ class LeakGuard:
 
     Used without ``with``, the guard starts at its first call and ends at ``stop()``, or with the
     process. It never raises into the loop because of itself: what fails becomes a note in the next
-    snapshot. After its end, ``with`` or ``start`` begins another run.
+    snapshot. After its end, ``with`` or ``start`` begins another run. Under ``LEAKGUARD=off`` in
+    the environment it does nothing.
     """
 
     def __init__(
@@ -305,6 +307,8 @@ class LeakGuard:
         """Begin a run; what raises here, an interrupt included, leaves nothing of it."""
         try:
             settings = self._settings.for_this_process()
+            if is_switched_off():
+                return self._off(settings)
             watcher = self._watcher = new_watcher(settings, self._gauges, self._suspicion)
             ending = self._ending = Ending(settings, watcher, self._stop)
             ending.listen()
@@ -313,6 +317,13 @@ class LeakGuard:
         except BaseException:
             self._abandon()
             raise
+        return watcher
+
+    def _off(self, settings: Settings) -> Watcher:
+        """Begin a run that is over: each call is taken, and nothing measured, written or said."""
+        silent = replace(settings, out=None, directory=None, sink=None, sinks=(), on_screen=False)
+        watcher = self._watcher = new_watcher(silent, {}, self._suspicion)
+        watcher.safety.over = True
         return watcher
 
     def _abandon(self) -> None:

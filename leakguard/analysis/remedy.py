@@ -41,12 +41,22 @@ _STATES = (
     "keep the best few state dicts only, or write them to disk (torch.save) and keep the path; a "
     "copy of a state_dict is as large as the model"
 )
+_CALLBACKS = (
+    "take each function back when what it was made for is over ({path}.remove(f)), or register it "
+    "once: a function keeps all that it closes over"
+)
+_OPTIMIZERS = (
+    "drop the optimizer and its scheduler with the round that they were made for, or make them "
+    "once and set them back: an optimizer keeps its parameters with two moments each, and a "
+    "scheduler keeps its optimizer"
+)
 _ARRAY = (
-    "clear what collects these arrays when its summary is made, or bound it (deque(maxlen=...))"
+    "clear what collects these arrays when its summary is made; bound it (deque(maxlen=...)) where "
+    "the oldest may be lost"
 )
 _ANY = (
-    "find what keeps them: a list or dict that is only added to (clear it each generation, or "
-    "bound it), or a function that was handed to a registry in C, such as atexit.register or a "
+    "find what keeps them: a list or dict that is only added to (clear it when its round is over, "
+    "or bound it), or a function that was handed to a registry in C, such as atexit.register or a "
     "callback of a library (take it back when the work is done)"
 )
 UNHELD_ADVICE = (
@@ -56,9 +66,10 @@ UNHELD_ADVICE = (
 
 # How each type of container is bounded.
 _BOUNDS = {
-    "list": "clear it each generation, or bound it, for example with deque(maxlen=...)",
-    "dict": "remove entries that are done with, or bound it: functools.lru_cache, an OrderedDict "
-    "that pops its oldest, or weak keys (weakref.WeakKeyDictionary)",
+    "list": "clear it when its round is over, or bound it (deque(maxlen=...)) where the oldest "
+    "entries may be lost",
+    "dict": "remove each entry once it is done with; where old ones may be lost, bound it "
+    "(functools.lru_cache, an OrderedDict that pops its oldest)",
     "collections.OrderedDict": "pop the oldest entry (popitem(last=False)) when it is too large",
     "collections.defaultdict": "remove keys that are done with: reading a missing key adds it",
     "collections.Counter": "remove keys that are done with, or keep the largest (most_common)",
@@ -72,6 +83,9 @@ _EXTENDED = (
 )
 _ANY_BOUND = "find what adds to it and never removes; remove what is done with, or bound it"
 _STATE_DICTS = ("collections.OrderedDict", "dict")
+_TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter")
+_FUNCTIONS = ("function", "method", "functools.partial", "builtin_function_or_method")
+_OPTIMIZER = re.compile(r"^torch\.optim\.|Optimizer$")
 _LOCAL = re.compile(r"^local (?P<name>\S+) in (?P<function>.+)\(\)$")
 _CELL = re.compile(r"^closure cell (?P<name>\S+) of (?P<function>.+)$")
 
@@ -96,6 +110,10 @@ def remedy(type_name: str, holder: Holder | None = None) -> str:
         return _unlinked(holder)
     if _keeps_states(type_name, holder):
         return _STATES + where
+    if holder.element in _FUNCTIONS and holder.path.endswith("[*]"):
+        return _CALLBACKS.format(path=holder.path.removesuffix("[*]"))
+    if _OPTIMIZER.search(type_name) and holder.path.endswith("[*]"):
+        return _OPTIMIZERS + where
     if not holder.path.endswith("[*]"):
         return _EXTENDED.format(path=holder.path)
     return _by_name(type_name, where) or f"{holder.path} only grows: {_bound_of(holder)}"
@@ -167,7 +185,7 @@ def _unlinked(holder: Holder) -> str:
 
 def _keeps_states(type_name: str, holder: Holder) -> bool:
     """Tell whether the entries are dicts of tensors, or records with one."""
-    if not type_name.startswith("torch."):
+    if type_name not in _TENSORS:
         return False
     types = [holder.element, *(hop.type for hop in holder.onward[:-1])]
     return any(name in _STATE_DICTS for name in types)

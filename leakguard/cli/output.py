@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from leakguard.errors import UsageError
+from leakguard.render.brief import wrapped
 from leakguard.render.text import clean
 
 _WIDEST_TEXT = 100
@@ -70,9 +71,10 @@ def _reason(error: OSError, path: Path) -> str:
 
 
 def complain(message: str) -> None:
-    """Write one line on standard error."""
+    """Write one line on standard error; a terminal gets it broken between words."""
     with suppress(OSError, ValueError):
-        line = f"leakguard: {clean(message)}\n"
+        text = f"leakguard: {clean(message)}"
+        line = "\n".join(wrapped(text, columns()) if sys.stderr.isatty() else [text]) + "\n"
         encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
         sys.stderr.write(line.encode(encoding, "replace").decode(encoding))
         sys.stderr.flush()

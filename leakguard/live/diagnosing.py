@@ -63,6 +63,8 @@ class Diagnoses:
 class Alarm:
     """Calls a function once for each leak, at the end of the generation that proves it.
 
+    A leak that is told by another type later, with the same holder, is the same leak.
+
     The function runs in the thread of the loop, between two generations. What it raises is the
     user's own and reaches the loop, so that it may end the training.
     """
@@ -80,10 +82,10 @@ class Alarm:
             return
         self._looks = journal.looks
         report = diagnose_within(journal.run())
-        leaks = {subject(finding) for finding in report.findings if finding.verdict == "leak"}
-        if leaks - self._told:
-            self._told |= leaks
+        leaks = [_names(finding) for finding in report.findings if finding.verdict == "leak"]
+        if any(self._told.isdisjoint(names) for names in leaks):
             self._pending = report
+        self._told.update(*leaks)
 
     def ring(self) -> None:
         """Call the function if there is something new to tell."""
@@ -95,6 +97,12 @@ class Alarm:
 def subject(finding: Finding) -> str:
     """Return what a finding is about; its fingerprint changes when its holder is found."""
     return finding.type or finding.kind
+
+
+def _names(finding: Finding) -> set[str]:
+    """Return what a leak may be known by from one diagnosis to the next."""
+    holder = finding.held_by
+    return {subject(finding)} if holder is None else {subject(finding), f"held by {holder}"}
 
 
 def proofs_of(run: Run) -> tuple[Proof, ...]:

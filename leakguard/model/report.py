@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
@@ -97,3 +98,8 @@ class Report:
         # By name: what lays a report out knows this module, and not the other way round.
         page = import_module("leakguard.render.notebook").page
         return str(page(self))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Write the short report, wrapped, in an IPython terminal."""
+        width = min(printer.max_width, 100)
+        printer.text(import_module("leakguard.render.brief").brief(self, width))

@@ -42,7 +42,8 @@ Match = tuple[int, dict[str, str]]
 
 #: What ``--pattern`` may name, as its help says.
 GROUPS = (
-    "ram, vms, gpu, peak (with a unit, or as ram_mb), generation, epoch, step, phase, count, type"
+    "ram, vms, gpu, peak (a number with its unit, or named ram_mb, ram_mib, ram_gb ...), "
+    "generation, epoch, step, phase, count, type"
 )
 
 

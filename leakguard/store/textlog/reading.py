@@ -114,7 +114,7 @@ class Reading:
         seen = f"found {cut} snapshot headings without an RSS line" if cut else "found none"
         return (
             f"no memory snapshot in {self._path} ({self._source.size:,} bytes): looked for "
-            "'MEMORY SNAPSHOT:', 'MEMORY TREND' and 'MEMORY GROWTH' blocks and for lines such as "
-            f"'RAM: 35.2 GB', and {seen}; let the trainer print them with "
-            "LeakGuard(log=sys.stdout), or give the .jsonl file of the run"
+            f"'MEMORY SNAPSHOT:' blocks and lines such as 'RAM: 35.2 GB', and {seen}; read lines "
+            "of another form with --pattern 'mem=(?P<ram_mib>\\d+)' (report --help lists all "
+            "names), or give the .jsonl file of the run"
         )

@@ -47,6 +47,29 @@ def test_copies_of_a_state_dict_are_written_to_disk_or_only_the_best_kept():
     assert "torch.save" not in remedy("app.Row", plain)
 
 
+def test_scheduler_that_keeps_its_optimizer_is_no_state_dict():
+    schedulers = kept("list", "torch.optim.lr_scheduler.StepLR", onward=(
+        Hop(".optimizer", "torch.optim.adam.Adam"), Hop(".state", "dict"), Hop("[*]", TENSOR),
+    ))  # fmt: skip
+    fix = remedy("torch.optim.adam.Adam", schedulers)
+    assert "torch.save" not in fix
+    assert "scheduler keeps its optimizer (app.kept[*])" in fix
+
+
+def test_callbacks_are_taken_back_and_not_lost_to_a_bound():
+    fix = remedy("app.Model", kept("list", "function"))
+    assert "app.kept.remove(f)" in fix
+    assert "deque" not in fix
+
+
+@pytest.mark.parametrize("container", ["list", "dict"])
+def test_entries_are_cleared_first_and_bounded_only_where_they_may_be_lost(container):
+    fix = remedy("app.Row", kept(container, "app.Row"))
+    said = ("clear it when its round is over", "remove each entry once it is done with")
+    assert fix.startswith(f"app.kept[*] only grows: {said[container == 'dict']}")
+    assert "may be lost" in fix
+
+
 @pytest.mark.parametrize(
     "more",
     [

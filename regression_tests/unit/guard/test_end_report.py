@@ -5,10 +5,15 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from leakguard import LeakGuard, UsageError, render
+from leakguard.analysis import diagnose
+from leakguard.live.diagnosing import Alarm
+from leakguard.model import Finding, Run, RunInfo
 from leakguard.testing import FakeClock
 
 
@@ -89,6 +94,22 @@ def test_alarm_rings_once_for_a_leak_before_the_run_is_over():
     assert len(reports) == 1
     assert reports[0].verdict == "leak"
     assert heard[-1] == (8, 1)
+
+
+def test_alarm_rings_once_for_a_leak_that_is_told_by_another_type_later(monkeypatch):
+    found = [("app.Record", None), ("app.Record", "app.all[*]"), ("app.Logger", "app.all[*]"),
+             ("app.Logger", "app.all[*]"), ("app.Socket", "app.open[*]")]  # fmt: skip
+    reports = []
+    for type_, held_by in found:
+        finding = Finding("f", "instances", "leak", "growing", "", type=type_, held_by=held_by)
+        reports.append(replace(diagnose(Run(RunInfo("guard"), ())), findings=(finding,)))
+    coming, heard = iter(reports), []
+    monkeypatch.setattr("leakguard.live.diagnosing.diagnose_within", lambda run: next(coming))
+    alarm = Alarm(heard.append)
+    for looks in range(1, len(reports) + 1):
+        alarm.listen(SimpleNamespace(looks=looks, run=lambda: None))
+        alarm.ring()
+    assert heard == [reports[0], reports[4]]
 
 
 def test_alarm_is_silent_while_a_healthy_run_goes_on():

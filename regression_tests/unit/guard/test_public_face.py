@@ -77,6 +77,32 @@ def guard():
         yield running
 
 
+class Renewed:
+    """A running guard that is a new one after some uses: a thousand gauges are asked every time."""
+
+    uses_of_each = 200
+
+    def __init__(self) -> None:
+        self._uses, self._guard = 0, LeakGuard(report=None)
+
+    def __call__(self) -> LeakGuard:
+        if self._uses % self.uses_of_each == 0:
+            self._guard.stop()
+            self._guard = LeakGuard(report=None).start()
+        self._uses += 1
+        return self._guard
+
+    def stop(self) -> None:
+        self._guard.stop()
+
+
+@pytest.fixture(scope="module")
+def renewed():
+    guards = Renewed()
+    yield guards
+    guards.stop()
+
+
 @contextlib.contextmanager
 def working_in(folder: Path):
     before = Path.cwd()
@@ -142,7 +168,8 @@ def test_any_label_is_taken(guard, label, baseline):
 
 @PATIENT
 @given(name=ANYTHING, value=ANYTHING, capacity=ANYTHING)
-def test_any_gauge_of_a_running_guard_is_taken_or_a_note(guard, name, value, capacity):
+def test_any_gauge_of_a_running_guard_is_taken_or_a_note(renewed, name, value, capacity):
+    guard = renewed()
     guard.gauge(name, value, capacity)
     guard.gauge("answer", lambda: value)
     with guard.phase("after"):
@@ -160,7 +187,9 @@ def test_anything_may_be_expected_to_be_freed(guard, target, why):
 
 @PATIENT
 @given(rounds=ANYTHING)
-def test_rounds_are_looped_over_or_refused_before_the_loop(guard, rounds):
+def test_rounds_are_looped_over_or_refused_before_the_loop(renewed, rounds):
+    guard = renewed()
+
     def loop() -> None:
         for number, _ in enumerate(guard.generations(rounds)):
             if number == 2:

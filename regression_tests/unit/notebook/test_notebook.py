@@ -47,13 +47,20 @@ def test_watched_cell_gives_one_output_with_the_verdict(shell, magic, body, verd
     [output] = shown(shell, magic.format(body))
     page, text = output.data["text/html"], output.data["text/plain"]
     assert f'class="word {verdict}"' in page
-    assert text.startswith(f"<Report {verdict}: ")
-    assert len(text) < 500
+    assert text.startswith(f"leakguard: {verdict.upper()}: ")
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_watched_cell_names_its_own_variable(shell):
     [output] = shown(shell, "%%leakguard 8\n" + _LEAKS)
     assert "kept[*]" in output.data["text/html"]
+
+
+def test_line_of_a_watched_cell_is_counted_as_the_cell_has_it(shell):
+    shell.run_cell("pass", store_history=True)
+    with capture_output() as captured:
+        shell.run_cell(f"%%leakguard 8\npass\n{_LEAKS}", store_history=True).raise_error()
+    assert "made at cell In[2], line 3" in " ".join(captured.outputs[0].data["text/plain"].split())
 
 
 def test_what_a_cell_defines_stays_defined(shell):
