@@ -87,6 +87,9 @@ class Config:
     mutation: str = "gaussian"
     mutation_probability: float = 0.9
     mutation_strength: float = 0.1
+    # Generations from one entry of the fittest learner among those that evolve to the next. Let in
+    # each time, a learner in a local optimum soon is the parent of all (ERL: 10 on most tasks).
+    admit_every: int = 10
 
     # Output
     checkpoint_every: int = 1
@@ -211,6 +214,7 @@ MINIMUM: dict[str, float] = {
     "gradient_steps": 1,
     "accumulation_steps": 1,
     "episodes_per_agent": 1,
+    "admit_every": 1,
     "buffer_ready": 1,
     "checkpoint_every": 1,
     "keep_checkpoints": 1,

@@ -126,7 +126,7 @@ class ERLTrainer:
         self._note_fitness(fitnesses)
         if not self.cut:
             self.champion.challenge(plans)
-            self.admitted = self.population.admit_learner()
+            self.admitted = self._admit_learner()
             self.whole_generation = self.budget.taken - before
 
     def train_population(self) -> None:
@@ -298,6 +298,10 @@ class ERLTrainer:
         self.transitions += self.budget.taken - before
         self.metrics.note(new_transitions=self.budget.taken - before)
         self._note_fitness([])
+
+    def _admit_learner(self) -> int | None:
+        due = self.generation % self.config.admit_every == 0
+        return self.population.admit_learner() if due else None
 
     def _note_fitness(self, fitnesses: Sequence[float]) -> None:
         """Fitness of the agents that played all their episodes, and what had made them."""

@@ -86,6 +86,13 @@ def test_what_became_of_the_learner_is_in_the_record(trainer: Trainer) -> None:
     assert made.metrics.record["learner_became"] == "elite"
 
 
+def test_a_learner_is_let_in_as_seldom_as_it_is_said(trainer: Trainer, run: Run) -> None:
+    made, asked = trainer(learners=1, admit_every=2, generations=5), []
+    made.population.admit_learner = lambda: asked.append(made.generation)  # type: ignore[method-assign,func-returns-value]
+    run(made, 5)
+    assert asked == [2, 4]
+
+
 def test_those_that_evolve_are_measured_without_noise(trainer: Trainer) -> None:
     assert [trainer(learners=2).config.explores(member) for member in (0, 1, 2, 5)] == [
         True, True, False, False,
