@@ -75,7 +75,7 @@ class Task:
 TASKS = {
     task.env_id: task
     for task in (
-        Task("MountainCarContinuous-v0", 20_000, 90.0, MOUNTAIN_CAR,
+        Task("MountainCarContinuous-v0", 30_000, 90.0, MOUNTAIN_CAR,
              "deceptive: every action costs, and only the flag pays"),
         Task("Pendulum-v1", 20_000, -200.0, PENDULUM,
              "a dense reward: here evolution should not help"),
