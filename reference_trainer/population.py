@@ -45,10 +45,11 @@ class Population:
             # Random policies that hardly move would leave nothing to select. Without evolution the
             # same agents begin, so a comparison shows what selection and variation do.
             self.stack.view(config.learners, self.size).actor.widen()
-        scales = noise_scales(config.noise_scale, self.size)
+        scales = noise_scales(config.noise_scale, self.trained.rows)
+        quiet = [0.0] * (self.size + 1 - self.trained.rows)
         members = [
             DDPGAgent(self.stack.view(row, row + 1), noise=config.noise, noise_scale=scale)
-            for row, scale in enumerate([*scales, 0.0])
+            for row, scale in enumerate([*scales, *quiet])
         ]
         self.agents, self.best = members[:-1], members[-1]
         self.learners = self.agents[: self.trained.rows]

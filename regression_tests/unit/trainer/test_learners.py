@@ -98,6 +98,7 @@ def test_those_that_evolve_are_measured_without_noise(trainer: Trainer) -> None:
         True, True, False, False,
     ]  # fmt: skip
     assert trainer().config.explores(5)
+    assert [agent.noise_scale for agent in trainer(learners=1).population.agents] == [0.1] + [0] * 5
 
 
 def test_evolution_alone_learns_nothing_by_gradients(trainer: Trainer, run: Run) -> None:
