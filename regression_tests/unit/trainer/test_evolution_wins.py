@@ -111,9 +111,9 @@ def test_finished_runs_are_not_played_again(
 @pytest.mark.parametrize(
     ("on", "off", "word"),
     [
-        ([90.0, 95.0, 92.0], [0.0, 1.0, 0.0], "Evolution helps: +"),
-        ([0.0, 1.0, 0.0], [90.0, 95.0, 92.0], "Evolution does harm: -"),
-        ([90.0, 0.0, 92.0], [91.0, 1.0, 90.0], "Evolution makes no difference that shows"),
+        ([90.0, 95.0, 92.0], [0.0, 1.0, 0.0], "never selected: more, +"),
+        ([0.0, 1.0, 0.0], [90.0, 95.0, 92.0], "never selected: less, -"),
+        ([90.0, 0.0, 92.0], [91.0, 1.0, 90.0], "never selected: no difference that shows"),
     ],
 )
 def test_the_sentence_follows_from_the_interval(

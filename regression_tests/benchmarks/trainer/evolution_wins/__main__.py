@@ -74,8 +74,8 @@ def _missing(
     runs: Sequence[Run], tasks: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
 ) -> Iterator[tuple[str, str, int]]:
     done = {(run.task, run.method, run.seed) for run in runs}
-    for task in tasks:
-        for seed in seeds:
+    for seed in seeds:
+        for task in tasks:
             for method in methods:
                 if (task, method, seed) not in done:
                     yield task, method, seed

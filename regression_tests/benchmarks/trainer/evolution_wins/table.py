@@ -20,8 +20,13 @@ from regression_tests.benchmarks.trainer.evolution_wins.contest import (
 )
 from regression_tests.benchmarks.trainer.evolution_wins.statistics import difference, estimate
 
-#: With it, and with the same agents that are all trained and never selected.
-WITH, WITHOUT = "evolution", "no evolution"
+#: What is compared, and with what.
+WITH = "evolution"
+WITHOUT = {
+    "no evolution": "the same agents, all trained and never selected",
+    "gradient only": "the learner alone, with all steps to itself",
+    "genetic only": "evolution alone, without a learner",
+}
 
 
 def markdown(runs: Sequence[Run], chosen_on: str) -> str:
@@ -67,17 +72,23 @@ def _rows(task: Task, runs: Sequence[Run]) -> str:
 
 
 def _verdict(task: Task, runs: Sequence[Run]) -> str:
-    """One sentence: whether evolution helped, by how much, and how sure that is."""
-    scores = {m: [run.score for run in runs if run.method == m] for m in (WITH, WITHOUT)}
-    if min(map(len, scores.values())) < 2:
-        return "Evolution on and off have not both been run twice."
-    value, low, high = difference([scores[WITH]], [scores[WITHOUT]])
-    word = "helps" if low > 0 else "does harm" if high < 0 else "makes no difference that shows"
-    solved = [sum(score >= task.solved for score in scores[m]) for m in (WITH, WITHOUT)]
+    """A sentence on each comparison: whether evolution helped, by how much, and how sure it is."""
+    scores = {m: [run.score for run in runs if run.method == m] for m in METHODS}
+    told = [
+        _sentence(task, scores[WITH], scores[other], words)
+        for other, words in WITHOUT.items()
+        if min(len(scores[WITH]), len(scores[other])) > 1
+    ]
+    return "\n".join(told) or "Nothing that could be compared has been run twice."
+
+
+def _sentence(task: Task, one: Sequence[float], other: Sequence[float], words: str) -> str:
+    value, low, high = difference([one], [other])
+    found = "more" if low > 0 else "less" if high < 0 else "no difference that shows"
+    solved = [sum(score >= task.solved for score in scores) for scores in (one, other)]
     return (
-        f"Evolution {word}: {value:+,.1f} ({low:+,.1f} to {high:+,.1f}) against the same agents "
-        f"that all learn and are never selected; {task.solved:g} is reached on {solved[0]} of "
-        f"{len(scores[WITH])} seeds with it, on {solved[1]} of {len(scores[WITHOUT])} without."
+        f"- Against {words}: {found}, {value:+,.1f} ({low:+,.1f} to {high:+,.1f}); {task.solved:g} "
+        f"is reached on {solved[0]} of {len(one)} seeds, else on {solved[1]} of {len(other)}."
     )
 
 
