@@ -39,11 +39,12 @@ def killed_after_one_generation(words: list[str], delay: float) -> bool:
     return process.wait() == 0
 
 
-def test_killed_at_random_moments_it_ends_like_an_unbroken_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [2, pytest.param(6, marks=pytest.mark.heavy)])
+def test_killed_at_random_moments_it_ends_like_an_unbroken_run(tmp_path: Path, most: int) -> None:
     unbroken, broken, data = tmp_path / "unbroken", tmp_path / "broken", tmp_path / "data"
     subprocess.run(command(unbroken, data), check=True, capture_output=True)
     rng, resume, kills = random.Random(0), [], 0
-    while kills < 6:
+    while kills < most:
         finished = killed_after_one_generation(
             command(broken, data, *resume), rng.uniform(0.0, 0.25)
         )

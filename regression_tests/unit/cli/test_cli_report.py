@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import training_logs
+from told_runs import add_run
 
 from leakguard import LeakGuard
 from leakguard.cli import main
@@ -68,26 +69,12 @@ def test_several_paths_exit_with_the_gravest(leaking, healthy, capsys):
     assert out.index("STABLE") < out.index("LEAK:")
 
 
-@pytest.fixture(scope="module")
-def two_runs(tmp_path_factory):
-    """What a leaking run wrote into a file, and its repaired program after it."""
-    path = tmp_path_factory.mktemp("restarted") / "run.jsonl"
-    for leaks in (True, False):
-        kept = []
-        guard = LeakGuard(out=path, report=None)
-        with guard:
-            for generation in guard.generations(range(1, 8)):
-                with guard.phase("train"):
-                    made = [bytearray(100_000) for _ in range(20)]
-                    if leaks:
-                        kept.append((generation, made))
-    return path.read_bytes()
-
-
 @pytest.fixture
-def restarted(tmp_path, two_runs):
+def restarted(tmp_path):
+    """What a leaking run wrote into a file, and its repaired program after it."""
     path = tmp_path / "run.jsonl"
-    path.write_bytes(two_runs)
+    for leaks in (True, False):
+        add_run(path, leaks=leaks)
     return str(path)
 
 

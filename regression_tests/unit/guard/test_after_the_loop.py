@@ -54,7 +54,9 @@ def phases_only(guard, leaks):
         step(kept, leaks)
 
 
-LOOPS = (calls, unknown_length, left_by_break, phases_only)
+LOOPS = (
+    calls, unknown_length, pytest.param(left_by_break, marks=pytest.mark.heavy), phases_only,
+)  # fmt: skip
 
 
 def watched(tmp_path, loop, leaks):

@@ -83,7 +83,7 @@ def rounds_of(guard: LeakGuard):
     }
 
 
-@pytest.mark.parametrize("step", [7, EACH])
+@pytest.mark.parametrize("step", [13, EACH])
 @pytest.mark.parametrize("form", ["generation", "generations", "async generations"])
 def test_interrupt_at_any_moment_of_a_round_is_over_with_the_next_round(tmp_path, form, step):
     out = tmp_path / "run.jsonl"
@@ -158,7 +158,9 @@ def test_interrupted_end_is_made_good_by_the_next_call(settings, step):
     assert moment > 100
 
 
-@pytest.mark.parametrize(("within", "step"), [(TURNS, 1301), ("", 16_001)])
+@pytest.mark.parametrize(
+    ("within", "step"), [(TURNS, 1301), pytest.param("", 16_001, marks=pytest.mark.heavy)]
+)
 def test_interrupt_in_a_look_is_over_with_the_next_round(tmp_path, within, step):
     out, moment, kept = tmp_path / "run.jsonl", 1, []
     with LeakGuard(out=out, **{**CHEAP, "max_overhead": None}) as guard:
