@@ -23,8 +23,8 @@ LOOP = """
 import sys, time
 from leakguard import LeakGuard
 kept = []
-with LeakGuard(out=sys.argv[1], report=None) as guard:
-    for generation in guard.generations(range(1, 11)):
+with LeakGuard(out=sys.argv[1], report=None, max_overhead=None) as guard:
+    for generation in guard.generations(range(1, 13)):
         with guard.phase("evaluate"):
             kept.append([bytearray(100_000) for _ in range(16)])
     sys.stdin.read()
@@ -42,7 +42,7 @@ def started(program, out):
     """Start a loop that stays in its last line until its standard input is closed."""
     process = subprocess.Popen([sys.executable, str(program), str(out)], stdin=subprocess.PIPE)
     following = None
-    while following is None or not following.runs() or len(following.runs()[0].generations) < 10:
+    while following is None or not following.runs() or len(following.runs()[0].generations) < 12:
         assert process.poll() is None
         time.sleep(0.05)
         files = [out] if out.suffix else list(out.glob("*.jsonl"))
@@ -56,7 +56,7 @@ def started(program, out):
 def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("run") / "run.jsonl"
     kept = []
-    with LeakGuard(out=path, report=None) as guard:
+    with LeakGuard(out=path, report=None, trace="off") as guard:
         for _ in guard.generations(range(1, 9)):
             with guard.phase("evaluate"):
                 kept.append([bytearray(100_000) for _ in range(6)])
@@ -139,7 +139,7 @@ def test_into_a_pipe_goes_a_line_for_each_news_until_the_run_ends(program, tmp_p
     first = watching.stdout.readline()
     process.communicate(b"")
     rest, _ = watching.communicate()
-    assert first.startswith("generation 10 | RSS ")
+    assert first.startswith("generation 12 | RSS ")
     assert "LEAK: In evaluate" in first + rest
     assert watching.returncode == 0
     assert "\x1b" not in first + rest

@@ -54,7 +54,7 @@ kept = []
 
 def loop(rank, leaks, rounds=8):
     os.environ["RANK"] = str(rank)
-    with LeakGuard(out="runs/job/") as guard:
+    with LeakGuard(out="runs/job/", max_overhead=None) as guard:
         for generation in guard.generations(range(1, rounds + 1)):
             rollout = Rollout()
             if leaks:
