@@ -55,10 +55,7 @@ def _comes_with(growing: Growth, owner: Growth) -> bool:
     """Return True where a type gained exactly as many between any two looks as another one did."""
     if growing.judged is None or owner.judged is None:
         return False
-    mine, others = (
-        dict(zip(j.series.generations, j.series.values, strict=True))
-        for j in (growing.judged, owner.judged)
-    )
+    mine, others = (j.series.by_generation for j in (growing.judged, owner.judged))
     both = sorted(mine.keys() & others.keys())
     apart = {mine[generation] - others[generation] for generation in both}
     return len(both) >= FEWEST_LOOKS and len(apart) == 1

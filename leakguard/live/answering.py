@@ -35,7 +35,7 @@ ASKED = "Requested by leakguard snapshot"
 _CREDENTIALS = struct.Struct("iII")
 # Seconds that a caller may take to read the answer, and for which the thread's end is waited for:
 # it may be in a look, of some 1.5 s at a million objects.
-_PATIENCE = 10.0
+_ANSWER_PATIENCE = 10.0
 _CALLERS = 4  # that wait while one is answered
 _AT_ONCE = 65_536
 _LONGEST_ANSWER = 256_000_000
@@ -98,7 +98,7 @@ class Answering:
             return
         with contextlib.suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept()
-        self._working.acquire(timeout=_PATIENCE)
+        self._working.acquire(timeout=_ANSWER_PATIENCE)
         listening.close()
 
     def go_on(self) -> None:
@@ -139,7 +139,7 @@ class Answering:
     def _answer(self, caller: socket.socket) -> None:
         if _other_end(caller)[1] != os.getuid():
             return
-        caller.settimeout(_PATIENCE)
+        caller.settimeout(_ANSWER_PATIENCE)
         caller.sendall(msgspec.json.encode(self._answered()))
 
     def _answered(self) -> Answer:

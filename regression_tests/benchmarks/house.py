@@ -2,10 +2,11 @@
 
     python -m regression_tests.benchmarks.house leakguard [REVISION ...]
 
-prints a table with a column for each git revision, and one for the working tree. Lines are those of
-a file as they stand; a function's are without its docstring. A module counts as imported where a
-module of the same package names it, in a function or for type checking too; a stub (.pyi) stands
-for the compiled module that it describes.
+prints a table with a column for each git revision, and one for the working tree; the package may be
+one inside of another, by its path from the root of the checkout (leakguard/analysis). Lines are
+those of a file as they stand; a function's are without its docstring. A module counts as imported
+where a module of the same package names it, in a function or for type checking too; a stub (.pyi)
+stands for the compiled module that it describes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from pathlib import Path
 from statistics import median
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+# What a number may be written with: factors, units and other numbers.
+_ARITHMETIC = (
+    ast.Constant, ast.BinOp, ast.UnaryOp, ast.Name, ast.operator, ast.unaryop, ast.Load,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,13 @@ class Module:
             yield from whole & known.keys() or {node.module}
 
 
-def modules_below(folder: Path) -> dict[str, Module]:
-    """Return the modules of the package in ``folder`` by name."""
+def modules_below(folder: Path, root: Path | None = None) -> dict[str, Module]:
+    """Return the modules of the package in ``folder`` by name, as files below ``root`` import it.
+
+    Without ``root`` the folder is the package itself.
+    """
     paths = [*folder.rglob("*.py"), *folder.rglob("*.pyi")]
-    found = (_module(path, folder.parent) for path in sorted(paths))
+    found = (_module(path, root or folder.parent) for path in sorted(paths))
     return {module.name: module for module in found}
 
 
@@ -93,9 +101,30 @@ def fields(module: Module) -> Iterator[tuple[int, str]]:
             yield listed, f"{module.name}.{node.name}"
 
 
-def figures(folder: Path) -> dict[str, str]:
+def constants(module: Module) -> int:
+    """Return how many numbers of a module have a name in capitals."""
+    return sum(
+        len(_named_numbers(target, node.value))
+        for node in module.tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    )
+
+
+def _named_numbers(target: ast.expr, value: ast.expr) -> list[str]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = zip(target.elts, value.elts, strict=True)
+        return [name for one, its in pairs for name in _named_numbers(one, its)]
+    numeric = {int, float}
+    used = {type(n.value) for n in ast.walk(value) if isinstance(n, ast.Constant)}
+    plain = all(isinstance(n, _ARITHMETIC) for n in ast.walk(value))
+    named = isinstance(target, ast.Name) and target.id.isupper()
+    return [ast.unparse(target)] if named and plain and used and used <= numeric else []
+
+
+def figures(folder: Path, root: Path | None = None) -> dict[str, str]:
     """Return the figures of the package in ``folder`` by what they count, in words."""
-    modules = modules_below(folder)
+    modules = modules_below(folder, root)
     imports = {name: module.imports(modules) for name, module in modules.items()}
     importers = [sum(name in named for named in imports.values()) for name in modules]
     c_files = list(folder.rglob("*.[ch]"))
@@ -110,6 +139,7 @@ def figures(folder: Path) -> dict[str, str]:
         "median file, lines": f"{median(lines):.0f}",
         "largest file": f"{largest.lines} ({largest.name})",
         "files over 400 lines": f"{sum(count > 400 for count in lines)}",
+        "numbers with a name": f"{sum(map(constants, modules.values()))}",
         "modules with one importer": f"{sum(count == 1 for count in importers)}",
         "modules in an import circle": f"{circles(imports)}",
         "median function, lines": f"{median(count for count, _ in long):.0f}",
@@ -124,13 +154,13 @@ def _at(revision: str, package: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(packed)) as tree:
             tree.extractall(folder, filter="data")
-        return figures(Path(folder) / package)
+        return figures(Path(folder) / package, Path(folder))
 
 
 def main(package: str, *revisions: str) -> None:
     """Print the table."""
     columns = {revision: _at(revision, package) for revision in revisions}
-    columns["now"] = figures(Path(package))
+    columns["now"] = figures(Path(package), Path())
     print(f"| {package} | {' | '.join(columns)} |")
     print("|---" * (len(columns) + 1) + "|")
     for what in columns["now"]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from leakguard.analysis.series import cuts, estimators, sawtooth, shapes, staircase
 from leakguard.analysis.series.looks import Looks
+from leakguard.analysis.series.values import checked, unit_of
 from leakguard.analysis.series.verdict import (
     CERTAIN,
     CLEAR,
@@ -30,10 +31,6 @@ from leakguard.analysis.series.weighing import Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
 from leakguard.model.units import format_number
 
-# Values between which squares, and products of them, neither overflow nor vanish.
-_SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
-# Powers of two on either side of 1 that a double holds, less some.
-_POWERS_OF_TWO = 1_000
 # Factor by which a change during set-up is larger than all later ones. Chosen.
 _SET_UP = 1.5
 # Looks after a set-up that decide for themselves. Derived: a trend needs three, and the end of the
@@ -83,8 +80,8 @@ def judge_series(
         ValueError: for a value that is not finite, a negative noise floor or warm-up, or
             generations that are not one for each value, finite and different.
     """
-    times, series = _checked(values, at, noise_floor, warmup)
-    unit = _unit(series)
+    times, series = checked(values, at, noise_floor, warmup)
+    unit = unit_of(series)
     looks = Looks(
         times,
         [value / unit for value in series],
@@ -96,37 +93,6 @@ def judge_series(
     if capacity is not None and verdict.growing != "no" and len(looks) >= FEWEST_LOOKS:
         verdict = _towards(capacity / unit, looks, verdict)
     return verdict if unit == 1.0 else verdict.times(unit)
-
-
-def _checked(
-    values: Sequence[float], at: Sequence[float] | None, noise_floor: float, warmup: int
-) -> tuple[list[float], list[float]]:
-    """Return the generations in order, and their values."""
-    series = [float(v) for v in values]
-    if not all(map(math.isfinite, series)):
-        bad = next(i for i, v in enumerate(series) if not math.isfinite(v))
-        raise ValueError(f"round {bad} is {series[bad]}: leave out rounds that were not measured")
-    if not (math.isfinite(noise_floor) and noise_floor >= 0.0):
-        raise ValueError(f"noise_floor is {noise_floor}: give a size of 0 or more")
-    if warmup < 0:
-        raise ValueError(f"warmup is {warmup}: give a number of rounds of 0 or more")
-    if at is None:
-        return list(map(float, range(len(series)))), series
-    if len(at) != len(series):
-        raise ValueError(f"{len(series)} values at {len(at)} generations: give one for each")
-    order = sorted(range(len(at)), key=at.__getitem__)
-    times = [float(at[i]) for i in order]
-    if not all(map(math.isfinite, times)) or any(a == b for a, b in pairwise(times)):
-        raise ValueError("generations are not finite or not different: give each value its own")
-    return times, [series[i] for i in order]
-
-
-def _unit(series: Sequence[float]) -> float:
-    """Return 1, or the power of two that brings numbers whose squares overflow or vanish near 1."""
-    peak = max(map(abs, series), default=0.0)
-    if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
-        return 1.0
-    return math.ldexp(1.0, max(-_POWERS_OF_TWO, min(_POWERS_OF_TWO, math.frexp(peak)[1])))
 
 
 def _judge(looks: Looks, warmup: int) -> SeriesVerdict:

@@ -135,7 +135,7 @@ def _looks_since(
 def _gained_bytes(case: Case, counts: Series, first: int, last: int) -> float:
     """Return what a type gained between two looks, read where its count was: a log has no ends."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
-    sizes = dict(zip(series.generations, series.values, strict=True))
+    sizes = series.by_generation
     return sizes.get(last, 0.0) - sizes.get(first, 0.0)
 
 

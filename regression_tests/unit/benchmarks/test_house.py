@@ -6,6 +6,8 @@ from pathlib import Path
 
 from regression_tests.benchmarks.house import figures
 
+CODE = "\n\ndef f():\n    return 1\n\n\nclass C:\n    a: int\n    b: int\n"
+
 
 def package(folder: Path, **files: str) -> dict[str, str]:
     (folder / "made").mkdir()
@@ -28,3 +30,17 @@ def test_docstring_is_no_line_of_a_function(tmp_path: Path) -> None:
     assert told["longest functions"] == "2 (made.one.f)"
     assert told["most fields of a class"] == "2 (made.one.C)"
     assert (told["Python files"], told["lines of Python"]) == ("2", "10")
+
+
+def test_numbers_with_a_name_are_counted_and_texts_and_calls_are_not(tmp_path: Path) -> None:
+    text = "KB = 1_000\nA, B = 2, 3.5\nC = 4 * KB\nNAME = 'a'\nMADE = int(5)\nlower = 6\n"
+    text += CODE
+    assert package(tmp_path, one=text)["numbers with a name"] == "4"
+
+
+def test_importers_inside_of_a_nested_package_are_found(tmp_path: Path) -> None:
+    folder = tmp_path / "outer" / "inner"
+    folder.mkdir(parents=True)
+    for name, text in {"__init__": "", "one": CODE, "two": "from outer.inner import one\n"}.items():
+        (folder / f"{name}.py").write_text(text)
+    assert figures(folder, tmp_path)["modules with one importer"] == "1"
