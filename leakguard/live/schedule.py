@@ -328,10 +328,18 @@ class Schedule:
     def _middle(self) -> int | None:
         return None if self._total is None else self._total // 2
 
+    @property
+    def _time(self) -> float:
+        """The seconds that shares are of: those of its own work in a loop that is long anyway.
+
+        Where each of a few generations counts, a machine with much to do has more for looks.
+        """
+        return self._meter.program_worked if self._is_long else self._meter.program
+
     def _allowed_early(self) -> float:
         if self._is_short:
             return SHORT_SECONDS
-        early = min(EARLY_SHARE * self._meter.program, SHORT_SECONDS)
+        early = min(EARLY_SHARE * self._time, SHORT_SECONDS)
         return early if self._is_early else 0.0
 
     def _allowed(self, price: float) -> float:
@@ -341,7 +349,7 @@ class Schedule:
         allowed = fixed + self._income()
         if self.rising or self.growing:
             share = RISING_SHARE_OF_LONG if self._is_long else RISING_SHARE
-            allowed += min(RISING_SECONDS, share * self._meter.program)
+            allowed += min(RISING_SECONDS, share * self._time)
         if self.growing and price <= CHEAP_SECONDS:
             allowed += GROWING_SECONDS
         return allowed

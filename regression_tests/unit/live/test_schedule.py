@@ -39,6 +39,7 @@ class Story:
     share: float | None = 0.01
     sized: bool = True
     long: bool = False
+    queued: float = 0.0
     looks: list[int] = field(default_factory=list)
     deep: list[int] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -46,7 +47,8 @@ class Story:
 
     def __post_init__(self) -> None:
         clock = FakeClock()
-        meter = CostMeter(clock)
+        waited = FakeClock()
+        meter = CostMeter(clock, queued=waited)
         prices = Prices("compiled", 65_000)
         schedule = Schedule(self.share, meter, prices, random.Random(1))
 
@@ -60,7 +62,8 @@ class Story:
         schedule.announce(self.count if self.sized else None, long=self.long)
         seen = 0
         for index in range(self.count):
-            clock.advance(self.seconds)
+            clock.advance(self.seconds + self.queued)
+            waited.advance(self.queued)
             schedule.note(index, {"heap_in_use": self.memory(index), "python_blocks": 65_000})
             why = schedule.reason(index, last=index == self.count - 1)
             if why is None:
@@ -252,6 +255,13 @@ def test_loop_that_is_taken_to_be_long_pays_little_at_first_while_nothing_grows_
     assert len([n for n in calm.looks if n < 48]) < len([n for n in unknown.looks if n < 48])
     growing = Story(**told, long=True, grows=lambda generation: True)
     assert len([n for n in growing.looks if n < 48]) > len([n for n in calm.looks if n < 48])
+
+
+def test_early_looks_of_a_long_loop_cost_no_more_on_a_machine_with_much_else_to_do():
+    told = {"count": 40, "seconds": 0.02, "census": 0.1, "sized": False, "long": True}
+    assert Story(**told, queued=0.5).looks == Story(**told).looks
+    unknown = {**told, "long": False}
+    assert len(Story(**unknown, queued=0.5).looks) > len(Story(**unknown).looks)
 
 
 def test_loop_of_known_length_is_looked_at_in_its_middle_whatever_a_look_costs():
