@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
@@ -36,6 +37,7 @@ from leakguard.model.vitals import Vitals
 from leakguard.store.run_lock import open_run_file, write_all
 
 _LAST_GATHERING = 10.0  # seconds that an actor which ends waits for its last lines to arrive
+_LOOK_AROUND = 5.0  # seconds at least from one question which writers are dead to the next
 
 
 class RayFolder:
@@ -62,8 +64,8 @@ class RayFolder:
         """End the runs of watched actors before they end, and return the names of all files.
 
         An actor that ends without it, or is killed, leaves its last generation behind, and its run
-        is told as one whose process is gone; one that does not answer within ``timeout`` seconds
-        likewise, until it writes again.
+        is told as one whose process is gone, while the others go on too; one that does not answer
+        within ``timeout`` seconds likewise, until it writes again.
         """
         answers = [actor.leakguard_end.remote() for actor in actors]
         if answers:
@@ -83,11 +85,19 @@ class _Files:
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
         self._open: dict[str, FileIO] = {}
-        self._names: set[str] = set()
+        self._writers: dict[str, str | None] = {}
+        self._looked = time.monotonic()
 
-    def write(self, name: str, begin: int, text: bytes, *, last: bool) -> None:
-        """Let a file go on at ``begin`` with ``text``: a file that was thinned begins anew."""
-        self._names.add(name)
+    def write(
+        self, name: str, begin: int, text: bytes, *, last: bool, writer: str | None = None
+    ) -> None:
+        """Let a file go on at ``begin`` with ``text``: a file that was thinned begins anew.
+
+        ``writer`` is the id of the actor that sends it, if one does.
+        """
+        self._writers[name] = writer
+        if time.monotonic() - self._looked >= _LOOK_AROUND:
+            self._let_go_of_the_dead()
         file = self._open.get(name)
         if file is None:
             file = self._open[name] = open_run_file(self._folder / name)
@@ -103,7 +113,24 @@ class _Files:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all files so far."""
-        return tuple(sorted(self._names))
+        self._let_go_of_the_dead()
+        return tuple(sorted(self._writers))
+
+    def _let_go_of_the_dead(self) -> None:
+        """Release the files of actors that were killed: a file that is locked has a writer."""
+        self._looked = time.monotonic()
+        for name in [name for name in self._open if _is_dead(self._writers[name])]:
+            self._open.pop(name).close()
+
+
+def _is_dead(actor: str | None) -> bool:
+    """Return whether the cluster says that an actor is; a handle of it would keep it alive."""
+    try:
+        from ray._private.state import actors  # the public one needs the dashboard
+
+        return actor is not None and actors(actor).get("State") == "DEAD"
+    except Exception:  # a version of Ray that has it elsewhere
+        return False
 
 
 class _Sender:
@@ -130,6 +157,9 @@ class _Sender:
                 begin = self._sent if self._sent <= os.fstat(file.fileno()).st_size else 0
                 file.seek(begin)
                 text = file.read()
-            answers.append(self._files.write.remote(path.name, begin, text, last=last))
+            writer = ray.get_runtime_context().get_actor_id()
+            answers.append(
+                self._files.write.remote(path.name, begin, text, last=last, writer=writer)
+            )
             self._sent = begin + len(text)
         return answers

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -88,6 +89,34 @@ def test_actors_that_share_no_folder_are_gathered_through_ray(tmp_path, cluster)
     report, _ = diagnose_job(job)
     assert report.verdict == "leak"
     assert report.findings[0].held_by.endswith(".history[*]")
+
+
+@pytest.mark.heavy
+def test_killed_actor_is_lost_while_the_others_go_on(tmp_path, cluster):
+    class GoesOn(Worker):
+        pass
+
+    GoesOn.rollout = Worker.rollout
+    runs = RayFolder(tmp_path / "job")
+    made = ray.remote(watched_actor(runs, every=1, report=None)(GoesOn))
+    actors = [made.remote(False) for _ in range(2)]
+    for _ in range(4):
+        ray.get([actor.rollout.remote() for actor in actors])
+    assert len(runs.arrived()) == 2
+    assert states(tmp_path) == ["running", "running"]
+    ray.kill(actors[0])
+    for _ in range(600):  # until the cluster knows
+        ray.get(actors[1].rollout.remote())
+        runs.arrived()
+        if states(tmp_path) != ["running", "running"]:
+            break
+        time.sleep(0.1)
+    assert states(tmp_path) == ["lost", "running"]
+    runs.end(actors[1:])
+
+
+def states(folder):
+    return sorted(member.state for member in load_job(folder / "job").members)
 
 
 def test_methods_stay_what_they_are_for_ray(tmp_path):
