@@ -14,7 +14,8 @@ What a run pays for looks, in seconds of the guard's own work:
 * in a loop that is known to have at most ``SHORT`` generations: every look, up to
   ``SHORT_SECONDS`` in all; in the first so many of a loop that may end at any time, up to
   ``EARLY_SHARE`` of their own time; of one that most likely does not, ``FIRST_OF_LONG`` that lie
-  ``APART`` and, where something grows, as many as ``SHORT`` at half of that distance;
+  ``APART`` and, where something grows, as many as ``SHORT`` at half of that distance, among the
+  first ``SHORT * APART``;
 * the looks at the second generation, in the middle of a loop whose length is known, and at the end,
   which are always taken.
 """
@@ -160,6 +161,7 @@ class Schedule:
         self._news = False
         self._is_short = False
         self._is_long = False
+        self._taken = 0
         self._total: int | None = None
         self._index = 0
         self.growing = False
@@ -251,6 +253,7 @@ class Schedule:
 
     def looked(self, index: int, depth: Depth) -> None:
         """Note that generation ``index`` was looked at, and set the date of the next look."""
+        self._taken += 1
         self._next = index + max(1, round(self._distance * self._swayed()))
         if depth is Depth.HOLDERS:
             self._holders_due = index + max(1, round(self._distance**2 / 2))
@@ -318,7 +321,8 @@ class Schedule:
         if not self._is_long:
             return self._index < SHORT
         apart, most = (APART // 2, SHORT) if self.growing else (APART, FIRST_OF_LONG)
-        return self._index < most * apart and (self._index + 1) % apart == 0
+        soon = self._index < SHORT * APART and self._taken < most
+        return soon and (self._index + 1) % apart == 0
 
     def _is_always(self, index: int) -> bool:
         """True in the second generation and in the middle: two looks alone show no trend."""

@@ -178,6 +178,43 @@ def test_search_is_followed_by_its_results(tmp_path, cluster):
     assert guard.run.finished
 
 
+def train_loop(config):
+    """Train on one rank; the second one keeps what it should not."""
+    from ray import train
+
+    kept = []
+    rank = train.get_context().get_world_rank()
+    with LeakGuard(**config["runs"].settings(), max_overhead=None, report=None) as guard:
+        for _ in guard.generations(14):
+            kept += [bytearray(500_000)] if rank == 1 else []
+    train.report({"kept": len(kept)})
+
+
+@pytest.mark.heavy
+def test_ranks_of_ray_train_are_one_report_that_names_the_leaking_one(tmp_path, cluster):
+    for package in ("pyarrow", "pandas", "torch"):
+        pytest.importorskip(package, reason=f"Ray Train needs {package}")
+    from ray.train import RunConfig, ScalingConfig
+    from ray.train.torch import TorchConfig, TorchTrainer
+
+    runs = RayFolder(tmp_path / "job")
+    TorchTrainer(
+        train_loop,
+        train_loop_config={"runs": runs},
+        torch_config=TorchConfig(backend="gloo"),
+        scaling_config=ScalingConfig(num_workers=2, resources_per_worker={"CPU": 0.5}),
+        run_config=RunConfig(storage_path=str(tmp_path / "train")),
+    ).fit()
+    runs.end([])
+    job = load_job(tmp_path / "job")
+    report, _ = diagnose_job(job)
+    told = {member.run.info.rank: member.state for member in job.members}
+    assert told == {0: "finished", 1: "finished"}
+    assert report.verdict == "leak"
+    assert report.findings[0].held_by == "local kept in train_loop()[*]"
+    assert "rank 1" in report.findings[0].reason
+
+
 RLLIB = """
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig

@@ -250,7 +250,7 @@ def test_work_within_work_is_charged_once():
 def test_loop_that_is_taken_to_be_long_pays_little_at_first_while_nothing_grows_in_it():
     told = {"count": 300, "seconds": 0.2, "census": 0.07, "holders": 0.3, "sized": False}
     calm, unknown = Story(**told, long=True), Story(**told)
-    assert {1, 7, 15, 23, 31} <= set(calm.looks)
+    assert {1, 7, 15} <= set(calm.looks)
     assert calm.spent < 0.02 * 300 * 0.2
     assert len([n for n in calm.looks if n < 48]) < len([n for n in unknown.looks if n < 48])
     growing = Story(**told, long=True, grows=lambda generation: True)
