@@ -29,6 +29,7 @@ from leakguard.analysis.knowledge import (
     is_pool,
     owns_native_memory,
 )
+from leakguard.analysis.last_tooth import last_tooth
 from leakguard.analysis.live_memory import filling_cache, levelled_off, objects_rate, told
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
@@ -212,6 +213,10 @@ class _Settlement:
         objects = objects_rate(self.case)
         in_objects = objects >= MAJORITY * rate
         if self._explains_memory(growth, objects) or self._is_frozen(growth, in_objects):
+            return
+        tooth = last_tooth(self.case, growth)
+        if tooth is not None:
+            self.cleared.append(tooth)
             return
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         if gauges and (in_objects or not self.case.counts_allocators):

@@ -27,6 +27,8 @@ from leakguard.model.series import Series
 
 # Generations: many containers have as few entries as this from the beginning. Chosen.
 _FEW_GENERATIONS = 12
+# Types whose instances refer to no other object: what is kept behind them is they themselves.
+_LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})
 # Where the guard keeps what it has seen.
 _GUARDS_OWN = "leakguard."
 
@@ -80,6 +82,7 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
         if size * MAJORITY <= together[alike(holder.path)] <= size / MAJORITY
         and holder.capacity is None
         and not holder.path.startswith((NO_ROOT, *guards))
+        and _may_hold(holder, type_name)
         and (
             _came(holder, looks)
             or _is_one_a_generation(case, holder, looks)
@@ -88,6 +91,11 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
     return None if best is None else _unproven(case, best, looks)
+
+
+def _may_hold(holder: Holder, type_name: str) -> bool:
+    """Return False for a container of entries that refer to nothing, and are of another type."""
+    return holder.element == type_name or holder.element not in _LEAVES
 
 
 def _retained_together(holders: Iterable[Holder]) -> Counter[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from leakguard.capture.heap.column import Column
 from leakguard.capture.heap.result import HeapCensus, Inspection
 
 
@@ -34,14 +34,14 @@ def decoded(answer: bytes) -> CopiedLook:
 
 
 def _column(value: Any) -> Any:
-    if type(value) is array:
+    if type(value) is Column:
         return value.typecode.encode() + value.tobytes()
     raise NotImplementedError(f"a look has no {type(value).__name__}")
 
 
 def _read(kind: type, value: Any) -> Any:
-    if kind is array:
-        column = array(chr(value[0]))
+    if kind is Column:
+        column = Column(chr(value[0]))
         column.frombytes(value[1:])
         return column
     raise NotImplementedError(f"a look has no {kind}")

@@ -6,18 +6,12 @@ look are paths, not objects, so that nothing of the program is kept alive in bet
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
 
+from leakguard.capture.heap.column import Column
 from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.streak import Streak
-
-if TYPE_CHECKING:
-    Column: TypeAlias = array[int]
-else:  # before CPython 3.12 an array takes no type, and the fields of a memory are read at run time
-    Column = array
 
 _MOST_RISES = 255
 _ENOUGH_RISES = 2
@@ -48,10 +42,10 @@ class PathMemory:
     """
 
     looks: int = 0
-    _keys: Column = field(default_factory=lambda: array("q"))
-    _sizes: Column = field(default_factory=lambda: array("q"))
-    _objects: Column = field(default_factory=lambda: array("q"))
-    _places: Column = field(default_factory=lambda: array("Q"))
+    _keys: Column = field(default_factory=lambda: Column("q"))
+    _sizes: Column = field(default_factory=lambda: Column("q"))
+    _objects: Column = field(default_factory=lambda: Column("q"))
+    _places: Column = field(default_factory=lambda: Column("Q"))
     _times: bytearray = field(default_factory=bytearray)
     _rests: bytearray = field(default_factory=bytearray)
     _gaps: bytearray = field(default_factory=bytearray)
@@ -78,10 +72,10 @@ class PathMemory:
         sizes += [paths.bytes[path] for path in buffers]
         now = PathMemory(
             self.looks + 1,
-            array("q", map(paths.key.__getitem__, seen)),
-            array("q", sizes),
-            array("q", map(paths.objects.__getitem__, seen)),
-            array("Q", [*places, *bytes(len(buffers))]),
+            Column("q", map(paths.key.__getitem__, seen)),
+            Column("q", sizes),
+            Column("q", map(paths.objects.__getitem__, seen)),
+            Column("Q", [*places, *bytes(len(buffers))]),
             *(bytearray(len(seen)) for _ in range(3)),
         )
         grown: list[PathGrowth] = []

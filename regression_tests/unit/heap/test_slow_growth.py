@@ -193,3 +193,21 @@ def test_growth_that_rests_longer_than_ever_before_does_not_go_on():
     again = resting.after(grew=True, fell=False).after(grew=False, fell=False)
     assert again.goes_on
     assert not again.after(grew=False, fell=True).goes_on
+
+
+def test_what_looks_remember_is_in_no_census_and_what_the_program_packs_is():
+    from array import array
+
+    from leakguard.capture.heap import census
+    from leakguard.capture.heap.column import Column
+
+    def counted() -> int:
+        return census().types["array.array"].count
+
+    own = [array("q", [0])]
+    before = counted()
+    columns = [Column("q", range(1000)) for _ in range(50)]
+    assert counted() == before
+    own += [array("q", range(1000)) for _ in range(50)]
+    assert counted() == before + 50
+    assert len(columns) == 50

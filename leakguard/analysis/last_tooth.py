@@ -1,0 +1,90 @@
+"""Memory that rises since the collector came last, as it did before it took everything back.
+
+Garbage in reference cycles makes live memory saw. A run that ends in a tooth looks like one that
+began to leak after the collector came: what tells them apart is what an earlier tooth was made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.tolerance import MATERIAL_BYTES, NEARLY_ALL, OWN_SHARE
+from leakguard.model import Cleared
+from leakguard.model.metric import METRICS
+from leakguard.model.units import format_bytes, format_change
+
+# Garbage of the collector's is made of objects, so that both measures fall when it comes.
+_SAWS = "python_blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tooth:
+    """From one full collection, or the first generation, to the next: what was read at its ends."""
+
+    began: int
+    ended: int
+    low: float
+    high: float
+
+    @property
+    def rise(self) -> float:
+        return self.high - self.low
+
+    @property
+    def pace(self) -> float:
+        """What a generation added."""
+        return self.rise / max(self.ended - self.began, 1)
+
+
+def last_tooth(case: Case, growth: Growth) -> Cleared | None:
+    """Give growth of live memory to garbage that waits for the collector; None where it is not.
+
+    An earlier tooth, of Python's blocks too, was taken back by a full collection down to where the
+    run began, less a tenth of it, and the last one rises no faster than the earlier ones did.
+    """
+    memory, blocks = _teeth(case, growth.name), _teeth(case, _SAWS)
+    if len(memory) < 2 or not (_is_taken_back(memory) and _is_taken_back(blocks)):
+        return None
+    largest = max(tooth.rise for tooth in memory[:-1])
+    if largest < MATERIAL_BYTES or not (_is_no_faster(memory) and _is_no_faster(blocks)):
+        return None
+    name, last = growth.name, memory[-1]
+    reason = (
+        f"{METRICS[name].words} rises by {format_change(last.pace)} a generation since the "
+        f"collector came last, in generation {last.began}; it rose as fast before, and a full "
+        f"collection took up to {format_bytes(largest)} of it back: objects in cycles wait for it"
+    )
+    return Cleared(name, "sawtooth", reason, bytes_per_generation=last.pace)
+
+
+def _teeth(case: Case, metric: str) -> list[_Tooth]:
+    """Return a metric's teeth between full collections, the guard's and the program's own."""
+    values = case.timeline.metric(metric).by_generation
+    counted = case.timeline.metric("gc_full_collections").by_generation
+    both = sorted(values.keys() & counted.keys())
+    if not both:
+        return []
+    came = [later for before, later in pairwise(both) if counted[later] > counted[before]]
+    starts = [both[0], *came]
+    ends = [*(both[both.index(generation) - 1] for generation in came), both[-1]]
+    return [
+        _Tooth(began, ended, values[began], values[ended])
+        for began, ended in zip(starts, ends, strict=True)
+        if ended >= began
+    ]
+
+
+def _is_taken_back(teeth: list[_Tooth]) -> bool:
+    """Return whether a collection before the last tooth left no more than the run began with."""
+    if len(teeth) < 2:
+        return False
+    first, highest = teeth[0].low, max(tooth.high for tooth in teeth[:-1])
+    return teeth[-1].low <= first + OWN_SHARE * (highest - first)
+
+
+def _is_no_faster(teeth: list[_Tooth]) -> bool:
+    fastest = max(tooth.pace for tooth in teeth[:-1])
+    return 0 < teeth[-1].pace * NEARLY_ALL <= fastest
