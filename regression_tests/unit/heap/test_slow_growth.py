@@ -202,7 +202,7 @@ def test_what_looks_remember_is_in_no_census_and_what_the_program_packs_is():
     from leakguard.capture.heap.column import Column
 
     def counted() -> int:
-        return census().types["array.array"].count
+        return census().census.types["array.array"].count
 
     own = [array("q", [0])]
     before = counted()
