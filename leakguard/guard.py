@@ -330,17 +330,24 @@ class LeakGuard:
         active.deactivate(self)
         if self._ending is not None:
             self._ending.close()
+            self._ending.leave()
         if self._watcher is not None:
             self._watcher.close()
         self._watcher = self._ending = None
 
     def _stop(self, *, failed: bool) -> None:
         active.deactivate(self)
-        if self._ending is not None:  # forgotten once it is closed: an interrupt may come before
-            self._ending.close()
-            self._ending = None
+        ending = self._ending
+        if ending is not None:
+            ending.close()
+        try:
+            if self._watcher is not None:
+                self._watcher.end(failed=failed)
+        finally:
+            if ending is not None:
+                ending.leave()
+        self._ending = None  # forgotten once all is done: an interrupt may come before
         if self._watcher is not None:
-            self._watcher.end(failed=failed)
             self._watcher.loop.ring()
 
 

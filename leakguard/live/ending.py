@@ -30,7 +30,7 @@ class Ending:
         self._listener: Listener | None = None
         if settings.on_signal is not None and settings.out is not None:
             self._listener = Listener(settings.on_signal, settings.out, watcher.request)
-        self._termination = _Termination(lambda: watcher.safety.request(self._stop))
+        self._termination = _Termination(watcher.safety.request, self._stop)
         self._finalizer: _Cancellable | None = None
 
     def listen(self) -> None:
@@ -46,18 +46,20 @@ class Ending:
         self._finalizer = _at_end_of_child(self._stop)
 
     def close(self) -> None:
-        """Stop listening, and leave everything as it was found; harmless when it is already.
+        """Hear no more of the program, and of its exit; harmless when it is already.
 
-        The exit of the process is forgotten last: it closes what an interrupt has left.
+        SIGTERM is heard until ``leave``, so that it does not cut off the last report. The exit of
+        the process is forgotten last: it closes what an interrupt has left.
         """
-        try:
-            if self._listener is not None:
-                self._listener.close()
-        finally:
-            self._termination.remove()
+        if self._listener is not None:
+            self._listener.close()
         if self._finalizer is not None:
             self._finalizer.cancel()
         atexit.unregister(self._stop)
+
+    def leave(self) -> None:
+        """Leave SIGTERM as it was found."""
+        self._termination.remove()
 
 
 class _Cancellable(Protocol):
@@ -81,9 +83,13 @@ class _Termination:
     before it does so itself hears that nobody does, which is true for the process' end.
     """
 
-    def __init__(self, close_run: Callable[[], None]) -> None:
+    def __init__(
+        self, when_free: Callable[[Callable[[], None]], None], close_run: Callable[[], None]
+    ) -> None:
+        self._when_free = when_free
         self._close_run = close_run
         self._pid = os.getpid()
+        self._asked = False
 
     def install(self) -> None:
         """Take the place of the default, if it is in force and this thread may."""
@@ -98,18 +104,31 @@ class _Termination:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Close the run and end; in the middle of the guard's own work, when that is done.
+
+        Who asks a second time does not want to wait.
+        """
+        if os.getpid() != self._pid or self._asked:
+            _end_by(number)
+        self._asked = True
+        self._when_free(lambda: self._close_and_end(number))
+
+    def _close_and_end(self, number: int) -> None:
         try:
-            if os.getpid() == self._pid:
-                self._close_run()
+            self._close_run()
         finally:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            _end_by(number)
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is signal.SIG_DFL
 
     def __hash__(self) -> int:
         return hash(signal.SIG_DFL)
+
+
+def _end_by(number: int) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _is_default() -> bool:

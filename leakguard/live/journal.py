@@ -220,8 +220,15 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
         return
     width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)
     step = [_next_step(out)] if telling else [_other_processes(out)] if info.job else []
-    lines = [brief(report, width), *step]
+    lines = [brief(report, width), *_process(info), *step]
     write_block(sys.stderr, "\n".join(lines))
+
+
+def _process(info: RunInfo) -> Iterator[str]:
+    """Say which process of a job speaks: several write to one terminal."""
+    if info.job is not None:
+        rank = None if info.rank is None else f"rank {info.rank}"
+        yield f"  Process: {', '.join(filter(None, (rank, info.role, f'pid {info.pid}')))}"
 
 
 def _next_step(out: Path | str | None) -> str:

@@ -23,10 +23,12 @@ _ROUNDS_FOR_BYTES = 5
 # Generations that are not asked about, as a share of those announced and at most. Chosen: a cache
 # of some dozens of entries is full by then, and there are enough generations left.
 _WARM_SHARE, _WARM = 8, 12
-# A trace may last so many usual generations, and so many seconds in any: an allocating loop takes 2
-# to 7 times as long under tracemalloc, and its last phase has to be seen too; one that only makes
-# small objects was seen to take 62 times as long. Chosen.
-_USUAL_GENERATIONS, _SECONDS_AT_LEAST = 4, 10.0
+# A trace may last so many usual generations: an allocating loop takes 2 to 7 times as long under
+# tracemalloc, and its last phase has to be seen too. Where generations are short it may last as
+# long as the run has until then, within these seconds: loops that only make small objects were seen
+# to take 62 and 94 times as long, and a run of some seconds is not to become one of half a minute.
+# Chosen.
+_USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Tracing:
     _before: frozenset[str] = frozenset()
     _next: int = _FEWEST_ROUNDS
     _lengths: list[float] = field(default_factory=list)
+    _lasted: float = 0.0
 
     @property
     def running(self) -> bool:
@@ -62,13 +65,13 @@ class Tracing:
 
     @property
     def longest(self) -> float:
-        """Seconds after which a trace is cut: four times a usual generation, or 10 s.
+        """Seconds after which a trace is cut: four usual generations, or as long as all before it.
 
-        So the traced generation lasts no longer than that and itself, however slow tracing is.
+        The latter is at least 3 s and at most 10 s. So the traced generation lasts no longer than
+        that and itself, however slow tracing is.
         """
-        return max(
-            _SECONDS_AT_LEAST, _USUAL_GENERATIONS * median(self._lengths) if self._lengths else 0.0
-        )
+        usual = _USUAL_GENERATIONS * median(self._lengths) if self._lengths else 0.0
+        return max(usual, _SECONDS_AT_LEAST, min(self._lasted, _SECONDS_AT_MOST))
 
     def announce(self, total: int | None) -> None:
         """Take how many generations there will be: of many, the first ones are a warm-up.
@@ -154,6 +157,7 @@ class Tracing:
     def timed(self, seconds: float, traced: bool) -> float | None:
         """Note how long a generation took; return how many times longer a traced one was."""
         if not traced:
+            self._lasted += seconds
             self._lengths = [*self._lengths, seconds][-9:]
             return None
         usual = median(self._lengths) if self._lengths else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import fsum
 
 from leakguard.model.run import Run
@@ -65,7 +66,19 @@ def watching_cost(run: Run) -> str | None:
         return None
     lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)
     share = f", {spent / lasted * 100:.2g} % of the run" if lasted else ""
-    return f"{spent:.3g} s{share}{_copied(run)}"
+    return f"{spent:.3g} s{share}{_copied(run)}{_slowed(run, lasted)}"
+
+
+def _slowed(run: Run, lasted: float | None) -> str:
+    """Return how much longer the traced generations took, which the looks' seconds leave out."""
+    ends = run.generation_ends()
+    more = fsum(
+        (end.seconds - before.seconds) * (1 - 1 / end.cost.slowdown)
+        for before, end in pairwise(ends)
+        if end.cost.slowdown and end.cost.slowdown > 1 and end.seconds and before.seconds
+    )
+    share = f" ({more / lasted * 100:.2g} %)" if lasted else ""
+    return f"; tracing took {more:.2g} s more{share}" if more > 0 else ""
 
 
 def _copied(run: Run) -> str:

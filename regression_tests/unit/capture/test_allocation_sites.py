@@ -196,23 +196,29 @@ def test_bytes_are_told_as_the_allocators_give_them_out():
     assert in_use(6_000, 10, pooled=True) == 10 * 608  # too large for a pool
 
 
-def test_memray_of_the_program_is_left_alone(tmp_path):
+def test_memray_of_the_program_is_left_alone_and_objects_are_traced_beside_it(tmp_path):
     pytest.importorskip("memray")
     program = f"""
 import memray
-from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace
+from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace, Suspect
+class Env:
+    pass
 with memray.Tracker({str(tmp_path / "own.bin")!r}):
-    for make in (BytesTrace, ObjectTrace):
-        try:
-            make()
-        except Exception as error:
-            print(type(error).__name__)
+    try:
+        BytesTrace()
+    except Exception as error:
+        print(type(error).__name__)
+    suspects = [Suspect("__main__.Env")]
+    trace = ObjectTrace(suspects)
+    kept = [Env() for _ in range(1000)]
+    held = [None for _ in trace.survivors(suspects)]
+    print(sum(site.count for site in trace.sites(held)) > 900)
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )  # fmt: skip
-    assert done.stdout.split() == ["Unavailable", "Unavailable"]
+    assert done.stdout.split() == ["Unavailable", "True"]
     assert [path.name for path in tmp_path.iterdir()] == ["own.bin"]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -40,6 +42,42 @@ def test_run_has_a_last_look_however_it_ends(tmp_path, how, status):
     last = run.snapshots[-1]
     assert last.census is not None
     assert last.moment == "end" or last.generation == 30
+
+
+_TERMINATED = """
+import os, signal, sys
+from leakguard import LeakGuard
+now, kept = [], []
+def asked():
+    if sys.argv[1] in now:
+        now.clear()
+        os.kill(os.getpid(), signal.SIGTERM)
+    return len(kept)
+guard = LeakGuard(out="run.jsonl", max_overhead=None)
+guard.gauge("kept", asked)
+with guard:
+    for generation in guard.generations(iter(range(12))):
+        kept.append([bytearray(100_000) for _ in range(20)])
+        if generation == 10:
+            now.append("while the guard looks")
+    with guard.phase("save"):
+        pass
+    now.append("while the run ends")
+print("went on")
+"""
+
+
+@pytest.mark.parametrize("when", ["while the guard looks", "while the run ends"])
+def test_sigterm_in_the_middle_of_the_guards_work_still_gives_the_report(tmp_path, when):
+    script = tmp_path / "program.py"
+    script.write_text(_TERMINATED, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script, when], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGTERM
+    assert "leakguard: LEAK" in done.stderr
+    assert done.stdout == ""
+    assert leakguard.load(tmp_path / "run.jsonl").finished
 
 
 def test_sized_loop_has_its_last_look_at_its_last_generation():
