@@ -24,6 +24,9 @@ from leakguard.model.secrets import without_secrets
 _COPY_EVERY = 5.0  # seconds from one copy to the next, at least
 _COPYING_SHARE = 0.05  # of the time that passes, what copying may take
 _TRIES = 5  # a store that fails at the end is tried so often, a second more between two tries
+# File systems in which a folder must be there before a file is; elsewhere the first part of a path
+# is a bucket, which is not ours to make.
+_WITH_FOLDERS = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "webhdfs", "ftp"})
 _LAST_COPY = 60.0  # seconds that a trainer which is over waits for the last copy
 
 
@@ -56,8 +59,19 @@ def copy_changed(folder: Path, url: str, copied: dict[Path, int]) -> None:
     for file in sorted(folder.glob("*.jsonl")):
         content = file.read_bytes()
         if len(content) != copied.get(file):
-            system.pipe_file(f"{path.rstrip('/')}/{file.name}", content)
+            _put(system, f"{path.rstrip('/')}/{file.name}", content)
             copied[file] = len(content)
+
+
+def _put(system: Any, path: str, content: bytes) -> None:
+    try:
+        system.pipe_file(path, content)
+    except FileNotFoundError:
+        names = system.protocol if isinstance(system.protocol, tuple) else (system.protocol,)
+        if _WITH_FOLDERS.isdisjoint(names):
+            raise
+        system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        system.pipe_file(path, content)
 
 
 class RemoteCopy:

@@ -10,7 +10,7 @@ import pytest
 
 from leakguard import LeakGuard, UnreadableRun, UsageError
 from leakguard.store import load_job, remote_copy
-from leakguard.store.remote_copy import RemoteCopy, copy_changed, follow
+from leakguard.store.remote_copy import RemoteCopy, _put, copy_changed, follow
 from leakguard.testing import FakeClock
 from regression_tests.benchmarks.faults.kills import killed_at, moments, some_of
 
@@ -107,3 +107,18 @@ def test_password_of_the_url_of_a_run_directory_is_in_no_message(capsys):
     with pytest.raises(UnreadableRun) as unread:
         load_job("memory://ada:pa55@host/none")
     assert "pa55" not in said + str(unread.value)
+
+
+def test_folder_that_is_not_there_is_made_and_a_bucket_is_not(folder, tmp_path):
+    (folder / "a.jsonl").write_bytes(b"run")
+    copy_changed(folder, f"file://{tmp_path}/new/job", {})
+    assert (tmp_path / "new/job/a.jsonl").read_bytes() == b"run"
+
+    class Bucket:
+        protocol = ("s3", "s3a")
+
+        def pipe_file(self, path, content):
+            raise FileNotFoundError(path)
+
+    with pytest.raises(FileNotFoundError):
+        _put(Bucket(), "bucket/a.jsonl", b"")
