@@ -168,7 +168,7 @@ def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growt
     if pace <= 0:
         return None
     began = max(round(generations[-1] - entries[-1] / pace + 1), generations[0])
-    first = entries[0] == 0
+    first = entries[0] == 0 and len(entries) >= FEWEST_LOOKS
     generations, entries = generations[first:], entries[first:]
     found = growth_of(case, [(generation, holder)], proven=False)
     size = (holder.retained_bytes or 0) / holder.entries * pace if holder.entries else 0.0

@@ -7,6 +7,11 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
+from leakguard.analysis.case import Case
+from leakguard.analysis.keepers import keeper_of_rest
+from leakguard.analysis.place_in_loop import loose_start
+from leakguard.analysis.sources.containers import containers
+from leakguard.analysis.sources.types import types
 from leakguard.model import Holder, Run
 from leakguard.testing import RunStory, State
 
@@ -72,12 +77,15 @@ def test_second_leak_that_weighs_like_the_first_is_told_with_its_own_holder_and_
     assert findings[TICKET].bytes_per_generation == pytest.approx(80 * KB)
 
 
-def of_one_type(*, failures: int = 30) -> Run:
+ONE_TYPE_LOOKS = frozenset({1, 2, 3, 4, 5, 6, 8, 45, 52, GENERATIONS})
+
+
+def of_one_type(*, failures: int = 30, looks: frozenset[int] = ONE_TYPE_LOOKS) -> Run:
     """Tell a run that keeps 20 rows a generation, and ``failures`` more from generation 31 on.
 
     Looks followed the list of the first ones; the other one's was worth naming at the end only.
     """
-    story, looks = RunStory(), {1, 2, 3, 4, 5, 6, 8, 45, 52, GENERATIONS}
+    story = RunStory()
 
     def late(n: int) -> int:
         return failures * max(0, n - START + 1)
@@ -124,3 +132,12 @@ def test_two_leaks_of_one_type_each_have_their_holder_phase_start_and_bytes():
 def test_one_leak_of_a_type_has_one_finding():
     (finding,) = diagnose(of_one_type(failures=0)).findings
     assert finding.held_by == "app.log.played[*]"
+
+
+def test_container_that_one_look_alone_saw_filled_began_after_the_look_before():
+    case = Case(of_one_type(looks=frozenset({1, 2, 3, 4, 5, START - 1, GENERATIONS})))
+    (growing,) = types(case)
+    found = keeper_of_rest(case, growing, containers(case))
+    assert found is not None
+    assert found.name == "app.log.failures[*]"
+    assert START - 1 <= (loose_start(case, found) or 0) <= GENERATIONS
