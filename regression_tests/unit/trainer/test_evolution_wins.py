@@ -20,6 +20,14 @@ from regression_tests.benchmarks.trainer.evolution_wins.statistics import differ
 SHORT = Task("Pendulum-v1", 900, -200.0, contest.PENDULUM, "short")
 
 
+@pytest.fixture
+def one_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy is judged by one episode: it is the counting that is tested."""
+    for module in (ours, theirs):
+        monkeypatch.setattr(module, "CURVE_EPISODES", 1)
+        monkeypatch.setattr(module, "FINAL_EPISODES", 1)
+
+
 def a_run(method: str, seed: int, score: float) -> Run:
     points = [(100 * point, score) for point in range(1, 11)]
     memory = Memory(1_000_000, 2_000_000, {"DDPGAgent": [11]})
@@ -60,6 +68,7 @@ def test_a_curve_has_a_point_for_each_share_of_the_steps() -> None:
     assert [steps for steps, _ in curve.points] == [130, 480, 500, 1000]
 
 
+@pytest.mark.usefixtures("one_episode")
 @pytest.mark.parametrize("method", contest.OURS)
 def test_every_method_takes_the_same_steps_and_judges_off_the_record(
     monkeypatch: pytest.MonkeyPatch, method: str
@@ -76,6 +85,7 @@ def test_every_method_takes_the_same_steps_and_judges_off_the_record(
     assert played.memory.counts["DDPGAgent"] == [agents]
 
 
+@pytest.mark.usefixtures("one_episode")
 @pytest.mark.parametrize("method", ["SB3 DDPG, published", "SB3 SAC, default"])
 def test_stable_baselines_takes_the_same_steps(method: str) -> None:
     pytest.importorskip("stable_baselines3")
