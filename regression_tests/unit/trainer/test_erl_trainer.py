@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +10,16 @@ import numpy as np
 import pytest
 import torch
 
+from leakguard.testing import FakeClock
 from reference_trainer.agent import DDPGAgent
+from reference_trainer.config import Config
 from reference_trainer.environment import TradingEnvironment
+from reference_trainer.hooks import Hooks
 from reference_trainer.plots import Plotter
 from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.task import normalized
 from reference_trainer.trainer import ERLTrainer
-from reference_trainer.watching import warm_up
+from reference_trainer.watching import Watching, warm_up
 
 Trainer = Callable[..., ERLTrainer]
 Run = Callable[[ERLTrainer, int], ERLTrainer]
@@ -152,6 +156,21 @@ def test_warming_up_changes_no_number(trainer: Trainer, run: Run, tmp_path: Path
     cold, warm = trainer(out=tmp_path / "a"), trainer(out=tmp_path / "b")
     warm_up(warm)
     assert list(run(cold, 2).history) == list(run(warm, 2).history)
+
+
+def test_watched_training_ends_bit_for_bit_like_an_unwatched_one(
+    tiny: Callable[..., Config], tmp_path: Path
+) -> None:
+    """Metrics of each generation and every tensor of the last checkpoint."""
+    ends = []
+    for name, hooks in (("alone", Hooks()), ("watched", Watching(clock=FakeClock()))):
+        config = tiny(out=tmp_path / name, generations=2)
+        ERLTrainer(config, log=io.StringIO(), hooks=hooks).train()
+        folder = config.out / "checkpoints/gen_000002"
+        files = {path.name: path.read_bytes() for path in folder.rglob("*.safetensors")}
+        ends.append(((config.out / "metrics.jsonl").read_bytes(), files))
+    assert (tmp_path / "watched/run.jsonl").exists()
+    assert ends[0] == ends[1]
 
 
 def test_environments_and_buffer_share_one_panel(trainer: Trainer) -> None:
