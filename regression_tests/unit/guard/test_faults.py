@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import pytest
 from faulty_programs import in_namespace, program, trained, went_on
@@ -332,12 +333,13 @@ def test_sub_interpreter_is_refused_or_right(tmp_path):
 
 
 def test_gauge_that_hangs_again_and_again_is_asked_no_more(monkeypatch):
-    monkeypatch.setattr(recorder, "_SLOW_GAUGE", 0.1)  # a busy machine may hold the fast one up
+    clock = FakeClock()
+    monkeypatch.setattr(recorder, "time", SimpleNamespace(perf_counter=clock))
     asked = []
 
     def slow():
         asked.append(1)
-        time.sleep(0.15)
+        clock.advance(1.5)
         return 1
 
     guard = LeakGuard(report=None)
