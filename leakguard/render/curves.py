@@ -173,15 +173,20 @@ def _looked(snapshot: Snapshot) -> bool:
 
 
 def bands(run: Run, phase: str | None) -> list[Band]:
-    """Return where a phase ran; nothing where the stretches would be too thin to see."""
+    """Return where a phase ran; nothing where the stretches would be too thin to see.
+
+    A phase that runs many times on end is one stretch.
+    """
     if phase is None or len(run.generations) > _MOST_BANDS:
         return []
+    found: list[Band] = []
     positions = axis(run).positions
-    return [
-        Band(start, stop, clean(snapshot.phase))
-        for start, stop, snapshot in zip(positions, positions[1:], run.snapshots[1:], strict=False)
-        if snapshot.phase == phase and stop > start
-    ]
+    for start, stop, snapshot in zip(positions, positions[1:], run.snapshots[1:], strict=False):
+        if snapshot.phase == phase and stop > start:
+            if found and found[-1].stop == start:
+                start = found.pop().start
+            found.append(Band(start, stop, clean(phase)))
+    return found
 
 
 def start_of(run: Run, generation: int) -> float | None:

@@ -12,10 +12,11 @@ import pytest
 import report_stories as stories
 from test_untrusted_text import poisoned
 
+from leakguard import LeakGuard
 from leakguard.model import Census, Gauge, TypeCount
 from leakguard.render import render, render_many
 from leakguard.render.charts import leak_chart
-from leakguard.render.curves import memory_curves
+from leakguard.render.curves import bands, memory_curves
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -240,3 +241,13 @@ def test_any_gauge_can_be_drawn(values):
     page = render(replace(report, run=replace(report.run, snapshots=shots)), "html")
     assert "nan" not in "".join(re.findall(r'(?:cx|cy|x|y|d|y1)="([^"]*)"', page)).lower()
     assert "inf" not in "".join(re.findall(r'(?:cx|cy|x|y|d|y1)="([^"]*)"', page)).lower()
+
+
+def test_phase_that_runs_many_times_on_end_is_one_stretch_of_the_chart():
+    with LeakGuard(report=None) as guard:
+        for _ in guard.generations(3):
+            for _ in range(5):
+                with guard.phase("work"):
+                    pass
+    assert len([s for s in guard.run.snapshots if s.phase == "work"]) > 3
+    assert len(bands(guard.run, "work")) == 3
