@@ -11,13 +11,12 @@ import socket
 from dataclasses import asdict
 from pathlib import Path
 
-from regression_tests.benchmarks.overhead.objects import trade
+from regression_tests.benchmarks.overhead.objects import TRADES, trade
 from regression_tests.benchmarks.overhead.stopwatch import Partner, Stopwatch
-from regression_tests.benchmarks.overhead.training import SIZES, train
 from regression_tests.benchmarks.overhead.variants import VARIANTS
 
-OBJECTS = "objects"
-LOOPS = (*SIZES, OBJECTS)
+#: Two of the reference trainer, and those without a framework in their process.
+LOOPS = ("small", "full", *TRADES)
 
 
 def main() -> None:
@@ -34,9 +33,11 @@ def main() -> None:
     if options.partner is not None:
         partner = Partner(socket.socket(fileno=options.partner), options.behind_when_odd)
     stopwatch, folder = Stopwatch(options.generations, partner), options.folder
-    if options.size == OBJECTS:
-        told = trade(options.variant, options.generations, folder, stopwatch)
+    if options.size in TRADES:
+        told = trade(options.variant, options.size, options.generations, folder, stopwatch)
     else:
+        from regression_tests.benchmarks.overhead.training import train  # with it comes torch
+
         keep = not options.give_back
         told = train(options.variant, options.size, options.generations, folder, stopwatch, keep)
     print(json.dumps(asdict(told)))

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import PIPE, CalledProcessError, Popen
 
 from regression_tests.benchmarks.overhead.stopwatch import Measured
-from regression_tests.benchmarks.overhead.variants import ALONE
+from regression_tests.benchmarks.overhead.variants import ALONE, PURE
 
 
 @dataclass
@@ -108,6 +108,7 @@ def _begin(
     ]
     # An installed package is compiled; where no bytecode is kept, each import would compile.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    environment["LEAKGUARD_PURE"] = "1" if variant == PURE else ""
     return Popen(command, env=environment, stdout=PIPE, pass_fds=(partner,))
 
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 
 from regression_tests.benchmarks.overhead.pairs import Pairs
 from regression_tests.benchmarks.overhead.stopwatch import Measured
-from regression_tests.benchmarks.overhead.variants import VARIANTS
+from regression_tests.benchmarks.overhead.variants import VARIANTS, WATCHED
+
+_SHOWN = 40  # generations that are all listed; of more, those that were looked at
 
 
 def table(told: Mapping[str, Pairs]) -> str:
@@ -23,8 +25,10 @@ def table(told: Mapping[str, Pairs]) -> str:
         "|---|---:|---:|---:|---:|---:|---|",
     ]
     lines += [_row(VARIANTS[name], told[name]) for name in VARIANTS if name in told]
-    if "guarded" in told:
-        lines += ["", *_by_tier(told["guarded"]), "", *_by_generation(told["guarded"])]
+    for name in WATCHED:
+        if name in told:
+            lines += ["", f"{VARIANTS[name]}:", "", *_by_tier(told[name])]
+            lines += ["", *_by_generation(told[name])]
     return "\n".join(lines)
 
 
@@ -35,7 +39,7 @@ def _row(title: str, pairs: Pairs) -> str:
     cells = (
         title,
         str(count),
-        " · ".join(f"{statistics.median(seconds):.2f}" for seconds in generations),
+        " · ".join(f"{statistics.median(seconds):.3f}" for seconds in generations),
         " · ".join(f"{sum(one.system_seconds for one in side) / count:.2f}" for side in sides),
         " · ".join(f"{sum(one.page_faults for one in side) / count:,.0f}" for side in sides),
         pairs.ratio,
@@ -70,9 +74,10 @@ def _by_generation(pairs: Pairs) -> list[str]:
     lines += [
         f"| {number} | {_at(alone, number)} | {_at(watched, number)} | {seconds:.3f} | {tier} |"
         for number, seconds, tier in watched.guard
+        if tier or len(watched.guard) <= _SHOWN
     ]
     return lines
 
 
 def _at(loop: Measured, generation: int) -> str:
-    return f"{loop.cpu_seconds[generation - 1]:.2f}"
+    return f"{loop.cpu_seconds[generation - 1]:.3f}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regression_tests.benchmarks.overhead.stopwatch import Measured, Stopwatch
-from regression_tests.benchmarks.overhead.variants import GUARDED, tracer
+from regression_tests.benchmarks.overhead.variants import WATCHED, tracer
 from regression_tests.benchmarks.trainer.full_size import SETTINGS
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -40,7 +40,7 @@ def train(
     )  # fmt: skip
     with (folder / "log.txt").open("w", encoding="utf-8") as log, tracer(variant, folder):
         # On a core that two share, wall time depends on what the other does.
-        guarded = Watching(clock=time.process_time) if variant == GUARDED else None
+        guarded = Watching(clock=time.process_time) if variant in WATCHED else None
         trainer = Timed(config, log, guarded)
         if keep:
             keep_freed_memory(trainer.population.gradient_bytes)

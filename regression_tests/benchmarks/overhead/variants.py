@@ -6,14 +6,18 @@ import contextlib
 from pathlib import Path
 
 GUARDED = "guarded"
+PURE = "guarded-pure"
 ALONE = "unguarded"
 VARIANTS = {
     GUARDED: "leakguard, default guard",
+    PURE: "leakguard, without the compiled scan",
     ALONE: "nothing: the loop alone, twice",
     "memray": "memray, default tracker",
     "tracemalloc-1": "tracemalloc, 1 frame",
     "tracemalloc-10": "tracemalloc, 10 frames",
 }
+#: Those that a guard watches.
+WATCHED = (GUARDED, PURE)
 
 
 def tracer(variant: str, folder: Path) -> contextlib.AbstractContextManager[object]:
