@@ -139,14 +139,16 @@ def extra_memory(objects: int) -> None:
         "import compare_heap_tools as b; keeper = b.populate(int(sys.argv[2]))\n"
         "from leakguard.capture import heap\n"
         "before = b.peak(); found = heap.inspect()\n"
-        "print(heap.ENGINE, (b.peak() - before) // 10**6)"
+        "print(heap.ENGINE, b.peak() - before, found.objects)"
     )
     here = __file__.rpartition("/")[0] or "."
     out = subprocess.run(
         [sys.executable, "-c", code, here, str(objects)], capture_output=True, text=True, check=True
     )
-    engine, megabytes = out.stdout.split()
-    print(f"extra memory of one deep look at {objects:,} objects ({engine}): {megabytes} MB")
+    engine, size, walked = out.stdout.split()
+    each = int(size) / int(walked)
+    print(f"extra memory of one deep look at {objects:,} objects more ({engine}): ", end="")
+    print(f"{int(size) / 1e6:.0f} MB, {each:.0f} bytes for each of {int(walked):,} walked")
 
 
 def peak() -> int:
