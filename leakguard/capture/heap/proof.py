@@ -44,6 +44,9 @@ _EMPTIES: Mapping[type, tuple[Callable[[Any], object], Callable[[Any], Iterator[
 # Containers are named for so many seconds of CPU to find the one that is meant: 20 µs each, where
 # code that names an attribute has to be looked for a hundred times as much.
 _NAMING_SECONDS = 20.0
+# Share by which the size of a container may differ from look to proof: what is told is without
+# the container itself. Chosen.
+_SAME_SIZE = 0.01
 # A copy that cuts walks the heap twice and collects: 8 s with a million objects. Where more threads
 # run than there are cores it gets its share of one only, and so many times as long; chosen.
 _LONGEST_PROOF, _LONGEST_BUSY_PROOF = 60.0, 600.0
@@ -139,19 +142,32 @@ def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _F
 
 
 def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
-    """Return the containers at the path of this name."""
+    """Return the containers at the path of this name.
+
+    At the end of a run the shortest way to a container may be another one than at the look that
+    named it: then it is the only one of the same last name and of the size that was told.
+    """
     paths = graph.path_columns()
     wanted = held_by.removesuffix(ELEMENT)
     told = max(paths.below, default=0) if retained is None else retained
     named = (path for path in graph.containers() if paths.kind[path] != NAMESPACE)
     nearest = sorted(named, key=lambda path: abs(paths.below[path] - told))
     until = time.process_time() + _NAMING_SECONDS
+    alike: list[int] = []
     for path in nearest:
         if time.process_time() > until:
             break
-        if stable_name(graph, paths.sample[path]) == wanted:
+        name = stable_name(graph, paths.sample[path])
+        if name == wanted:
             return graph.members([path])[0]
-    return ()
+        is_near = retained is not None and abs(paths.below[path] - told) <= _SAME_SIZE * told
+        if is_near and "." in wanted and _last(name) == _last(wanted):
+            alike.append(path)
+    return graph.members(alike)[0] if len(alike) == 1 else ()
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGraph) -> str | None:

@@ -190,3 +190,28 @@ def test_holder_that_is_gone_is_told(monkeypatch):
     proof = heap.prove(f"{__name__}.nobody[*]")
 
     assert "found" in proof.refused
+
+
+def _named_by_another_way(monkeypatch, *holders):
+    monkeypatch.setattr("leakguard.capture.heap.proof._NAMING_SECONDS", 2.0)
+    for holder in holders:
+        holder.payloads = [bytes(MEGABYTE) for _ in range(20)]
+    return heap.prove("elsewhere.Task.payloads[*]", 20 * (MEGABYTE + 33))
+
+
+def test_holder_that_is_reached_by_another_way_at_the_end_is_found_by_its_size(monkeypatch):
+    one = Shared()
+    proof = _named_by_another_way(monkeypatch, one)
+
+    assert proof.refused is None
+    assert proof.released == pytest.approx(20 * MEGABYTE, rel=0.05)
+
+
+def test_two_holders_alike_are_not_taken_for_each_other(monkeypatch):
+    one, other = Shared(), Shared()
+    proof = _named_by_another_way(monkeypatch, one, other)
+
+    assert (proof.refused, proof.released) == (
+        "no container of this name was found, or none that clears",
+        None,
+    )
