@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, as_many, object_defects
+from leakguard.analysis.defect import Defect, as_many, object_defects, with_native
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -27,10 +27,11 @@ from leakguard.analysis.knowledge import (
     is_handle,
     is_mapping,
     is_pool,
+    owns_a_cache,
     owns_native_memory,
 )
 from leakguard.analysis.last_tooth import last_tooth
-from leakguard.analysis.live_memory import filling_cache, levelled_off, objects_rate, told
+from leakguard.analysis.live_memory import filling_cache, gained, levelled_off, objects_rate, told
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
     LOOKS_LEAVE,
@@ -140,11 +141,14 @@ class _Settlement:
                 self.cleared.append(ended(defect))
 
     def _promises(self) -> None:
-        """Where a defect names the type and its holder already, the promise adds nothing to it."""
-        named = {(d.lead.type, d.held_by) for d in self.defects}
+        """Where a defect names the type and its holder already, the promise adds nothing to it.
+
+        The promise names the place of one object, which may lie inside an entry of the holder.
+        """
         for growth in self._of("promise"):
-            held_by = None if growth.holder is None else growth.holder.path
-            if not {(growth.type, held_by), (growth.type, None)} & named:
+            held_by = "" if growth.holder is None else growth.holder.path
+            alike = (d for d in self.defects if d.lead.type == growth.type)
+            if not any(held_by.startswith(d.held_by or "") for d in alike):
                 self.defects.append(Defect(growth))
 
     # -- numbers of the process --------------------------------------------------------------------
@@ -225,7 +229,7 @@ class _Settlement:
         made = told(self.case, growth, in_objects)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if cache is not None:
-            self.cleared.append(cache)
+            self._cache(cache, growth)
             return
         rest = max(rate - self._named_bytes(), 0.0)
         owner = self._graph_behind(made, growth.main_phase) or self._pool_behind(made, growth)
@@ -234,6 +238,16 @@ class _Settlement:
             self.defects[self.defects.index(owner)] = told_whole
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+
+    def _cache(self, cache: Cleared, growth: Growth) -> None:
+        """Give what fills the caches of a library to the leak of what owns them, if it is one."""
+        owned = next((d for d in self.defects if owns_a_cache(d.lead.type)), None)
+        if owned is None:
+            self.cleared.append(cache)
+            return
+        lead = replace(owned.lead, evidence=(*owned.lead.evidence, cache.reason))
+        told_whole = replace(owned, lead=lead, bytes_rate=growth.rate)
+        self.defects[self.defects.index(owned)] = with_native(told_whole, gained(growth))
 
     def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
         """Return the kept graph that memory belongs to: by what was seen of it, else by its place.

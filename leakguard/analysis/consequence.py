@@ -1,7 +1,8 @@
 """Defects that follow from another one: told with it, and not as leaks of their own.
 
 A pool that is kept keeps its threads, and the interpreter keeps account of each of them and of how
-to end it; a tensor that is kept keeps the nodes of its graph. Who mends the first has mended them.
+to end it; a tensor that is kept keeps the nodes of its graph; weak references come with what they
+refer to. Who mends the first has mended them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
     others = (d for d in defects if d is not defect and d.phase == defect.phase)
     if defect.lead.type == GRAPH_NODE and defect.container is None:
         return next((d for d in others if _keeps_graphs(d)), None)
+    if defect.container is not None and defect.container.is_weak:
+        return next((d for d in others if _is_strong(d) and _comes_with(defect, d)), None)
     if not _is_account(defect):
         return None
     return next((d for d in others if _is_owner(d) and _comes_with(defect, d)), None)
@@ -41,6 +44,11 @@ def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
 
 def _keeps_graphs(defect: Defect) -> bool:
     return defect.container is not None and defect.container.keeps_graphs
+
+
+def _is_strong(defect: Defect) -> bool:
+    """True for what a container really holds: weak references to it, or to parts, come with it."""
+    return defect.container is not None and not defect.container.is_weak
 
 
 def _is_account(defect: Defect) -> bool:

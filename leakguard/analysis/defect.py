@@ -270,6 +270,16 @@ class _Sorter:
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
 
 
+def with_native(defect: Defect, size: float) -> Defect:
+    """Return a defect whose objects keep ``size`` bytes of native memory beside their own."""
+    container = defect.container
+    if container is None or container.holder is None:
+        return defect
+    kept = (container.holder.retained_bytes or 0) + int(size)
+    held = replace(container.holder, retained_bytes=kept)
+    return replace(defect, container=replace(container, holder=held))
+
+
 # -- containers of a group -------------------------------------------------------------------------
 
 
@@ -346,6 +356,7 @@ def _part(case: Case, growing: Growth, container: Growth) -> Growth:
         interval=None,
         since=loose_start(case, container),
         counts=tuple(map(int, container.judged.series.values)),
+        judged=container.judged,
         evidence=(f"{format_number(rate)} a generation of what the count gains",),
     )
 

@@ -404,6 +404,11 @@ NATIVE_CACHES = (
 )
 
 
+def owns_a_cache(type_name: str | None) -> bool:
+    """True for a type whose instances each have a native cache of their own."""
+    return any(cache.type == type_name for cache in NATIVE_CACHES)
+
+
 # -- advice where no container is named ------------------------------------------------------------
 
 NATIVE_ADVICE = (

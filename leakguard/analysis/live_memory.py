@@ -43,14 +43,14 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     rate = growth.rate or 0.0
     alive = [(cache, ends[-1].count(cache.type) or 0) for cache in NATIVE_CACHES]
     room = sum(count * cache.bytes for cache, count in alive)
-    gained = _gained(growth)
-    if gained > room:
+    filled = gained(growth)
+    if filled > room:
         return None
     name = growth.name
     of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
     reason = (
         f"{METRICS[name].words} grows by {format_change(rate)} a generation, "
-        f"{format_bytes(gained)} so far: no more than what fills the caches of {of}"
+        f"{format_bytes(filled)} so far: no more than what fills the caches of {of}"
     )
     return Cleared(name, "filling", reason, bytes_per_generation=rate)
 
@@ -67,7 +67,7 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     extended = _extended_type(case, growth)
     if extended is None:  # what objects gained is not what memory did
         return growth
-    container = keeper(case, extended, 0.0) or keeper_by_size(case, _gained(growth), extended)
+    container = keeper(case, extended, 0.0) or keeper_by_size(case, gained(growth), extended)
     holder = None if container is None else container.holder
     inside = None if container is None else container.type
     if inside is not None and "." in inside:
@@ -101,7 +101,7 @@ def _owner_behind(place: Place, holder: Holder) -> str | None:
     return None
 
 
-def _gained(growth: Growth) -> float:
+def gained(growth: Growth) -> float:
     """Return the bytes that live memory gained since the growth began."""
     if growth.judged is None:
         return 0.0
@@ -122,8 +122,8 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     nodes = (after.count(GRAPH_NODE) or 0) - (before.count(GRAPH_NODE) or 0)
     graphs = [holder for holder in after.holders if holder.graph_nodes]
     kept = max((holder.retained_bytes or 0 for holder in graphs), default=0)
-    gained = _gained(growth)
-    if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * gained:
+    rose = gained(growth)
+    if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * rose:
         return None
     # Of those that keep the same nodes, what has their tensors in it, and not what that lies in.
     holder = max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))

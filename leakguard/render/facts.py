@@ -223,7 +223,7 @@ def _proven(finding: Finding) -> str | None:
         return None
     if proof.released is None:
         return f"no, nothing was cut: {proof.refused}"
-    told = "" if proof.told is None else f" of {format_bytes(proof.told)}"
+    told = "" if proof.told is None else f" ({format_bytes(proof.told)} were told)"
     return f"cutting it in a copy of the process released {format_bytes(proof.released)}{told}"
 
 

@@ -17,7 +17,7 @@ from leakguard.capture.library import OWN_FOLDER, is_library
 _MOST_FRAMES = 24
 # Their caller is who asked for the object, and where a person would look.
 _FACTORY = re.compile(
-    r"__(init|new|call|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
+    r"__(init|new|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
     r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"
 )
 

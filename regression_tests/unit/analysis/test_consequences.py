@@ -8,7 +8,7 @@ from leakguard import diagnose
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Growth
-from leakguard.model import Holder, Run
+from leakguard.model import Expectation, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.holder import Hop
 from leakguard.testing import RunStory, State
@@ -95,3 +95,47 @@ def test_nodes_that_nothing_holds_are_told_with_the_tensors_that_keep_their_grap
     (told,) = joined([nodes, keeping])
     assert (told.held_by, told.bytes_rate) == ("app.losses[*]", 100.0)
     assert joined([nodes, losses]) == [nodes, losses]
+
+
+WEAK = "weakref.ReferenceType"
+
+
+def test_weak_references_that_come_with_what_is_kept_are_told_with_it():
+    both = [kept(WEAK, 2, "lib.cache[*]"), kept("app.Figure", 1, "app.figures[*]")]
+    (told,) = joined(both)
+    assert (told.lead.type, told.held_by) == ("app.Figure", "app.figures[*]")
+
+
+def test_weak_references_of_another_number_are_a_leak_of_their_own():
+    both = [kept(WEAK, 2.5, "lib.cache[*]"), kept("app.Figure", 1, "app.figures[*]")]
+    assert joined(both) == both
+
+
+def test_cache_that_each_leaked_connection_fills_is_told_with_the_connections():
+    report = diagnose(run("sqlite3.Connection"))
+    (finding,) = report.findings
+    assert (finding.type, finding.held_by) == ("sqlite3.Connection", "app.kept[*]")
+    assert 80_000 < (finding.bytes_per_generation or 0) < 100_000
+    assert (finding.retained_bytes or 0) > 12 * 80_000
+    assert not any("sqlite3" in cleared.reason for cleared in report.cleared)
+
+
+def promised(held_by: str) -> Run:
+    """Tell the run of a kept pool whose program said that each pool would be freed."""
+    told = run(POOL)
+    outcome = Expectation(POOL, "replaced", 1, 1, held_by=held_by, retained_bytes=1_800)
+    shots = (
+        replace(s, expectations=(outcome,)) if s.moment == "generation" else s
+        for s in told.snapshots
+    )
+    return replace(told, snapshots=tuple(shots))
+
+
+def test_promise_about_what_lies_in_an_entry_of_the_holder_is_the_same_finding():
+    (finding,) = diagnose(promised("app.kept[*].pool")).findings
+    assert finding.held_by == "app.kept[*]"
+
+
+def test_promise_about_what_is_held_elsewhere_is_told_too():
+    found = {finding.held_by for finding in diagnose(promised("app.other[*].pool")).findings}
+    assert found == {"app.kept[*]", "app.other[*].pool"}

@@ -238,6 +238,7 @@ LIBRARY = f"{sys.prefix}/lib/python3/site-packages/numpy/core.py"
         ((("app", "clone"), ("app", "new_agent"), ("app", "evolve")), "evolve"),
         ((("lib", "make"), ("app", "__init__"), ("app", "make_env"), ("app", "run")), "run"),
         ((("app", "create"), ("lib", "wrapper")), "create"),
+        ((("lib", "ones"), ("app", "__call__"), ("lib", "wrapper"), ("app", "run")), "__call__"),
         ((("lib", "a"), ("lib", "b")), "a"),
     ],
 )
