@@ -28,6 +28,7 @@ from leakguard.analysis.keepers import (
     keeper,
     keeper_by_size,
     keeper_of_as_many,
+    keeper_of_graph,
     keeper_of_most,
     keeper_of_rest,
 )
@@ -51,6 +52,7 @@ from leakguard.analysis.tolerance import (
     SAME_RATE,
     same,
 )
+from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_number
 
@@ -165,7 +167,11 @@ class _Sorter:
         if rest and is_telling(self.case, rest):
             lead = rest[0]
             container = keeper(self.case, lead.name, lead.rate or 0.0)
-            if container is None and is_programs(lead):
+            nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
+            graph = None if nodes is None else keeper_of_graph(self.case, nodes)
+            if container is None and nodes is not None and graph is not None:
+                lead, container = nodes, graph
+            elif container is None and is_programs(lead):
                 container = keeper_of_as_many(self.case, lead.name)
             elif container is None:
                 gained = gained_bytes(rest)

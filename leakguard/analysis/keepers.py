@@ -106,6 +106,23 @@ def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
     return together
 
 
+def keeper_of_graph(case: Case, nodes: Growth) -> Growth | None:
+    """Return what the last look found to keep most of a backward graph that becomes longer.
+
+    Most of the graph's nodes must have come while the run was looked at.
+    """
+    looks = looks_at_holders(case)
+    if not looks or nodes.judged is None:
+        return None
+    alive, before = nodes.judged.series.values[-1], nodes.judged.series.values[0]
+    graphs = [h for h in looks[-1][1] if (h.graph_nodes or 0) >= MAJORITY * alive]
+    if not graphs or alive - before < MAJORITY * alive:
+        return None
+    # Of those that keep the same nodes, what has their tensors in it, and not what that lies in.
+    holder = max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
+    return _unproven(case, holder, looks)
+
+
 def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
     """Return the container with an entry for each instance of a type that keeps what memory gained.
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from leakguard.analysis.tolerance import FEWEST_LOOKS
+from leakguard.analysis.tolerance import FEWEST_LOOKS, SAME_RATE, same
 from leakguard.model import Finding, Run, Site, Snapshot
 
 # Kinds that a line of the program makes. Handles and peaks are told by their own names.
@@ -126,6 +126,11 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
         return None
     low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
+    if (
+        finding.kind == "autograd"
+    ):  # batches survive as well; only the graph's own bytes are as many
+        alike = (site for site in traced if same(site.bytes or 0, rate, SAME_RATE))
+        return min(alike, key=lambda site: abs((site.bytes or 0) - rate), default=None)
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
     clear = len(fits) == 1 or fits[:1] == traced[:1]
     return fits[0] if fits and clear else None

@@ -101,3 +101,33 @@ def test_what_c_code_saved_for_a_graph_is_told_with_the_graph_of_the_same_phase(
 def test_what_c_code_keeps_in_another_phase_is_a_leak_of_its_own():
     kinds = {(f.kind, f.phase) for f in diagnose(carried("decode")).findings}
     assert ("native", "decode") in kinds
+
+
+def beside_tensors(nodes_held: int) -> Run:
+    """Tell a run whose tensors and nodes become more, and the last look's holder of nodes."""
+    told = RunStory()
+    for n in range(13):
+        memory = {"rss": 100 * MB + n * MB, "heap_in_use": 50 * MB + n * MB}
+        counts = {"torch.Tensor": 10 + 2 * n, GRAPH_NODE: 13 * n}
+        sizes = {"torch.Tensor": n * MB, GRAPH_NODE: 640 * 13 * n}
+        state = State(memory, counts, sizes)
+        if n:
+            told.generation(validate=state)
+        else:
+            told.baseline(state)
+    story = told.run()
+    held = Holder("app.meter.trend", GRAPH_NODE, nodes_held, retained_bytes=9 * MB,
+                  graph_nodes=nodes_held)  # fmt: skip
+    last = replace(story.snapshots[-1], holders=(held,))
+    return replace(story, snapshots=(*story.snapshots[:-1], last))
+
+
+def test_tensors_whose_graph_becomes_longer_are_told_as_the_graph_with_what_holds_it():
+    (finding,) = diagnose(beside_tensors(13 * 12)).findings
+    assert (finding.kind, finding.type) == ("autograd", GRAPH_NODE)
+    assert (finding.held_by, finding.count_per_generation) == ("app.meter.trend", 13)
+
+
+def test_holder_of_a_small_graph_is_not_blamed_for_tensors_that_become_more():
+    (finding,) = diagnose(beside_tensors(14)).findings
+    assert (finding.kind, finding.held_by) == ("tensors", None)
