@@ -246,8 +246,8 @@ class _Settlement:
             self.cleared.append(cache)
             return
         lead = replace(owned.lead, evidence=(*owned.lead.evidence, cache.reason))
-        told_whole = replace(owned, lead=lead, bytes_rate=growth.rate)
-        self.defects[self.defects.index(owned)] = with_native(told_whole, gained(growth))
+        told_whole = with_native(replace(owned, lead=lead), growth.rate or 0.0, gained(growth))
+        self.defects[self.defects.index(owned)] = told_whole
 
     def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
         """Return the kept graph that memory belongs to: by what was seen of it, else by its place.

@@ -75,6 +75,7 @@ class Defect:
         container: what holds them; None where no container was found.
         phase: the phase that adds them.
         bytes_rate: bytes a generation that are this defect's alone; None where unknown.
+        native_rate: those of them that C code keeps for the objects, and no line of Python makes.
     """
 
     lead: Growth
@@ -82,6 +83,7 @@ class Defect:
     container: Growth | None = None
     phase: str | None = None
     bytes_rate: float | None = None
+    native_rate: float = 0.0
 
     @property
     def kind(self) -> Kind:
@@ -276,9 +278,10 @@ class _Sorter:
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
 
 
-def with_native(defect: Defect, size: float) -> Defect:
-    """Return a defect whose objects keep ``size`` bytes of native memory beside their own."""
-    container = defect.container
+def with_native(defect: Defect, rate: float, size: float) -> Defect:
+    """Return a defect whose objects and ``size`` bytes in C are a growth by ``rate`` in all."""
+    own, container = defect.bytes_rate or 0.0, defect.container
+    defect = replace(defect, bytes_rate=rate, native_rate=max(rate - own, 0.0))
     if container is None or container.holder is None:
         return defect
     kept = (container.holder.retained_bytes or 0) + int(size)

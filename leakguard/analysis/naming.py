@@ -39,11 +39,20 @@ _HEX_DIGITS = 12
 
 def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast where they are known."""
-    finding = with_library(with_origin(case.run, _finding(case, defect)))
+    finding = with_library(_traced(case, defect))
     if finding.library is None and finding.kind == "native" and finding.created_at is not None:
         fix = f"what {_made(finding)} allocates is never given back: {finding.fix}"
         finding = replace(finding, fix=fix)
     return with_forecast(case, finding)
+
+
+def _traced(case: Case, defect: Defect) -> Finding:
+    """Return the finding with the line that made its objects, by what they take themselves."""
+    finding = _finding(case, defect)
+    size = finding.bytes_per_generation
+    own = size if size is None else size - defect.native_rate
+    traced = with_origin(case.run, replace(finding, bytes_per_generation=own))
+    return replace(traced, bytes_per_generation=size)
 
 
 def _made(finding: Finding) -> str:
