@@ -126,9 +126,8 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
         return None
     low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
-    if (
-        finding.kind == "autograd"
-    ):  # batches survive as well; only the graph's own bytes are as many
+    if finding.kind == "autograd":
+        # Batches survive the generation as well: only the graph's own bytes are as many.
         alike = (site for site in traced if same(site.bytes or 0, rate, SAME_RATE))
         return min(alike, key=lambda site: abs((site.bytes or 0) - rate), default=None)
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
