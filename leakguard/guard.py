@@ -338,9 +338,9 @@ class LeakGuard:
     def _stop(self, *, failed: bool) -> None:
         active.deactivate(self)
         ending = self._ending
-        if ending is not None:
-            ending.close()
         try:
+            if ending is not None:
+                ending.close()
             if self._watcher is not None:
                 self._watcher.end(failed=failed)
         finally:

@@ -110,8 +110,9 @@ class _Termination:
         """
         if os.getpid() != self._pid or self._asked:
             _end_by(number)
-        self._asked = True
-        self._when_free(lambda: self._close_and_end(number))
+        else:
+            self._asked = True
+            self._when_free(lambda: self._close_and_end(number))
 
     def _close_and_end(self, number: int) -> None:
         try:
