@@ -172,7 +172,8 @@ class _Sorter:
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else keeper_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
-                lead, container = nodes, graph
+                # A list of tensors is told by what lies in it, one tensor by the graph behind it.
+                lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
             elif container is None and is_programs(lead):
                 container = keeper_of_as_many(self.case, lead.name)
             elif container is None:
