@@ -45,6 +45,13 @@ def test_module_that_is_missing_is_said_as_by_the_interpreter(script):
     same(plain, watched)
 
 
+# A process that a shell began in the background ignores interrupts, and so do its children.
+_INTERRUPTED = (
+    "import os, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)"
+)
+
+
 @pytest.mark.parametrize(
     ("last", "status"),
     [
@@ -54,7 +61,7 @@ def test_module_that_is_missing_is_said_as_by_the_interpreter(script):
         ("1 / 0", 1),
         ("import os; os._exit(7)", 7),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)", -signal.SIGINT),
+        (_INTERRUPTED, -signal.SIGINT),
     ],
 )
 def test_exit_status_and_bytes_are_the_same(script, last, status):
