@@ -23,7 +23,7 @@ class Safety:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._worker: int | None = None
-        self._requested: Callable[[], None] | None = None
+        self._requested: list[Callable[[], None]] = []
         self._notes: dict[str, str] = {}
         self.over = False
 
@@ -50,13 +50,14 @@ class Safety:
                     done = self._meter.charged(run_held, self._alone, work, args)
             except Exception as error:
                 self.note("guard", error)
-            self._answer()
+            finally:  # who asks for the end of the process is heard, also where work is interrupted
+                self._answer()
         return done
 
     def request(self, work: Callable[[], None]) -> None:
         """Run ``work`` now, or when the work of this thread is done, in whose middle this came."""
         if self._worker == threading.get_ident():
-            self._requested = work
+            self._requested.append(work)
         else:
             work()
 
@@ -79,9 +80,8 @@ class Safety:
         return True
 
     def _answer(self) -> None:
-        if self._worker is None and self._requested is not None:
-            work, self._requested = self._requested, None
-            work()
+        while self._worker is None and self._requested:
+            self._requested.pop()()  # the latest first: it may be the end of the process
 
 
 # A child that was forked during a look, by another thread or by a gauge, may never end that look.
