@@ -31,7 +31,8 @@ def watch_cell(shell: Any, line: str, cell: str) -> None:
     except UsageError as error:
         raise _without_traceback(error) from None
     body = f"\n{shell.transform_cell(cell)}"  # below the line of the magic, as the cell has it
-    code = shell.compile(body, shell.compile.cache(body, shell.execution_count), "exec")
+    number = len(shell.history_manager.input_hist_parsed) - 1  # execution_count may be the next one
+    code = shell.compile(body, shell.compile.cache(body, number), "exec")
     # A cell that is repeated in order to find out may cost what finding out costs.
     guard = LeakGuard(report=None, name="%%leakguard", max_overhead=None if rounds else 0.01)
     with guard:
