@@ -144,5 +144,5 @@ def test_the_memory_between_looks_holds_numbers_only(engine: Engine) -> None:
     kinds = {type(part) for part in gc.get_referents(*gc.get_referents(memory))}
     assert Thing not in kinds
     assert {type(part).__name__ for part in gc.get_referents(memory)} <= {
-        "int", "array", "bytearray", "type",
+        "int", "Column", "bytearray", "type",
     }  # fmt: skip
