@@ -13,7 +13,7 @@ from types import FrameType
 from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, heap_in_use, pool_memory, python_blocks
 from leakguard.capture.gpu import gpu_memory
-from leakguard.capture.heap import HeapCensus, Inspection, PathMemory
+from leakguard.capture.heap import HeapCensus, Held, Inspection, PathMemory
 from leakguard.capture.heap.collector import collector_state
 from leakguard.capture.heap.frames import is_ours
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
@@ -162,17 +162,29 @@ class Recorder:
         ``targets`` are objects to name the holder of; the caller drops them at once. ``suspects``
         are classes whose holders are wanted; ``tell_cycles``: see ``heap.inspect``.
         """
+        found = self._inspected(targets, suspects, tell_cycles)
+        self._paths = found.memory
+        return found
+
+    def held(self, targets: Sequence[object]) -> tuple[Held | None, ...]:
+        """Say who holds each of ``targets``; what grew is told by the next look all the same."""
+        return self._inspected(targets, (), None).held
+
+    def _inspected(
+        self,
+        targets: Sequence[object],
+        suspects: Sequence[str],
+        tell_cycles: Callable[[int, int], bool] | None,
+    ) -> Inspection:
         self._check_heap_is_walked()
         with self.peaks.paused():
-            found = heap.inspect(
+            return heap.inspect(
                 self._paths,
                 targets,
                 self.large_object,
                 suspects=suspects,
                 tell_cycles=tell_cycles,
             )
-        self._paths = found.memory
-        return found
 
     def remember(self) -> None:
         """Walk the references for a first time, for ``inspect`` to tell what grew since."""

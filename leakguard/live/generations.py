@@ -85,6 +85,14 @@ class Generations(Generic[T]):
         return self._loop.round if begun else None
 
     def _end(self, round_: Round | None, *, left: bool) -> None:
+        """End a round; in the middle of the guard's own work, when that is done.
+
+        A loop that is left ends with the last reference to it, and another thread that looks at the
+        heap, to cut a trace, may have that.
+        """
+        self._loop.safety.request(lambda: self._end_if_open(round_, left=left))
+
+    def _end_if_open(self, round_: Round | None, *, left: bool) -> None:
         """End a round, unless it has ended: an event loop closes an async loop that is left late.
 
         The next loop may have begun by then, and ended this round for its own.

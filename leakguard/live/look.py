@@ -273,11 +273,13 @@ class Looker:
 
     def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
         """Say who holds each of ``objects`` and forget them; nothing where that fails."""
+        if not objects:
+            return ()
         try:
-            found = self._ask(objects) if objects else None
+            with self.schedule.charged(Depth.HOLDERS):
+                return self._caught(lambda: self.recorder.held(objects)) or ()
         finally:
             objects.clear()
-        return found.held if found else ()
 
     def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
         """Return whether who holds what is asked at this look.

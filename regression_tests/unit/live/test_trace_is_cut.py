@@ -52,6 +52,27 @@ def test_trace_that_lasts_too_long_is_cut_and_tells_the_line(tmp_path, monkeypat
     told = [s for s in load(out).snapshots if s.sites]
     assert cut >= 1
     assert [site.function for s in told for site in s.sites if site.type and "Env" in site.type]
+    # Who holds what was asked in the middle of that generation as well, and its end shows it all.
+    kept = [h for s in told for h in s.holders if "kept" in h.path]
+    assert kept and all(h.before is not None and h.entries - h.before >= 4 for h in kept)
+
+
+def test_loop_that_is_left_while_another_thread_looks_ends_after_that_look():
+    guard = LeakGuard(report=None, max_overhead=None)
+    with guard:
+        rounds = iter(guard.generations(range(5)))
+        next(rounds)
+        seen_by_a_look = [rounds]
+        del rounds  # as a ``break`` does
+        safety, still_open = guard._watcher.safety, []
+
+        def look():
+            seen_by_a_look.clear()
+            still_open.append(guard._watcher.loop.round.number)
+
+        safety.run(look)
+        ended = [s.generation for s in guard.run.snapshots if s.moment == "generation"]
+    assert (still_open, ended) == ([0], [0])
 
 
 def test_limit_that_is_cancelled_never_calls():
