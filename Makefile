@@ -24,7 +24,7 @@ HEAP := $(LEAN) $(UNIT)/heap
 GUARDS := $(LEAN) --dist loadfile $(GUARDED:%=$(UNIT)/%)
 FRAMED := $(UNIT)/integrations $(UNIT)/cli/test_cli_mcp.py
 OTHERS := --dist loadfile $(foreach part,trainer heap integrations cli/test_cli_mcp.py $(GUARDED),--ignore $(UNIT)/$(part)) $(UNIT)
-TRAINING := --dist loadgroup $(UNIT)/trainer regression_tests/integration regression_tests/scenarios
+TRAINING := --dist loadfile $(UNIT)/trainer regression_tests/integration regression_tests/scenarios
 # torch alone has no hash: which of its files fits, and what it brings, depends on the machine and its index.
 TORCH := $(shell grep '^torch==' requirements.in)
 PIP := $(BIN)/python -m pip install --quiet

@@ -18,8 +18,6 @@ from leakguard.store import load_job
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("s3fs")
 
-pytestmark = pytest.mark.xdist_group("upload-servers")
-
 PROGRAM = """
 import os, sys, time
 from leakguard import LeakGuard

@@ -21,7 +21,6 @@ from reference_trainer.trainer import ERLTrainer
 from reference_trainer.upload import BLOCK, Uploader
 
 BUCKET = "checkpoints"
-pytestmark = pytest.mark.xdist_group("upload-servers")
 
 
 @pytest.fixture(scope="module")

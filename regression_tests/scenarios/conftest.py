@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
+
+from filelock import FileLock
 
 import leakguard
 from leakguard.model import Report, Run
@@ -27,23 +31,32 @@ class Trained:
     log: str
 
 
-def train(out: Path, data: Path, leaks: tuple[str, ...]) -> Trained:
-    """Train in a process of its own and read what it left."""
-    subprocess.run([sys.executable, TRAINING, out, data, *leaks], check=True, timeout=280)
+def train(out: Path, data: Path, leaks: tuple[str, ...]) -> None:
+    """Train in a process of its own; what it leaves is in ``out`` once it is done."""
+    unfinished = out.with_name(out.name + "-unfinished")
+    subprocess.run([sys.executable, TRAINING, unfinished, data, *leaks], check=True, timeout=280)
+    unfinished.rename(out)
+
+
+def read(out: Path) -> Trained:
+    """Read what a training left."""
     run = leakguard.load(out / "run.jsonl")
     return Trained(run, leakguard.diagnose(run), (out / "training.log").read_text())
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Trained]:
-    """Return a function that trains with the given leaks, once a session for each choice."""
+    """Return a function that trains with the given leaks, once for all workers of a session."""
     market = tmp_path_factory.mktemp("market")
-    done: dict[tuple[str, ...], Trained] = {}
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
+    @cache
     def training(*leaks: str) -> Trained:
-        if leaks not in done:
-            out = tmp_path_factory.mktemp("-".join(leaks) or "healthy")
-            done[leaks] = train(out, market, leaks)
-        return done[leaks]
+        out = shared / f"trained-{'-'.join(leaks) or 'healthy'}"
+        with FileLock(f"{out}.lock"):
+            if not out.exists():
+                train(out, market, leaks)
+        return read(out)
 
     return training

@@ -9,8 +9,6 @@ import pytest
 
 import reference_trainer
 
-pytestmark = pytest.mark.xdist_group("trained")
-
 SOURCES = Path(reference_trainer.__file__).parent
 
 

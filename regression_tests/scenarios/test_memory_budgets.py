@@ -30,9 +30,6 @@ from reference_trainer.replay_buffer import ReplayBuffer
 from reference_trainer.trainer import ERLTrainer
 from reference_trainer.watching import Phases
 
-# One worker has all trainers: the market is made once.
-pytestmark = pytest.mark.xdist_group("trained")
-
 #: What is alive at the end of every generation, whatever happened in it.
 CONSTANT = {TradingEnvironment: 2, DDPGAgent: (16, 17), ReplayBuffer: 1}
 

@@ -6,9 +6,6 @@ import re
 
 import pytest
 
-# One worker trains once for both files.
-pytestmark = pytest.mark.xdist_group("trained")
-
 ENVIRONMENT = "reference_trainer.environment.TradingEnvironment"
 AGENT = "reference_trainer.agent.DDPGAgent"
 TRAINER = "reference_trainer.trainer.ERLTrainer"

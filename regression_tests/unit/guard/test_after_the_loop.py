@@ -55,8 +55,9 @@ def phases_only(guard, leaks):
 
 
 LOOPS = (
-    calls, unknown_length, pytest.param(left_by_break, marks=pytest.mark.heavy), phases_only,
-)  # fmt: skip
+    *(pytest.param(loop, marks=pytest.mark.heavy) for loop in (calls, left_by_break)),
+    *(unknown_length, phases_only),
+)
 
 
 def watched(tmp_path, loop, leaks):

@@ -151,7 +151,7 @@ def test_fingerprints_survive_new_objects_at_the_same_place(engine: Engine) -> N
     assert prints[0] == prints[1]
 
 
-@both_engines
+@each_engine
 def test_children_of_an_element_of_xml_are_the_entries_of_a_container(engine: Engine) -> None:
     trainer = Trainer()
     trainer.page = ElementTree.Element("page")  # type: ignore[attr-defined]
@@ -164,7 +164,7 @@ def test_children_of_an_element_of_xml_are_the_entries_of_a_container(engine: En
     assert found.element == "xml.etree.ElementTree.Element"
 
 
-@both_engines
+@each_engine
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="the memo is told since CPython 3.11")
 def test_the_memo_of_a_pickler_that_is_kept_is_a_container(engine: Engine) -> None:
     trainer = Trainer()
@@ -179,7 +179,7 @@ def test_the_memo_of_a_pickler_that_is_kept_is_a_container(engine: Engine) -> No
     assert found.retained_bytes > 64 * PAYLOAD
 
 
-@both_engines
+@each_engine
 def test_attributes_of_a_class_with_many_of_them_are_no_entries(engine: Engine) -> None:
     trainer = Trainer()
     trainer.settings = Settings()  # type: ignore[attr-defined]
