@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -90,29 +89,27 @@ def test_folder_that_others_may_enter_or_that_is_a_link_is_not_used(folder, tmp_
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_another_user_is_told_nothing(answering, folder):
+    answers_anew, tell = os.pipe()  # the socket is made anew when the fork is over
     child = os.fork()
     if not child:
+        os.read(answers_anew, 1)
         os._exit(_read_as_nobody(socket_path(os.getppid())))
+    os.write(tell, b"!")
+    for end in (answers_anew, tell):
+        os.close(end)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def _read_as_nobody(path):
     """Return 0 where nothing comes, 1 where something does, 2 where it failed."""
     try:
-        while not path.exists():  # it is there anew when the fork is over
-            time.sleep(0.01)
         path.chmod(0o777)
         path.parent.chmod(0o755)
         os.chdir(path.parent)  # folders above may be closed
         os.setuid(65534)
         with socket.socket(socket.AF_UNIX) as call:
             call.settimeout(20)
-            while True:
-                try:
-                    call.connect(path.name)
-                    break
-                except ConnectionRefusedError:  # bound, and not listened to yet
-                    time.sleep(0.01)
+            call.connect(path.name)
             return int(bool(call.recv(10)))
     except BaseException:
         return 2
