@@ -207,7 +207,7 @@ class LeakGuard:
         """Begin a generation: ``with guard.generation(): ...``, or a call where one begins.
 
         A generation that was called ends when the next one is, or with the run. Numbers count
-        from 1 unless given.
+        from 1 unless given; what is no integer is counted, too.
         """
         self._leave_parent()
         return Generation(self._started().loop, number)

@@ -15,6 +15,8 @@ from leakguard.live.loop import WatchedLoop
 from leakguard.live.round import Round
 
 T = TypeVar("T")
+# What a reader of JSON holds exactly, whichever language it is written in (RFC 8259, section 6).
+_LARGEST = 2**53 - 1
 
 
 class Generations(Generic[T]):
@@ -121,7 +123,7 @@ class Generation:
     def __init__(self, loop: WatchedLoop, number: int | None) -> None:
         self._loop = loop
         self._outer = open_phases()
-        self._begun = loop.call_round(number)
+        self._begun = loop.call_round(_own_number(number))
 
     def __enter__(self) -> Generation:
         return self
@@ -187,11 +189,18 @@ def _last_of(rounds: object) -> int | None:
 
 
 def _number(item: object, counted: int) -> int:
-    """Return the generation's number: an integer's own, whether Python's or NumPy's."""
+    """Return the generation's number: an integer's own, and how many there were of other items."""
+    own = _own_number(item)
+    return counted if own is None else own
+
+
+def _own_number(item: object) -> int | None:
+    """Return the number of an integer, Python's or NumPy's, that a run file can hold; else None."""
     kind = type(item)
     if kind is int or (kind.__module__ == "numpy" and kind.__name__.startswith(("int", "uint"))):
-        return int(cast("int", item))
-    return counted
+        number = int(cast("int", item))
+        return number if abs(number) <= _LARGEST else None
+    return None
 
 
 async def _asynchronous(rounds: Any) -> AsyncIterator[Any]:

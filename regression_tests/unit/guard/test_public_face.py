@@ -202,6 +202,37 @@ def test_rounds_are_looped_over_or_refused_before_the_loop(renewed, rounds):
     accepted(loop)
 
 
+# What is called in the loop, each with so many arguments of any kind.
+CALLS = {
+    "phase": lambda guard, name, _, __: _entered(guard.phase(name)),
+    "gauge": lambda guard, name, value, capacity: guard.gauge(name, value, capacity),
+    "expect_freed": lambda guard, target, why, _: guard.expect_freed(target, why),
+    "generation": lambda guard, number, _, __: guard.generation(number),
+    "snapshot": lambda guard, label, baseline, _: guard.snapshot(label, baseline=baseline),
+}
+
+
+def _entered(made: object) -> None:
+    if isinstance(made, phase):
+        with made:
+            pass
+
+
+@settings(PATIENT, max_examples=max(2, PATIENT.max_examples // 20))
+@given(
+    calls=st.lists(
+        st.tuples(st.sampled_from(sorted(CALLS)), ANYTHING, ANYTHING, ANYTHING),
+        min_size=30, max_size=60,
+    )
+)  # fmt: skip
+def test_any_calls_in_any_order_never_end_a_loop(calls):
+    with LeakGuard(report=None) as guard:
+        for name, *arguments in calls:
+            CALLS[name](guard, *arguments)
+    assert guard.run.finished
+    assert active_guard() is None and open_phases() == () and gc.isenabled()
+
+
 # -- what a person would write --------------------------------------------------------------------
 
 
