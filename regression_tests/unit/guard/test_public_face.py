@@ -385,6 +385,16 @@ def test_generation_that_is_called_lasts_until_the_next_call():
     assert ends[-1].census is not None
 
 
+@pytest.mark.parametrize("number", ["seven", True, 2.5, Env, 10**30])
+def test_number_of_a_generation_that_a_file_cannot_hold_is_counted(number):
+    with LeakGuard(report=None) as guard:
+        for _ in range(2):
+            with guard.generation(number):
+                pass
+        assert list(guard.generations([10**30, 7])) == [10**30, 7]
+    assert guard.run.generations == (1, 2, 7)
+
+
 def test_loop_inside_a_generation_is_a_part_of_it():
     with LeakGuard(report=None) as guard:
         for _ in guard.generations(2):
