@@ -17,7 +17,7 @@ from leakguard.live.assembly import new_watcher
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.ending import Ending
 from leakguard.live.generations import Generation, Generations, checked_rounds
-from leakguard.live.names import plain_text
+from leakguard.live.names import plain_text, plain_truth
 from leakguard.live.settings import Settings, Share, Signal, checked_settings, is_switched_off
 from leakguard.live.sinks import Log, Sink
 from leakguard.live.suspicion import Suspicion
@@ -224,9 +224,9 @@ class LeakGuard:
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; a ``baseline`` is what growth is measured against."""
-        text = plain_text(label)
-        text = f"{text} (baseline)" if baseline and "baseline" not in text.lower() else text
-        self._started().mark(text, baseline=bool(baseline))
+        text, is_baseline = plain_text(label), plain_truth(baseline)
+        text = f"{text} (baseline)" if is_baseline and "baseline" not in text.lower() else text
+        self._started().mark(text, baseline=is_baseline)
 
     def inspect(self, label: str = "Inspection") -> None:
         """Record this moment with a look at who holds what: containers, sizes, leak traces."""

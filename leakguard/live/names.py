@@ -27,6 +27,14 @@ def plain_text(text: object) -> str:
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
 
 
+def plain_truth(given: object) -> bool:
+    """Return whether it is true; what cannot tell, as an array of several numbers, is not."""
+    try:
+        return bool(given)
+    except Exception:
+        return False
+
+
 def kind_of(name: str) -> str:
     """Return the name with every number in it replaced by a star."""
     return _NUMBER.sub("*", name)

@@ -226,11 +226,12 @@ def _entered(made: object) -> None:
     )
 )  # fmt: skip
 def test_any_calls_in_any_order_never_end_a_loop(calls):
+    around = active_guard()
     with LeakGuard(report=None) as guard:
         for name, *arguments in calls:
             CALLS[name](guard, *arguments)
     assert guard.run.finished
-    assert active_guard() is None and open_phases() == () and gc.isenabled()
+    assert active_guard() is around and open_phases() == () and gc.isenabled()
 
 
 # -- what a person would write --------------------------------------------------------------------
@@ -383,6 +384,13 @@ def test_generation_that_is_called_lasts_until_the_next_call():
     assert [s.generation for s in ends] == [5, 6, 7]
     assert all(s.phases["work"].times == 1 for s in ends)
     assert ends[-1].census is not None
+
+
+def test_baseline_whose_truth_cannot_be_told_is_none():
+    with LeakGuard(report=None) as guard:
+        guard.snapshot("before", baseline=Hostile())
+        guard.snapshot("after", baseline=1)
+    assert [s.label for s in guard.run.snapshots][1:3] == ["before", "after (baseline)"]
 
 
 @pytest.mark.parametrize("number", ["seven", True, 2.5, Env, 10**30])
