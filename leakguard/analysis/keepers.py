@@ -118,9 +118,15 @@ def keeper_of_graph(case: Case, nodes: Growth) -> Growth | None:
     graphs = [h for h in looks[-1][1] if (h.graph_nodes or 0) >= MAJORITY * alive]
     if not graphs or alive - before < MAJORITY * alive:
         return None
-    # Of those that keep the same nodes, what has their tensors in it, and not what that lies in.
-    holder = max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
-    return _unproven(case, holder, looks)
+    return _unproven(case, largest_graph(graphs), looks)
+
+
+def largest_graph(graphs: Iterable[Holder]) -> Holder:
+    """Return what keeps most nodes of backward graphs.
+
+    Of those that keep the same nodes it is what has their tensors in it, not what that lies in.
+    """
+    return max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
 
 
 def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
@@ -225,15 +231,13 @@ def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) ->
     inside = [
         h
         for h in holders
-        if h.element == type_name and h.path.startswith(holder.path.removesuffix("[*]"))
+        if h.element == type_name and h.path.startswith(holder.path.removesuffix(ELEMENT))
     ]
     ends = case.timeline.ends.items()
     counted = [s.census.types.get(type_name) for g, s in ends if s.census and g < generation]
     if len(looks) > 1 or not inside or not counted or counted[0] is None:
         return False
-    if (
-        holder.entries < FEWEST_LOOKS
-    ):  # what grows lies further in, as behind a module of two layers
+    if holder.entries < FEWEST_LOOKS:  # what grows lies further in, as behind two layers
         return False
     kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
     return MAJORITY * (kept or 0) > (counted[0].bytes or 0)

@@ -46,7 +46,7 @@ def last_tooth(case: Case, growth: Growth) -> Cleared | None:
     run began, less a tenth of it, and the last one rises no faster than the earlier ones did.
     """
     memory, blocks = _teeth(case, growth.name), _teeth(case, _SAWS)
-    if len(memory) < 2 or not (_is_taken_back(memory) and _is_taken_back(blocks)):
+    if not (_is_taken_back(memory) and _is_taken_back(blocks)):
         return None
     largest = max(tooth.rise for tooth in memory[:-1])
     if largest < MATERIAL_BYTES or not (_is_no_faster(memory) and _is_no_faster(blocks)):

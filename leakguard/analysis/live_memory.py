@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.keepers import keeper, keeper_by_size
+from leakguard.analysis.keepers import keeper, keeper_by_size, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
@@ -125,8 +125,7 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     rose = gained(growth)
     if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * rose:
         return None
-    # Of those that keep the same nodes, what has their tensors in it, and not what that lies in.
-    holder = max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
+    holder = largest_graph(graphs)
     rate = nodes / (last - first)
     return replace(
         growth,

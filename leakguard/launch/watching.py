@@ -109,7 +109,7 @@ class Watching:
         watched = [cls for target in self.plan.watches for cls in _watched(Target.parse(target))]
         guard = LeakGuard(watched, out=self.plan.out, log=self._log, generation_means=what).start()
         self._answer(guard)
-        if self.pace.grouped:  # a fifth of a second each: a training has many
+        if self.pace.grouped:  # a fiftieth of a second each at first: a training has many
             guard.announce(None, long=True)
         return guard
 

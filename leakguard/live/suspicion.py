@@ -99,10 +99,7 @@ class Suspicion:
     def __init__(self) -> None:
         self._packed = msgspec.msgpack.encode({})
         self._first = True
-        self._memory: _Note | None = None
-        self._memory_at_looks: _Note | None = None
-        self._children: _Note | None = None
-        self._graphs: _Note | None = None
+        self._numbers: dict[str, _Note] = {}
 
     def begin_again(self) -> None:
         """Forget the heights: much was collected, and what grows begins far below them."""
@@ -110,30 +107,29 @@ class Suspicion:
 
     def note_children(self, count: int) -> bool:
         """Take the number of child processes at a generation's end; return whether it goes on."""
-        self._children = (self._children or _Note.first(count, 0)).after(count, 0, _CLASS)
-        return self._children.is_suspicious(_CLASS)
+        return self._goes_on("children", count, 0, _CLASS)
 
     def note_graphs(self, types: Mapping[str, TypeCount]) -> bool:
         """Take a census at a generation's end; return whether backward graphs became longer."""
         entry = types.get(GRAPH_NODE, _NO_NODES)
-        now = entry.count, entry.bytes or 0
-        self._graphs = (self._graphs or _Note.first(*now)).after(*now, _GRAPHS)
-        return self._graphs.is_suspicious(_GRAPHS)
+        return self._goes_on("graphs", entry.count, entry.bytes or 0, _GRAPHS)
 
     def note_memory(self, size: int) -> bool:
         """Take the live memory at a generation's end; return whether it goes on growing."""
-        self._memory = (self._memory or _Note.first(0, size)).after(0, size, _MEMORY)
-        return self._memory.is_suspicious(_MEMORY)
+        return self._goes_on("memory", 0, size, _MEMORY)
 
     def note_memory_at_look(self, size: int) -> bool:
         """Take the live memory at a look; return whether it goes on growing from look to look.
 
         What adds little in each generation adds enough between two looks that lie far apart.
         """
-        self._memory_at_looks = (self._memory_at_looks or _Note.first(0, size)).after(
-            0, size, _MEMORY
-        )
-        return self._memory_at_looks.is_suspicious(_MEMORY)
+        return self._goes_on("memory at looks", 0, size, _MEMORY)
+
+    def _goes_on(self, what: str, count: int, size: int, threshold: _Threshold) -> bool:
+        """Take a number that is followed from one time to the next; return whether it goes on."""
+        known = self._numbers.get(what) or _Note.first(count, size)
+        self._numbers[what] = note = known.after(count, size, threshold)
+        return note.is_suspicious(threshold)
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""

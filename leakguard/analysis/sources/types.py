@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
@@ -97,9 +97,8 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     if memory is None or start is None:
         return None
     sizes = memory.series.by_generation
-    looks = [g for g in series.generations if g in sizes]
-    counts = series.by_generation
-    looks = _looks_since(start, counts, looks)
+    counts = {look: count for look, count in series.by_generation.items() if look in sizes}
+    looks = _looks_since(start, counts)
     if not rise_together([counts[g] for g in looks], [sizes[g] for g in looks]):
         return None
     first, last = looks[0], looks[-1]
@@ -119,16 +118,13 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     return Judged(replace(series, baseline=None), told)
 
 
-def _looks_since(
-    start: int, values: Mapping[int, float], looks: Sequence[int] | None = None
-) -> list[int]:
+def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:
     """Return the looks since growth shows, and the last one before.
 
     Where that one lay higher, it was at the tip of a tooth, which is no beginning.
     """
-    looks = sorted(values) if looks is None else looks
-    since = [at for at in looks if at >= start]
-    before = [at for at in looks if at < start][-1:]
+    since = sorted(at for at in values if at >= start)
+    before = sorted(at for at in values if at < start)[-1:]
     return [at for at in before if not since or values[at] <= values[since[0]]] + since
 
 
