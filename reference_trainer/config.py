@@ -229,7 +229,7 @@ GYM: dict[str, Any] = {
     "tau": 0.02,
     "batch_size": 64,
     "accumulation_steps": 1,
-    "updates_per_step": 0.5,
+    "updates_per_step": 1.0,
     "random_steps": 500,
     "buffer_capacity": 50_000,
     "buffer_ready": 500,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from reference_trainer.networks import Architecture, NetworkStack
+from reference_trainer.networks import Architecture, NetworkStack, backward, forward
 from reference_trainer.replay_buffer import Batch
 
 
@@ -57,21 +57,14 @@ class AgentStack:
 
         Each batch is sampled as it is reached, and used before the next one is.
         """
-        critic_losses, actor_losses = [], []
-        for batch in batches:
-            critic_loss = self.critic_loss(batch, self.td_target(batch))
-            self.critic.accumulate(critic_loss.sum())
-            actor_loss = self.actor_loss(batch)
-            self.actor.accumulate(actor_loss.sum())
-            critic_losses.append(critic_loss.detach())
-            actor_losses.append(actor_loss.detach())
+        losses = [(self.critic_gradient(batch), self.actor_gradient(batch)) for batch in batches]
         for network in self.networks:
-            network.grad.div_(len(critic_losses))
+            network.grad.div_(len(losses))
             network.apply_gradients()
             network.update_target(self.tau)
-        return Losses(torch.stack(critic_losses).mean(0), torch.stack(actor_losses).mean(0))
+        critic, actor = zip(*losses, strict=True)
+        return Losses(torch.stack(critic).mean(0), torch.stack(actor).mean(0))
 
-    @torch.no_grad()
     def td_target(self, batch: Batch) -> Tensor:
         """y = r + gamma Q'(s', mu'(s')): `[P, B]`."""
         action = self.architecture.actor(self.actor.target_layers, batch.next_observation)
@@ -79,14 +72,43 @@ class AgentStack:
         return torch.addcmul(batch.reward, batch.discount, value)
 
     def critic_loss(self, batch: Batch, target: Tensor) -> Tensor:
-        """L = mean (y - Q(s, a))^2: `[P]`."""
+        """L = mean (y - Q(s, a))^2: `[P]`, with its graph."""
         value = self.architecture.critic(self.critic.live, batch.observation, batch.action)
         return (value - target).square().mean(-1)
 
     def actor_loss(self, batch: Batch) -> Tensor:
-        """J = -mean Q(s, mu(s)): `[P]`; the critic is only asked, it does not learn from it."""
+        """J = -mean Q(s, mu(s)): `[P]`, with its graph; the critic does not learn from it."""
         action = self.architecture.actor(self.actor.live, batch.observation)
         return -self.architecture.critic(self.critic.frozen, batch.observation, action).mean(-1)
+
+    @torch.inference_mode()
+    def critic_gradient(self, batch: Batch) -> Tensor:
+        """Add the slope of `critic_loss` to the critics' gradients; the loss `[P]`."""
+        target, layers = self.td_target(batch), self.critic.frozen
+        output, read = forward(
+            layers, self.architecture.critic_inputs(batch.observation, batch.action)
+        )
+        parts = output.view(*target.shape, -1)
+        error = parts.sum(-1) - target
+        slope = (error * (2 / target.shape[1])).unsqueeze(-1).expand_as(parts)
+        backward(layers, read, slope.reshape(output.shape), self.critic.grad_layers)
+        return error.square().mean(-1)
+
+    @torch.inference_mode()
+    def actor_gradient(self, batch: Batch) -> Tensor:
+        """Add the slope of `actor_loss` to the actors' gradients; the loss `[P]`."""
+        architecture, size = self.architecture, batch.reward.shape[1]
+        output, seen = forward(self.actor.frozen, architecture.actor_inputs(batch.observation))
+        action = architecture.action(output)
+        value, read = forward(
+            self.critic.frozen, architecture.critic_inputs(batch.observation, action)
+        )
+        slope = backward(self.critic.frozen, read, torch.full_like(value, -1 / size))
+        columns = action.numel() // value[..., 0].numel()
+        # Where an action was set to -1, the slope of tanh is 0 as well.
+        slope = torch.ops.aten.tanh_backward(slope[..., -columns:].reshape(action.shape), action)
+        backward(self.actor.frozen, seen, slope.view(output.shape), self.actor.grad_layers)
+        return value.view(len(value), -1).sum(-1) / -size
 
     # Rows: one a member.
 

@@ -12,6 +12,7 @@ from reference_trainer.agent import DDPGAgent
 from reference_trainer.config import Config
 from reference_trainer.ddpg import AgentStack
 from reference_trainer.errors import ConfigError
+from reference_trainer.evolution import settle_target
 from reference_trainer.networks import Architecture, parameter_count
 
 #: Matrices per network that a run keeps: values, target, gradients and two Adam moments.
@@ -97,6 +98,26 @@ class Population:
         self.stack.copy_row(weakest, learner)
         self.agents[weakest].fitness = fitnesses[learner]
         return weakest
+
+    def restart_learner(self) -> int | None:
+        """The weakest learner goes on from the actor of the fittest of those that evolve.
+
+        Only one that earns less than most of them: gradients do not lead out of a saturated actor,
+        though its critic, which stays, has seen what the others earned (Matheron et al. 2020).
+        Returns the learner, None where each is as good as most.
+        """
+        first, fitnesses = self.evolving_from, self.fitnesses()
+        if not first:
+            return None
+        learner = int(np.argmin(fitnesses[:first]))
+        if fitnesses[learner] >= np.median(fitnesses[first:]):
+            return None
+        actor, fittest = self.stack.actor, first + int(np.argmax(fitnesses[first:]))
+        actor.values[learner].copy_(actor.values[fittest])
+        settle_target(actor, learner)
+        for moment in (actor.exp_avg, actor.exp_avg_sq):
+            moment[learner].zero_()
+        return learner
 
     def statistics(self) -> dict[str, dict[str, float]]:
         """Agents and mean fitness by what made them, all on the same episodes."""

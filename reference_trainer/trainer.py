@@ -127,6 +127,7 @@ class ERLTrainer:
         if not self.cut:
             self.champion.challenge(plans)
             self.admitted = self._admit_learner()
+            self.metrics.note(restarted=self._restart_learner())
             self.whole_generation = self.budget.taken - before
 
     def train_population(self) -> None:
@@ -302,6 +303,10 @@ class ERLTrainer:
     def _admit_learner(self) -> int | None:
         due = self.generation % self.config.admit_every == 0
         return self.population.admit_learner() if due else None
+
+    def _restart_learner(self) -> int | None:
+        """In the first generation no learner has been trained: it earns less by chance."""
+        return self.population.restart_learner() if self.generation > 1 else None
 
     def _note_fitness(self, fitnesses: Sequence[float]) -> None:
         """Fitness of the agents that played all their episodes, and what had made them."""

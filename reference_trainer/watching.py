@@ -105,7 +105,7 @@ def _rehearse_update(trainer: ERLTrainer) -> None:
     if not stack.rows:
         return
     batch = trainer.buffer.blank_batch(stack.rows, config.batch_size)
-    stack.critic.accumulate(stack.critic_loss(batch, stack.td_target(batch)).sum())
-    stack.actor.accumulate(stack.actor_loss(batch).sum())
+    stack.critic_gradient(batch)
+    stack.actor_gradient(batch)
     for network in stack.networks:
         network.grad.zero_()

@@ -3,7 +3,8 @@
     python -m regression_tests.benchmarks.trainer.updates --out reports/trainer/updates.md
 
 One update is one gradient step of actor and critic of one agent on a batch, with its target
-networks. CPU seconds of this process, one thread; the fastest of several rounds each.
+networks. CPU seconds of this process, one thread; the fastest of several rounds each. The limit is
+the matrix products that an update needs, at the rate of one large product.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from reference_trainer.replay_buffer import Batch
 
 AGENTS, OBSERVATION, ACTION, BATCH = 16, 24, 6, 64
 ROUNDS, STEPS = 5, 5
+#: Rows and columns of the product that says what the processor can do.
+LARGE = 1_024
 
 
 @click.command()
@@ -37,23 +40,33 @@ def main(widths: str, out: Path) -> None:
         f"observations, {ACTION} actions, DDPG, one thread.",
         "",
         "| networks | stacked | loop over 16 single agents | stable-baselines3 | "
-        "stacked / loop | stacked / SB3 |",
-        "|---|---|---|---|---|---|",
+        "stacked / loop | stacked / SB3 | loop / SB3 | limit | stacked / limit | only moved |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
+    rate = _large_product()
     for width in (int(part) for part in widths.split(",")):
-        stacked, loop = _trainer(width)
+        stacked, loop, moving = _trainer(width)
         other = _stable_baselines(width)
+        limit = rate / _operations(width)
         lines.append(
             f"| {width}x{width} | {stacked:,.0f} | {loop:,.0f} | {other:,.0f} | "
-            f"x{stacked / loop:.1f} | x{stacked / other:.1f} |"
+            f"x{stacked / loop:.1f} | x{stacked / other:.1f} | x{loop / other:.1f} | "
+            f"{limit:,.0f} | {stacked / limit:.0%} | {moving:.0%} |"
         )
         click.echo(lines[-1])
+    lines += [
+        "",
+        f"Limit: the matrix products of one update ({_operations(64) / 1e6:.1f} million "
+        f"floating-point operations at 64x64) at {rate / 1e9:.0f} GFLOP/s, what one product of "
+        f"{LARGE} x {LARGE} reaches here. Only moved: the share of Adam and the target networks, "
+        "which need memory rather than arithmetic, in the stacked update.",
+    ]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("\n".join(lines) + "\n")
 
 
-def _trainer(width: int) -> tuple[float, float]:
-    """Updates per CPU second of the stack, and of its rows one by one."""
+def _trainer(width: int) -> tuple[float, float, float]:
+    """Updates per CPU second of the stack and of its rows one by one; share of Adam and targets."""
     stack = AgentStack.create(
         mlp_architecture(OBSERVATION, ACTION, (width, width)),
         AGENTS,
@@ -70,10 +83,34 @@ def _trainer(width: int) -> tuple[float, float]:
         for single, part in zip(singles, parts, strict=True):
             single.update([part])
 
-    return (
-        AGENTS / _cpu_seconds(lambda: stack.update([data])),
-        AGENTS / _cpu_seconds(one_by_one),
-    )
+    def move() -> None:
+        for network in stack.networks:
+            network.apply_gradients()
+            network.update_target(stack.tau)
+
+    update = _cpu_seconds(lambda: stack.update([data]))
+    return AGENTS / update, AGENTS / _cpu_seconds(one_by_one), _cpu_seconds(move) / update
+
+
+def _operations(width: int) -> int:
+    """Floating-point operations of the matrix products of one update of one agent.
+
+    A product forward, one for the slope by the weights, one for the slope by what a layer read.
+    """
+    hidden = width * width
+    actor_first, actor = OBSERVATION * width, OBSERVATION * width + hidden + width * ACTION
+    critic_first = (OBSERVATION + ACTION) * width
+    critic = critic_first + hidden + width
+    target = actor + critic
+    critic_step = 3 * critic - critic_first  # nothing is before the first layer
+    actor_step = 3 * actor - actor_first + 2 * critic
+    return 2 * BATCH * (target + critic_step + actor_step)
+
+
+def _large_product() -> float:
+    """Floating-point operations per CPU second of one large product."""
+    one, other = torch.randn(2, LARGE, LARGE)
+    return 2 * LARGE**3 / _cpu_seconds(lambda: one @ other)
 
 
 def _batch() -> Batch:

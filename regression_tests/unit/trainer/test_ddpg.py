@@ -1,7 +1,46 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from small_stacks import make_batch, make_stack
+
+from reference_trainer.ddpg import AgentStack
+from reference_trainer.networks import Architecture, mlp_architecture, per_asset_architecture
+from reference_trainer.replay_buffer import Batch
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        mlp_architecture(22, 5, (8, 8)),
+        mlp_architecture(22, 5, (8,), keep=2),
+        per_asset_architecture(5, 3, (8, 8)),
+        per_asset_architecture(5, 3, (8,), keep=2),
+    ],
+)
+def test_gradients_are_those_of_the_losses(architecture: Architecture) -> None:
+    draw = torch.Generator().manual_seed(0)
+    stack = AgentStack.create(
+        architecture, 3, tau=0.1, actor_lr=1e-3, critic_lr=1e-3, generator=draw
+    )
+    batch = Batch(
+        torch.randn(3, 16, 22, generator=draw),
+        torch.rand(3, 16, 5, generator=draw) * 2 - 1,
+        torch.randn(3, 16, generator=draw),
+        torch.randn(3, 16, 22, generator=draw),
+        torch.full((3, 16), 0.9),
+    )
+    losses = (stack.actor_loss(batch), stack.critic_loss(batch, stack.td_target(batch)))
+    expected = []
+    for network, loss in zip(stack.networks, losses, strict=True):
+        network.accumulate(loss.sum())
+        expected.append(network.grad.clone())
+        network.grad.zero_()
+    found = (stack.actor_gradient(batch), stack.critic_gradient(batch))
+    for network, grad, loss, by_hand in zip(stack.networks, expected, losses, found, strict=True):
+        assert grad.abs().max() > 0.01
+        assert torch.allclose(network.grad, grad, rtol=1e-4, atol=1e-6)
+        assert torch.allclose(by_hand, loss, atol=1e-6)
 
 
 def test_critic_learns_the_reward_when_nothing_follows() -> None:
@@ -75,3 +114,14 @@ def test_each_batch_is_used_before_the_next_is_sampled() -> None:
     stack.update(sampled())
     twin.update(halves)
     assert torch.equal(stack.actor.values, twin.actor.values)
+
+
+def test_who_samples_a_batch_may_build_a_graph() -> None:
+    stack, batch, graphs = make_stack(), make_batch(), []
+
+    def sampled():  # type: ignore[no-untyped-def]
+        graphs.append(stack.critic_loss(batch, stack.td_target(batch)).grad_fn)
+        yield batch
+
+    stack.update(sampled())
+    assert graphs[0] is not None

@@ -121,9 +121,9 @@ def test_finished_runs_are_not_played_again(
 @pytest.mark.parametrize(
     ("on", "off", "word"),
     [
-        ([90.0, 95.0, 92.0], [0.0, 1.0, 0.0], "never selected: more, +"),
-        ([0.0, 1.0, 0.0], [90.0, 95.0, 92.0], "never selected: less, -"),
-        ([90.0, 0.0, 92.0], [91.0, 1.0, 90.0], "never selected: no difference that shows"),
+        ([90.0, 95.0, 92.0], [0.0, 1.0, 0.0], "as the learner: more, +"),
+        ([0.0, 1.0, 0.0], [90.0, 95.0, 92.0], "as the learner: less, -"),
+        ([90.0, 0.0, 92.0], [91.0, 1.0, 90.0], "as the learner: no difference that shows"),
     ],
 )
 def test_the_sentence_follows_from_the_interval(
@@ -135,3 +135,10 @@ def test_the_sentence_follows_from_the_interval(
         for seed, score in enumerate(scores)
     ]
     assert word in table.markdown(runs, "seeds 100 and 101")
+
+
+@pytest.mark.parametrize(("seed", "is_flattered"), [(3, False), (100, True)])
+def test_a_table_says_that_its_seeds_chose_the_defaults(seed: int, is_flattered: bool) -> None:
+    text = table.markdown([a_run("evolution", seed, 1.0)], "some seeds")
+    assert f"Seeds: {seed}." in text
+    assert ("which flatters it" in text) == is_flattered

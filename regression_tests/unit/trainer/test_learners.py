@@ -93,6 +93,26 @@ def test_a_learner_is_let_in_as_seldom_as_it_is_said(trainer: Trainer, run: Run)
     assert asked == [2, 4]
 
 
+def test_a_learner_worse_than_most_goes_on_from_the_fittest_that_evolves(trainer: Trainer) -> None:
+    made = evaluated(trainer(learners=2), [0.0, 5.0, 9.0, 1.0, 3.0, 8.0])
+    made.population.stack.actor.exp_avg.fill_(1.0)
+    critic = made.population.stack.critic.values.clone()
+    assert made.population.restart_learner() == 0
+    actor = made.population.stack.actor
+    assert torch.equal(actor.values[0], genome(made, 2))
+    assert torch.equal(actor.target[0], genome(made, 2))
+    assert not actor.exp_avg[0].any()
+    assert actor.exp_avg[1:].all()
+    assert torch.equal(made.population.stack.critic.values, critic)
+
+
+def test_a_learner_as_good_as_most_is_left_alone(trainer: Trainer) -> None:
+    made = evaluated(trainer(learners=1), [5.0, 9.0, 9.0, 5.0, 3.0, 4.0])
+    before = made.population.stack.actor.values.clone()
+    assert made.population.restart_learner() is None
+    assert torch.equal(made.population.stack.actor.values, before)
+
+
 def test_those_that_evolve_are_measured_without_noise(trainer: Trainer) -> None:
     assert [trainer(learners=2).config.explores(member) for member in (0, 1, 2, 5)] == [
         True, True, False, False,
@@ -146,9 +166,10 @@ def test_settings_that_leave_nobody_to_evolve_are_refused(
 def test_a_resumed_run_with_a_learner_is_the_same_run(
     trainer: Trainer, run: Run, tmp_path: Path, operators: dict[str, str]
 ) -> None:
-    whole = run(trainer(learners=1, out=tmp_path / "whole", **operators), 4)
-    run(trainer(learners=1, out=tmp_path / "parts", **operators), 2)
-    rest = trainer(learners=1, out=tmp_path / "parts", **operators)
+    settings = {"learners": 1, "admit_every": 2, **operators}
+    whole = run(trainer(out=tmp_path / "whole", **settings), 4)
+    run(trainer(out=tmp_path / "parts", **settings), 2)
+    rest = trainer(out=tmp_path / "parts", **settings)
     assert rest.resume() == 2
     run(rest, 4)
     for one, two in zip(whole.population.stack.networks, rest.population.stack.networks,

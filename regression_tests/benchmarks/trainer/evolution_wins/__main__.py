@@ -3,7 +3,8 @@
     python -m regression_tests.benchmarks.trainer.evolution_wins --minutes 20
 
 Each finished run is a line of `runs.jsonl` in the folder; runs that are there are not played
-again, so the command goes on where it stopped. Without minutes left it only writes the tables.
+again, so the command goes on where it stopped, and several may play into one folder if they have
+different tasks. Without minutes left it only writes the tables.
 """
 
 from __future__ import annotations
@@ -42,18 +43,17 @@ def main(
     torch.set_num_threads(1)
     ends = time.monotonic() + 60 * minutes
     out.mkdir(parents=True, exist_ok=True)
-    runs = read(out / "runs.jsonl")
-    for task, method, seed in _missing(runs, tasks, methods, [int(s) for s in seeds.split(",")]):
+    file = out / "runs.jsonl"
+    for task, method, seed in _missing(file, tasks, methods, [int(s) for s in seeds.split(",")]):
         if time.monotonic() >= ends:
             break
         played = (ours if method in OURS else theirs).run(TASKS[task], method, seed)
         torch.set_num_threads(1)
-        runs.append(played)
         line = json.dumps(dataclasses.asdict(played))
-        with (out / "runs.jsonl").open("a") as stream:
+        with file.open("a") as stream:
             stream.write(line + "\n")
         click.echo(f"{task}, {method}, seed {seed}: {played.score:.1f} in {played.cpu_s:.0f} CPU s")
-    if runs:
+    if runs := read(file):
         (out / "table.md").write_text(table.markdown(runs, DEFAULTS_CHOSEN_ON))
         table.curves(runs, out / "curves.svg")
 
@@ -71,14 +71,12 @@ def _run(values: dict[str, object]) -> Run:
 
 
 def _missing(
-    runs: Sequence[Run], tasks: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
+    file: Path, tasks: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
 ) -> Iterator[tuple[str, str, int]]:
-    done = {(run.task, run.method, run.seed) for run in runs}
-    for seed in seeds:
-        for task in tasks:
-            for method in methods:
-                if (task, method, seed) not in done:
-                    yield task, method, seed
+    for wanted in ((task, method, seed) for seed in seeds for task in tasks for method in methods):
+        # Asked each time: another process may have played it meanwhile.
+        if wanted not in {(run.task, run.method, run.seed) for run in read(file)}:
+            yield wanted
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from reference_trainer.config import GYM
 from reference_trainer.rollout import Policy, play_episode
 from regression_tests.benchmarks.trainer.evolution_wins.sparse_pendulum import SPARSE_PENDULUM
 
@@ -19,14 +20,19 @@ FIRST_JUDGED_SEED = 1_000_000
 #: Points of a learning curve.
 POINTS = 10
 
-#: What the trainer changes for a method; nothing for its defaults, which are ERL's operators.
+#: What the trainer changes for a method; nothing for its defaults, which are ERL's operators. The
+#: learner makes one gradient update for each environment step of anybody, as in ERL. Without
+#: evolution each of the ten agents makes as many, or all together (`updates_per_step` is of each).
 OURS: dict[str, dict[str, Any]] = {
     "evolution": {},
     "no evolution": {"evolution": False},
+    "no evolution, same updates": {
+        "evolution": False, "updates_per_step": GYM["updates_per_step"] / GYM["population_size"],
+    },
     "genetic only": {"learners": 0},
     "gradient only": {"evolution": False, "learners": None, "population_size": 1},
     "PDERL operators": {"crossover": "distillation", "mutation": "proximal"},
-}
+}  # fmt: skip
 THEIRS = tuple(
     f"SB3 {name}, {settings}" for settings in ("default", "published")
     for name in ("DDPG", "TD3", "SAC")
@@ -135,8 +141,10 @@ class Curve:
         self.points: list[tuple[int, float]] = []
         self._due = self.interval
 
-    def reached(self, steps: int) -> None:
-        """Judge if a point is due after so many steps."""
-        if steps >= self._due:
+    def reached(self, steps: int) -> bool:
+        """Judge if a point is due after so many steps; whether one was."""
+        is_due = steps >= self._due
+        if is_due:
             self.points.append((steps, self.judge()))
             self._due = (steps // self.interval + 1) * self.interval
+        return is_due

@@ -36,7 +36,7 @@ EVOLVING, SAVING = "evolve_population", "checkpoint"
 
 
 def run(task: Task, method: str, seed: int) -> Run:
-    """Train with the settings of a method, and judge the best agent as it learns."""
+    """Train with the settings of a method, and judge the best agent as it learns, or the only."""
     env = normalized(gymnasium.make(task.env_id))
     with tempfile.TemporaryDirectory(prefix="evolution_wins") as folder:
         changed = {"out": Path(folder), **OURS[method]}
@@ -47,6 +47,10 @@ def run(task: Task, method: str, seed: int) -> Run:
         # Validation decides nothing; it would only cost time here.
         trainer.champion.validate = lambda: None  # type: ignore[method-assign]
         best = trainer.population.best.act
+        if trainer.population.size == 1:
+            # Nobody to choose from: it learns from every step, and is judged as it is.
+            trainer.champion.challenge = lambda plans: None  # type: ignore[method-assign]
+            best = trainer.population.agents[0].act
         watch.curve = Curve(task.steps, lambda: judged(best, env, CURVE_EPISODES))
         trainer.train()
         wall, cpu = watch.stopwatch.seconds()
@@ -77,11 +81,11 @@ class Watch(Hooks):
 
     def end_of_generation(self) -> None:
         with self.stopwatch.stopped():
-            self.counted.append(self._count())
-            self.curve.reached(self.trainer.env_steps)
+            if self.curve.reached(self.trainer.env_steps):
+                self.counted.append(self._count())
 
     def memory(self) -> Memory:
-        """The peaks after the first generation, which loads code; counts of every generation."""
+        """The peaks after the first generation, which loads code; counts as the curve is judged."""
         counts = {
             kind.__name__: sorted({counted[kind] - self.others[kind] for counted in self.counted})
             for kind in self.kinds

@@ -19,11 +19,13 @@ from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     Task,
 )
 from regression_tests.benchmarks.trainer.evolution_wins.statistics import difference, estimate
+from regression_tests.benchmarks.trainer.learning import CHOSEN_SEEDS
 
 #: What is compared, and with what.
 WITH = "evolution"
 WITHOUT = {
-    "no evolution": "the same agents, all trained and never selected",
+    "no evolution": "the same agents, never selected, each trained as much as the learner",
+    "no evolution, same updates": "the same agents, never selected, all together trained as much",
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
 }
@@ -35,16 +37,30 @@ def markdown(runs: Sequence[Run], chosen_on: str) -> str:
         "# Where evolution wins",
         f"Interquartile mean over seeds of the mean return of {FINAL_EPISODES} fresh episodes "
         "without noise, with a 95 % bootstrap interval (Agarwal et al. 2021); judged are the best "
-        "agent of the trainer, stable-baselines3's policy as it is at the end. Every run takes the "
-        "same environment steps, those that select among agents included. The trainer's settings "
+        "agent of the trainer; the learner alone and stable-baselines3's policy as they are at the "
+        "end. Every run takes the same environment steps, those that select among agents included. "
+        "As in ERL (Khadka & Tumer 2018), the learner makes one gradient update for each step kept "
+        "to learn from; those that judge the best agent are not kept. Without evolution each of "
+        "the ten agents makes as many (ten times the work), or all ten together do. The settings "
         f"are its defaults for Gymnasium tasks, one set for all tasks, chosen on {chosen_on}. "
         "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
+        _seeds(runs),
     ]
     for task in TASKS.values():
         played = [run for run in runs if run.task == task.env_id]
         if played:
             parts += [_heading(task), _rows(task, played), _verdict(task, played)]
     return "\n\n".join([*parts, _memory(runs)]) + "\n"
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    seeds = sorted({run.seed for run in runs})
+    known = [seed for seed in seeds if seed in CHOSEN_SEEDS]
+    flattered = (
+        f" The trainer's defaults were chosen on {' and '.join(map(str, known))}, which flatters "
+        "it there: only other seeds say what it can do."
+    )
+    return f"Seeds: {', '.join(map(str, seeds))}.{flattered if known else ''}"
 
 
 def _heading(task: Task) -> str:
@@ -54,8 +70,8 @@ def _heading(task: Task) -> str:
 def _rows(task: Task, runs: Sequence[Run]) -> str:
     lines = [
         f"| method | seeds | return | 95 % interval | {task.solved:g} or more | wall s | CPU s "
-        "| agent updates per CPU s |",
-        "|---|---|---|---|---|---|---|---|",
+        "| updates per step | updates per CPU s |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for method in METHODS:
         if not (its := [run for run in runs if run.method == method]):
@@ -66,6 +82,7 @@ def _rows(task: Task, runs: Sequence[Run]) -> str:
         lines.append(
             f"| {method} | {len(its)} | {value:,.1f} | {interval} | {solved} of {len(its)} | "
             f"{_mean(its, lambda run: run.wall_s):.0f} | {_mean(its, lambda run: run.cpu_s):.0f} | "
+            f"{_mean(its, lambda run: run.agent_updates / run.steps):.1f} | "
             f"{_mean(its, lambda run: run.agent_updates / run.cpu_s):,.0f} |"
         )
     return "\n".join(lines)
@@ -95,7 +112,7 @@ def _sentence(task: Task, one: Sequence[float], other: Sequence[float], words: s
 def _memory(runs: Sequence[Run]) -> str:
     measured = [(run.method, run.memory) for run in runs if run.memory is not None]
     lines = ["## Memory", "", "Peaks above what was resident when the phase began, over all runs.",
-             "", "| method | evolution | checkpoint | live objects in any generation |",
+             "", "| method | evolution | checkpoint | live objects as the curve is judged |",
              "|---|---|---|---|"]  # fmt: skip
     for method in OURS:
         if not (its := [memory for name, memory in measured if name == method]):
