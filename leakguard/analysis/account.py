@@ -32,6 +32,7 @@ from leakguard.analysis.knowledge import (
 )
 from leakguard.analysis.last_tooth import last_tooth
 from leakguard.analysis.live_memory import filling_cache, gained, levelled_off, objects_rate, told
+from leakguard.analysis.own_work import left_by_looks
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
     LOOKS_LEAVE,
@@ -285,13 +286,17 @@ class _Settlement:
     def _least_rest(self) -> float:
         """Return the rest that is notable beside other defects, in bytes a generation.
 
-        Where most generations were looked at, what looks leave behind cannot be told from it.
+        Where most generations were looked at, what looks leave is told from it by when it came, and
+        is a small share of a process. Either alone is too much: programs take memory there as well,
+        and a share of a large process is a leak.
         """
         ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
         if memory is None or looked <= MAJORITY * len(ends):
             return NOTABLE_BYTES
-        return max(NOTABLE_BYTES, LOOKS_LEAVE * memory.series.values[-1])
+        share = LOOKS_LEAVE * memory.series.values[-1]
+        left = left_by_looks(memory.series.name, self.case.timeline.ends)
+        return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
         """Give memory to objects that the program froze out of every census, where it does that."""

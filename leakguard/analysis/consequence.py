@@ -2,32 +2,36 @@
 
 A pool that is kept keeps its threads, and the interpreter keeps account of each of them and of how
 to end it; a tensor that is kept keeps the nodes of its graph; weak references come with what they
-refer to. Who mends the first has mended them.
+refer to; a container of tuples keeps the lists in them. Who mends the first has mended them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from leakguard.analysis.defect import Defect
+from leakguard.analysis.group import is_programs, known_bytes
 from leakguard.analysis.knowledge import is_handle, place_of
-from leakguard.analysis.tolerance import SAME_COUNT, same
+from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
+from leakguard.model.finding import Kind
 
 # Threads, processes and finalizers that one handle may stand for, at most: a pool has a worker or
 # two a core, and three threads. Chosen.
 _MOST_EACH = 256
+# What these keep beside their objects are buffers, or a graph's, and no other objects.
+_OF_NUMBERS: frozenset[Kind] = frozenset({"autograd", "tensors", "arrays"})
 
 
 def joined(defects: Sequence[Defect]) -> list[Defect]:
     """Return the defects with each that follows from another beside that one."""
     causes = {id(d): cause for d in defects if (cause := _cause(d, defects)) is not None}
-    return [
+    return _with_contents(
         _with(d, [o for o in defects if causes.get(id(o)) is d])
         for d in defects
         if id(d) not in causes
-    ]
+    )
 
 
 def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
@@ -78,3 +82,41 @@ def _with(defect: Defect, following: Sequence[Defect]) -> Defect:
     sizes = [d.bytes_rate for d in following if d.bytes_rate and d.lead.type != GRAPH_NODE]
     known = [size for size in (defect.bytes_rate, sum(sizes)) if size]
     return replace(defect, beside=beside, bytes_rate=sum(known) if known else None)
+
+
+# -- what lies in the entries of a container -------------------------------------------------------
+
+
+def _with_contents(defects: Iterable[Defect]) -> list[Defect]:
+    """Give objects that nothing holds to a container that keeps more than is known of it.
+
+    A container of tuples keeps the lists and numbers in them, which other phases may make. What it
+    keeps beyond its own types must be most of them at least, and each byte of it serves once.
+    """
+    found = list(defects)
+    for loose in sorted(filter(_is_content, found), key=lambda d: -(d.bytes_rate or 0.0)):
+        holding = max(found, key=_surplus)
+        if 0 < MAJORITY * (loose.bytes_rate or 0.0) <= _surplus(holding):
+            beside = (*holding.beside, loose.lead, *loose.beside)
+            found.remove(loose)
+            found[found.index(holding)] = replace(holding, beside=beside)
+    return found
+
+
+def _is_content(defect: Defect) -> bool:
+    """True for objects without a container of which the program made no class.
+
+    Nodes of a graph belong to the graph, and what a handle stands for is in no container.
+    """
+    lead = defect.lead
+    loose = lead.source == "type" and defect.container is None
+    return loose and not (is_programs(lead) or is_handle(lead.type) or lead.type == GRAPH_NODE)
+
+
+def _surplus(defect: Defect) -> float:
+    """Return the bytes a generation that a container keeps beside the types known to be in it."""
+    container = defect.container
+    if container is None or container.is_weak or container.fills or defect.kind in _OF_NUMBERS:
+        return 0.0
+    known = known_bytes(g for g in (defect.lead, *defect.beside) if g.source == "type")
+    return (container.bytes_rate or 0.0) - known

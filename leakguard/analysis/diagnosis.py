@@ -27,7 +27,7 @@ def diagnose(run: Run) -> Report:
     account = settle(case, [found for source in SOURCES for found in source(case)])
     found = sorted((named(case, defect) for defect in account.defects), key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
-    doubt = undecided(case)
+    doubt = undecided(case, account.cleared, found)
     verdict = _verdict(findings, doubt)
     return Report(
         run=run,

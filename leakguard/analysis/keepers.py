@@ -85,12 +85,18 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
         and _may_hold(holder, type_name)
         and (
             _came(holder, looks)
+            or _is_chain_that_came(holder, looks, size)
             or _is_one_a_generation(case, holder, looks)
             or _outweighs(case, holder, looks, type_name)
         )
     ]
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
-    return None if best is None else _unproven(case, best, looks)
+    if best is None:
+        return None
+    if not _came(best, looks) and _is_chain_that_came(best, looks, size):
+        chain = replace(best, trace=best.trace[:-1], traits=(*best.traits, "chain"))
+        return growth_of(case, [(looks[-1][0], chain)], proven=False)
+    return _unproven(case, best, looks)
 
 
 def _may_hold(holder: Holder, type_name: str) -> bool:
@@ -212,6 +218,27 @@ def _came(holder: Holder, looks: list[Look]) -> bool:
     if not before:  # it was not worth naming then, or there was no look but the last
         before = [0] if len(looks) > 1 else [holder.before or holder.entries]
     return holder.entries - before[0] >= MAJORITY * holder.entries
+
+
+def _is_chain_that_came(holder: Holder, looks: list[Look], size: float) -> bool:
+    """Return whether most of ``size`` bytes came behind a thing that keeps one of its own kind.
+
+    Each link of a chain, as a wrapper of a wrapper of a function, has but its own entries: it is
+    the same step once more that leads to the next, and what is kept behind it that grows.
+    """
+    base, step = holder.path.removesuffix(ELEMENT), _last_step(holder)
+    beyond = (h.path.removeprefix(base) for h in looks[-1][1] if h.path.startswith(base))
+    if not step or not any(step in path for path in beyond):
+        return False
+    kept = [h.retained_bytes for _, holders in looks[:-1] for h in holders if h.path == holder.path]
+    before = [retained for retained in kept if retained is not None]
+    return bool(before) and (holder.retained_bytes or 0) - before[0] >= MAJORITY * size
+
+
+def _last_step(holder: Holder) -> str:
+    """Return the step that leads to the container itself; empty where it lies at the root."""
+    *steps, _ = holder.trace or ("",)
+    return steps[-1].label if len(steps) > 1 else ""
 
 
 def _is_one_a_generation(case: Case, holder: Holder, looks: list[Look]) -> bool:

@@ -413,8 +413,7 @@ def owns_a_cache(type_name: str | None) -> bool:
 
 NATIVE_ADVICE = (
     "no Python object explains it, so C code keeps it: see which calls of the phase make something "
-    "that wants a close(), free() or destroy() of its own. With memray installed (the extra "
-    "`memray`) a traced generation names the line that calls into C; `leakguard explain native`"
+    "that wants a close(), free() or destroy() of its own"
 )
 POOLS_ADVICE = (
     "objects or blocks that an extension module got and never gave back (a reference too many, "

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from leakguard.analysis.case import Case
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MATERIAL_BYTES, MATERIAL_SHARE, NOTABLE_BYTES
-from leakguard.model import Snapshot
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
+    MAJORITY,
+    MATERIAL_BYTES,
+    MATERIAL_SHARE,
+    NOTABLE_BYTES,
+)
+from leakguard.model import Cleared, Finding, Snapshot
 from leakguard.model.metric import METRICS, RESOURCES
 from leakguard.model.units import format_bytes, format_change, format_number
 
@@ -21,8 +28,14 @@ OUTSIDE = ("outside", "curve")
 _LISTED = 16  # generations that one line of a report holds; chosen
 
 
-def undecided(case: Case) -> str | None:
-    """Return why the run is too short or too noisy for "stable"; None when it is not."""
+def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) -> str | None:
+    """Return why the run is too short or too noisy for "stable"; None when it is not.
+
+    Args:
+        case: the run.
+        cleared: what grew in it and is no leak.
+        found: what is told of it, and what the user ignores of that.
+    """
     memory = case.memory()
     rounds = 0 if memory is None else len(memory.series)
     if memory is None or rounds < FEWEST_LOOKS:
@@ -38,7 +51,39 @@ def undecided(case: Case) -> str | None:
         more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
         rate = format_change(verdict.rate)
         return f"{name} grows by {rate} a generation and may still level off{more}"
-    return next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
+    handles = next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
+    return handles or _rising_when_cut(case, memory, cleared, found)
+
+
+def _rising_when_cut(
+    case: Case, memory: Judged, cleared: Sequence[Cleared], found: Sequence[Finding]
+) -> str | None:
+    """Say that live memory still rises where a part of a run ends, and nothing explains it.
+
+    The look at the end of a whole run counts the objects once more; a part may end long after the
+    last one. So what is too little for a leak by its bytes alone is not "stable" there.
+    """
+    rate, gained = memory.verdict.rate, memory.series.values[-1] - memory.series.values[0]
+    if not case.run.is_part or not memory.may_grow or gained < NOTABLE_BYTES:
+        return None
+    if (
+        any(c.metric == memory.series.name for c in cleared)
+        or _explained(cleared, found) >= MAJORITY * rate
+    ):
+        return None
+    since = memory.started_at
+    return (
+        f"{METRICS[memory.series.name].words} grows by {format_change(rate)} a generation"
+        f"{'' if since is None else f' since generation {since}'}, and still did where the file "
+        "ends; the run's last look would tell what it is"
+    )
+
+
+def _explained(cleared: Sequence[Cleared], found: Sequence[Finding]) -> float:
+    """Return the bytes a generation of what fills or is told; infinite where one has no number."""
+    sizes = [c.bytes_per_generation for c in cleared if c.pattern == "filling"]
+    told = sum(finding.bytes_per_generation or 0.0 for finding in found)
+    return math.inf if None in sizes else told + sum(size or 0.0 for size in sizes)
 
 
 def _rising_handles(case: Case, metric: str) -> str | None:

@@ -12,8 +12,8 @@ from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.known_leaks import known_leak
 from leakguard.analysis.origin import with_origin
-from leakguard.analysis.place_in_loop import loose_start, memory_start
-from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, release, remedy
+from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
+from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Finding, Holder, Hop, Proof
 from leakguard.model.census import GRAPH_NODE
@@ -40,9 +40,8 @@ _HEX_DIGITS = 12
 def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast where they are known."""
     finding = with_library(_traced(case, defect))
-    if finding.library is None and finding.kind == "native" and finding.created_at is not None:
-        fix = f"what {_made(finding)} allocates is never given back: {finding.fix}"
-        finding = replace(finding, fix=fix)
+    if finding.library is None and finding.kind == "native":
+        finding = replace(finding, fix=native_remedy(case.run, finding))
     return with_forecast(case, finding)
 
 
@@ -53,13 +52,6 @@ def _traced(case: Case, defect: Defect) -> Finding:
     own = size if size is None else size - defect.native_rate
     traced = with_origin(case.run, replace(finding, bytes_per_generation=own))
     return replace(traced, bytes_per_generation=size)
-
-
-def _made(finding: Finding) -> str:
-    """Return the program's line, and the library's where that is the one that allocates."""
-    innermost = next(iter(finding.created_stack), finding.created_at)
-    through = "" if innermost == finding.created_at else f" (through {innermost})"
-    return f"{finding.created_at}{through}"
 
 
 def with_library(finding: Finding) -> Finding:
@@ -193,7 +185,7 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     if lead.source == "container":
         return loose_start(case, lead)
     if container is None or not container.keeps_graphs:
-        return lead.since
+        return start_with(case, lead, container)
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 
@@ -201,13 +193,12 @@ def _reason(defect: Defect, evidence: list[str]) -> str:
     lead = defect.lead
     if lead.reason is not None:
         return lead.reason
-    if lead.source != "type":
-        return ", and ".join(evidence)
+    told = ("; " if lead.source == "type" else ", and ").join(evidence)
     companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
     if not companions:
-        return "; ".join(evidence)
+        return told
     grow = "grows" if len(companions) == 1 else "grow"
-    return "; ".join([*evidence, f"beside it {grow} {', '.join(companions)}"])
+    return f"{told}; beside it {grow} {', '.join(companions)}"
 
 
 def _confidence(lead: Growth, evidence: list[str]) -> float | None:

@@ -31,9 +31,9 @@ _GRAPH = ".grad_fn"
 def with_origin(run: Run, finding: Finding) -> Finding:
     """Return the finding with the line that makes what it names, or with why none is named."""
     traces = [_merged(s.sites) for s in reversed(run.snapshots) if s.sites]
+    # Another generation may have been traced for bytes later: the line of the objects comes first.
     found = (
-        _of_objects(sites, finding) or _of_bytes(sites, finding) or _of_entries(sites, finding)
-        for sites in traces
+        told(sites, finding) for told in (_of_objects, _of_bytes, _of_entries) for sites in traces
     )
     site = next(filter(None, found), None)
     if site is None:

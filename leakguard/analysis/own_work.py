@@ -54,6 +54,18 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     return replace(series, values=tuple(kept))
 
 
+def left_by_looks(metric: str, ends: Mapping[int, Snapshot]) -> float | None:
+    """Return what looks left in a metric at most, in bytes a generation; None where unknown.
+
+    It is all that came after a look and before the next generation began.
+    """
+    shots = list(ends.values())
+    read = [(end, following) for end, following in pairwise(shots) if following.entry]
+    looked = (pair for pair in read if pair[0].cost.tier > 0)
+    left = sum(max(_between(metric, end, following), 0.0) for end, following in looked)
+    return left / len(read) if read else None
+
+
 def _usual(i: int, quiet: list[int], changes: list[float]) -> float:
     nearest = sorted(quiet, key=lambda j: abs(j - i))[:_QUIET_ENOUGH]
     return median(changes[j] for j in nearest)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from leakguard.analysis.case import Case
+from leakguard.analysis.case import Case, slope
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_RATE, same
 
 
 def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
@@ -94,6 +94,22 @@ def loose_start(case: Case, container: Growth) -> int | None:
         return started
     # Entries that grow at this rate were none then; they may have been there before.
     return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
+
+
+def start_with(case: Case, lead: Growth, container: Growth | None) -> int | None:
+    """Return when a type began to grow: with its container, where the count rose as fast by then.
+
+    What the guard itself makes of a builtin type, once, hides the beginning of a count and not that
+    of a container.
+    """
+    if container is None or not container.proven or lead.judged is None or lead.since is None:
+        return lead.since
+    start, counts = loose_start(case, container), lead.judged.series.by_generation
+    before = [g for g in sorted(counts) if start is not None and start <= g < lead.since]
+    if len(before) < FEWEST_LOOKS:
+        return lead.since
+    rose = slope(before, [counts[generation] for generation in before])
+    return start if same(rose, lead.rate or 0.0, SAME_RATE) else lead.since
 
 
 def memory_start(case: Case) -> int | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from leakguard.analysis.knowledge import KEPT_EXCEPTION, place_of
-from leakguard.model import Holder
+from leakguard.analysis.knowledge import KEPT_EXCEPTION, NATIVE_ADVICE, place_of
+from leakguard.model import Finding, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 
 _BY_NAME = (
@@ -176,6 +176,11 @@ def _unlinked(holder: Holder) -> str:
     """Say how to cut a chain of instances: where each refers to the next."""
     link = holder.trace[-1]
     name = link.type.rpartition(".")[2]
+    if link.label.startswith("closure cell"):
+        return (
+            f"each {name} keeps the one that it wraps, by {link.label}, so that every one that was "
+            "ever made stays alive: wrap the original anew, or take the old wrapper off first"
+        )
     return (
         f"each {name} keeps the one before it by {link.label}, so that the whole chain stays alive "
         f"({holder.path.removesuffix('[*]')}): set {link.label} to None when a generation ends, "
@@ -195,3 +200,29 @@ def _bound_of(holder: Holder) -> str:
     """Return how to bound a container, by what it is."""
     container = holder.trace[-2].type if len(holder.trace) > 1 else ""
     return _BOUNDS.get(container, _ANY_BOUND)
+
+
+def native_remedy(run: Run, finding: Finding) -> str | None:
+    """Return the fix with the line that allocates, or with how one is found out and whether it was.
+
+    A function that ctypes looks up by itself is not the one that memray has replaced.
+    """
+    if finding.created_at is not None:
+        return f"what {_made(finding)} allocates is never given back: {finding.fix}"
+    if finding.fix != NATIVE_ADVICE:
+        return finding.fix
+    if any(site.tracer == "memray" for shot in run.snapshots for site in shot.sites):
+        how = "memray traced a generation and saw no line of it: it does not see what ctypes calls"
+    else:
+        how = (
+            "With memray installed (the extra `memray`) a traced generation names the line that "
+            "calls into C"
+        )
+    return f"{finding.fix}. {how}; `leakguard explain native`"
+
+
+def _made(finding: Finding) -> str:
+    """Return the program's line, and the library's where that is the one that allocates."""
+    innermost = next(iter(finding.created_stack), finding.created_at)
+    through = "" if innermost == finding.created_at else f" (through {innermost})"
+    return f"{finding.created_at}{through}"

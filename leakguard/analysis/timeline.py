@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from leakguard.analysis.own_work import without_own_work
-from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.metric import METRICS, Unit
 from leakguard.model.series import Series
@@ -146,18 +146,20 @@ class Timeline:
             )
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
-        """True where most of what live memory gained over the run is still taken after the loop.
+        """True where most of what the loop gained in live memory is still taken after it.
 
-        With less, the program has let go of its objects already.
+        With less, the program has let go of its objects already. What the guard came to hold is no
+        gain, nor is what came before the first generation's end.
         """
         name = next((n for n in LIVE_MEMORY if metric_reader(n)(end) is not None), None)
-        if name is None or self.baseline is None:
+        if name is None:
             return True
-        read = metric_reader(name)
-        start, grown, now = (read(s) for s in (self.baseline, end, look))
-        if start is None or grown is None or now is None or grown <= start:
+        values, read = self.metric(name).values, metric_reader(name)
+        grown, now = read(end), read(look)
+        gained = values[-1] - values[0]
+        if grown is None or now is None or gained < BYTES_FLOOR:
             return True
-        return now - start >= MAJORITY * (grown - start)
+        return grown - now <= (1 - MAJORITY) * gained
 
 
 def _changed(first: Census, last: Census) -> list[str]:

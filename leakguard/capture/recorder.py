@@ -18,7 +18,7 @@ from leakguard.capture.heap.collector import collector_state
 from leakguard.capture.heap.frames import is_ours
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
-from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, reason_of
+from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, pass_on, reason_of
 from leakguard.capture.process import process_memory
 from leakguard.capture.resources import child_processes, open_files
 from leakguard.capture.watchlist import Watchlist
@@ -70,6 +70,13 @@ class Observation:
     def anonymous_in_use(self) -> int | None:
         """The anonymous bytes in RAM less what the allocator holds free; None if unknown."""
         return _anonymous_in_use(self.metrics)
+
+    @property
+    def in_use(self) -> int | None:
+        """The bytes that the C allocator and Python's have in use; None if one does not tell."""
+        parts = [self.metrics.get(name) for name in ("heap_in_use", "python_in_use")]
+        known = [int(part) for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
 
 
 @dataclass(slots=True)
@@ -225,6 +232,7 @@ class Recorder:
                 self._check_patience(name)
                 gauges[name] = Gauge(_finite(value()), capacity)
             except Exception as error:  # a gauge is the user's code; its fault stays a note
+                pass_on(error)
                 reading.unavailable[f"gauge {name}"] = reason_of(error)
             if time.perf_counter() - began > _SLOW_GAUGE:
                 self._slow[name] = self._slow.get(name, 0) + 1
@@ -242,6 +250,7 @@ class Recorder:
         try:
             return self._census()
         except Exception as error:
+            pass_on(error)
             return reason_of(error)
 
     def _check_heap_is_walked(self) -> None:

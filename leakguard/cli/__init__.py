@@ -6,31 +6,39 @@ cannot be used, with one line on standard error.
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import click
 
 from leakguard import __version__
-from leakguard.cli.bisect import bisect
-from leakguard.cli.check import check
-from leakguard.cli.diff import diff
-from leakguard.cli.explain import explain
-from leakguard.cli.mcp import mcp
 from leakguard.cli.output import close_quietly, complain
-from leakguard.cli.report import report
-from leakguard.cli.run import run
-from leakguard.cli.snapshot import snapshot
-from leakguard.cli.watch import watch
 from leakguard.errors import LeakguardError
 
-COMMANDS: tuple[click.Command, ...] = (
-    run, report, watch, check, diff, bisect, snapshot, explain, mcp,
+#: Each is a file here, and the function of that name in it.
+COMMANDS = (
+    "run", "report", "watch", "check", "diff", "bisect", "snapshot", "explain", "mcp",
 )  # fmt: skip
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 
+class _Commands(click.Group):
+    """Imports a command when it is called: one that runs a program needs no diagnosis yet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"leakguard.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=False,
     invoke_without_command=True,
@@ -41,10 +49,6 @@ def program(context: click.Context) -> None:
     """Say which phase of a training loop leaks memory, what leaks, since when, and who holds it."""
     if context.invoked_subcommand is None:
         raise click.UsageError("no command given; try 'leakguard report training.log' or --help")
-
-
-for _command in COMMANDS:
-    program.add_command(_command)
 
 
 def main(argv: list[str] | None = None) -> int:

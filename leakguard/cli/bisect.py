@@ -14,10 +14,11 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import columns, wants_color, write
+from leakguard.cli.output import wants_color, write
 from leakguard.cli.report import read_report
 from leakguard.errors import UsageError
 from leakguard.render import Layout
+from leakguard.render.text import columns
 
 #: What git takes a status for, of the process that judges a commit.
 GOOD, BAD, SKIP = 0, 1, 125
@@ -133,7 +134,8 @@ def _judge(tree: Path, commit: str, trial: _Trial) -> int:
 
 def _why(trial: _Trial, commit: str) -> str:
     if not _has_run(trial, commit):
-        return f"{shlex.join(trial.command)} wrote no run to {trial.run}"
+        command = shlex.join(trial.command)
+        return f"{command} wrote no run to {trial.run}; leakguard run -o {trial.run} SCRIPT does"
     return read_report(_kept(trial, commit)).headline
 
 

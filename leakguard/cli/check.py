@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from leakguard.cli.budget_file import read_budget
-from leakguard.cli.output import append_summary, columns, wants_color, write
+from leakguard.cli.output import append_summary, wants_color, write
 from leakguard.cli.report import RunPath, read_processes, read_report
 from leakguard.errors import UsageError
 from leakguard.model import Report
 from leakguard.model.budget import Budget, Check
 from leakguard.render import Layout
+from leakguard.render.text import columns
 
 _FORMATS = ("terminal", "markdown", "json", "junit", "github")
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import columns, wants_color, write
+from leakguard.cli.output import wants_color, write
 from leakguard.cli.report import read_report
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.render import Layout
+from leakguard.render.text import columns
 
 
 @click.command("diff")

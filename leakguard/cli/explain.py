@@ -6,9 +6,10 @@ from difflib import get_close_matches
 
 import click
 
-from leakguard.cli.output import columns, wants_color, write
+from leakguard.cli.output import wants_color, write
 from leakguard.errors import UsageError
 from leakguard.render.explanations import Explanation, explained, explanations
+from leakguard.render.text import columns
 
 _GROUPS = {
     "kind": "What grows",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from leakguard.errors import UsageError
-from leakguard.render.brief import wrapped
-from leakguard.render.text import clean
-
-_WIDEST_TEXT = 100
+from leakguard.render.text import clean, columns, wrapped
 
 
 def write(document: str | bytes, path: Path | None) -> None:
@@ -92,8 +88,3 @@ def wants_color(choice: str, path: Path | None) -> bool:
     if choice != "auto":
         return choice == "always"
     return path is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def columns() -> int:
-    """Return the columns of the terminal, 80 without one, and no more than a line reads well."""
-    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import click
 
-from leakguard.cli.output import append_summary, columns, complain, wants_color, write
+from leakguard.cli.output import append_summary, complain, wants_color, write
 from leakguard.errors import LeakguardError, UnreadableRun, UsageError
 from leakguard.live.project_settings import project_ignores
 from leakguard.model.finding import SEVERITY, Verdict
@@ -25,6 +25,7 @@ from leakguard.model.run import Run
 from leakguard.render import FORMATS, document, render_many
 from leakguard.render.chain_graph import draw_chain
 from leakguard.render.outline import worst
+from leakguard.render.text import columns
 from leakguard.store import is_url
 from leakguard.store.textlog.pattern import GROUPS, read_pattern
 

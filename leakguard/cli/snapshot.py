@@ -7,11 +7,12 @@ import time
 import click
 
 from leakguard.capture.outside import largest_mappings, outside_view
-from leakguard.cli.output import columns, complain
+from leakguard.cli.output import complain
 from leakguard.errors import NobodyListens, UsageError
 from leakguard.live import answering
 from leakguard.live.beacon import Beacon, find_beacon
 from leakguard.model.snapshot import Snapshot
+from leakguard.render.text import columns
 
 _ASK_EVERY = 0.1
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import columns, wants_color
+from leakguard.cli.output import wants_color
 from leakguard.errors import UnreadableRun, UsageError
 from leakguard.live.outside_run import OutsideRun, run_file_of
 from leakguard.live.project_settings import project_ignores
 from leakguard.model import Report
 from leakguard.model.run import Run
 from leakguard.render.live_view import live_line, live_view
+from leakguard.render.text import columns
 from leakguard.store.following import Followed, FollowedFolder, followed
 
 # Of the time that passes, what reading and judging may take.

@@ -10,9 +10,7 @@ from types import CodeType
 from typing import NoReturn
 
 from leakguard.errors import LeakguardError
-from leakguard.launch.main_code import compiled
 from leakguard.launch.plan import Plan
-from leakguard.launch.program import Program
 
 # A command, not a module to run: an interrupt ends such a process as it ends a script.
 _BEGIN = "from leakguard.launch.interpreter import begin; begin()"
@@ -31,7 +29,12 @@ def replace_process(plan: Plan, arguments: Sequence[str]) -> NoReturn:
 
 
 def begin() -> None:
-    """Run the plan that is the first argument; the others are the program's."""
+    """Run the plan that is the first argument; the others are the program's.
+
+    The command line, which only becomes this interpreter, needs none of what is imported here.
+    """
+    from leakguard.launch.main_code import compiled
+    from leakguard.launch.program import Program
     from leakguard.launch.watching import Watching
 
     plan, arguments = Plan.from_json(sys.argv[1]), sys.argv[2:]

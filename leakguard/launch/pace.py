@@ -15,12 +15,12 @@ from leakguard.capture.run_queue import program_clock
 #: ten times what the numbers of a generation cost.
 AIM_SECONDS = 0.02
 #: They become twice as long, again and again, until they take so long.
-FULL_SECONDS = 0.2
-#: Those that are a single step do while they take less. Chosen: the numbers cost 1 to 2 % of it.
-FULL_STEP_SECONDS = 0.05
+FULL_SECONDS = 0.4
+#: Those that are a single step do while they take less. Chosen: the numbers cost 1 % of it.
+FULL_STEP_SECONDS = 0.1
 #: So many generations of one size there are at least before they become twice as long, and so many
-#: at the most: some 500 in the first minute, 1,500 in an hour, 3,000 in a day.
-FEWEST_OF_A_SIZE, SAME_SIZE = 64, 300
+#: at the most: some 300 in the first minute, 1,000 in an hour, 3,000 in a day.
+FEWEST_OF_A_SIZE, SAME_SIZE = 32, 300
 #: How long one kind of step is watched before it is chosen.
 SETTLE_SECONDS = 0.5
 #: How long steps are waited for that would be better and have been seen once: an epoch's second.
@@ -49,9 +49,17 @@ class Rank(IntEnum):
 # or episodes always differ from one another, so that only longer ones are. Rounds of a loop are as
 # soon as the numbers of a generation, 0.3 to 2 ms, are a small part of them: a loaded machine
 # doubles how long they take, and a script of sixty rounds must get enough generations either way.
-_LONG_ENOUGH = {Rank.NAMED: 0.02, Rank.FRAMEWORK: 0.05, Rank.LOOP: 0.005}
+_LONG_ENOUGH = {
+    Rank.NAMED: 0.02,
+    Rank.FRAMEWORK: 0.05,
+    Rank.OPTIMIZER: 0.2,
+    Rank.RESET: 0.2,
+    Rank.LOOP: 0.005,
+}
 # How long steps are timed, in seconds, where nothing better is known of.
 _SOON_SETTLED = 0.1
+# So many short steps in a row show that the slow one before them was the exception. Chosen.
+_PROVEN_SHORT = 2
 # Share of FULL_SECONDS that is enough: doubled, a generation is nearer to it from here on.
 _NEAR = 0.7
 # A loop of shorter rounds than the second, in seconds, that is over before the first, may be one
@@ -119,13 +127,16 @@ class Pace:
     _since: float = 0.0
     _chosen_at: float = 0.0
     _full: float = FULL_SECONDS
+    _is_grouped: bool = False
+    _begun_at: float = 0.0
+    _short_in_a_row: int = 0
     _rounds: int = 0
     _end: Callable[[], None] | None = None
 
     @property
-    def grouped(self) -> bool:
-        """True where several steps make a generation that was given its length here."""
-        return self.every is None and self._unit > 1
+    def many(self) -> bool:
+        """True where generations were given their length here: there will most likely be many."""
+        return self.every is None and self._is_grouped
 
     def add(self, source: StepSource) -> StepSource:
         """Take a kind of step into the choice."""
@@ -209,15 +220,16 @@ class Pace:
 
     def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""
-        self.chosen, self._rounds = source, 0
-        grouped = not _is_long(source, period)
-        self._unit = self.every or (_rounded(AIM_SECONDS / period) if grouped else 1)
-        self._full = FULL_SECONDS if grouped else FULL_STEP_SECONDS
+        self.chosen, self._rounds, self._short_in_a_row = source, 0, 0
+        self._is_grouped = not _is_long(source, period)
+        self._unit = self.every or (_rounded(AIM_SECONDS / period) if self._is_grouped else 1)
+        self._full = FULL_SECONDS if self._is_grouped else FULL_STEP_SECONDS
         self._resize(self._unit)
         self._left, self._chosen_at = 0, self.clock()
 
     def _begin_generation(self, source: StepSource) -> None:
         self._end = None  # a generation that was called ends when the next one is
+        self._check_length(source)
         self._check_size(source)
         self._left = self._size
         self._of_this_size += 1
@@ -225,6 +237,23 @@ class Pace:
         taken = self._size // self._unit
         self._number += taken
         self._end = self.begin(source.words(self._unit), self._number, taken)
+        self._begun_at = self.clock() if self._may_prove_short else 0.0
+
+    @property
+    def _may_prove_short(self) -> bool:
+        return self.every is None and not self._is_grouped
+
+    def _check_length(self, source: StepSource) -> None:
+        """Take it that there will be many where the first step was slow, and those after it not.
+
+        The first step of an optimizer, from which it was chosen, imports and allocates.
+        """
+        if not self._may_prove_short or not self._of_this_size:
+            return
+        seconds = (self.clock() - self._begun_at) / self._size
+        self._short_in_a_row = 0 if _is_long(source, seconds) else self._short_in_a_row + 1
+        if self._short_in_a_row >= _PROVEN_SHORT:
+            self._is_grouped, self._full = True, FULL_SECONDS
 
     def _check_size(self, source: StepSource) -> None:
         """Let the next generations be longer where these have become many for the time they took.
@@ -256,7 +285,7 @@ def _is_long(source: StepSource, period: float) -> bool:
 
 
 def _long_enough(source: StepSource) -> float:
-    return _LONG_ENOUGH.get(source.rank, FULL_SECONDS)
+    return _LONG_ENOUGH[source.rank]
 
 
 def _rounded(number: float) -> int:

@@ -25,6 +25,7 @@ from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
 from leakguard.live.answering import ASKED, Answering
 from leakguard.live.generations import Generation
+from leakguard.live.sinks import complain
 from leakguard.model import Snapshot
 from leakguard.phase import phase
 
@@ -42,7 +43,7 @@ class Watching:
         self.loops = Loops(self.pace, plan.program)
         self._guard: LeakGuard | None = None
         self._generation: Generation | None = None
-        self._is_over = False
+        self._is_over = self._is_many = False
         self._log: TextIO | None = None
         self._what = ""
         self._home = os.getpid()
@@ -88,8 +89,13 @@ class Watching:
                 self._guard = self._started(what)
             except LeakguardError as error:
                 self._broken = True
-                _complain(str(error))
+                complain(str(error))
                 return _nothing
+        if self.pace.many and not self._is_many:  # known late where the first steps were slow
+            if self._generation is not None:
+                self._generation.__exit__(None, None, None)
+            self._is_many = True
+            self._guard.announce(None, long=True)
         self._generation = generation = self._guard.generation(number)
         generation.take_together(taken)
         return lambda: self._end(generation)
@@ -109,8 +115,6 @@ class Watching:
         watched = [cls for target in self.plan.watches for cls in _watched(Target.parse(target))]
         guard = LeakGuard(watched, out=self.plan.out, log=self._log, generation_means=what).start()
         self._answer(guard)
-        if self.pace.grouped:  # a fiftieth of a second each at first: a training has many
-            guard.announce(None, long=True)
         return guard
 
     def _answer(self, guard: LeakGuard) -> None:
@@ -153,12 +157,12 @@ class Watching:
             return
         named = {target.module for target in self.plan.targets()}
         for module in sorted(named.intersection(self.imports.missing)):
-            _complain(f"{module} was never imported: nothing of it was watched")
+            complain(f"{module} was never imported: nothing of it was watched")
         if self._guard is not None:
             size = "" if self.plan.every else "; --every N sets how many"
-            _complain(f"a generation is {self._what}{size}")
+            complain(f"a generation is {self._what}{size}")
         elif not self._broken:
-            _complain(
+            complain(
                 "no generation was found, so nothing was measured; name a function that the "
                 "program calls again and again: --generation module:function"
             )
@@ -169,7 +173,7 @@ def _in_phase(name: str, function: Any) -> Any:
     if inspect.isclass(function) or not (
         callable(function) or isinstance(function, staticmethod | classmethod)
     ):
-        _complain(f"--phase {name} is no function but a {type(function).__name__}: not a phase")
+        complain(f"--phase {name} is no function but a {type(function).__name__}: not a phase")
         return function
     return phase(name)(function)
 
@@ -186,9 +190,9 @@ def _replace(target: Target, change: Change, module: ModuleType) -> None:
     try:
         target.replace(module, change)
     except AttributeError:
-        _complain(f"{target.module} has no {target.name}: it is not watched")
+        complain(f"{target.module} has no {target.name}: it is not watched")
     except TypeError as error:
-        _complain(f"{target} cannot be watched: {error}")
+        complain(f"{target} cannot be watched: {error}")
 
 
 def _watched(target: Target) -> Iterator[type]:
@@ -199,7 +203,7 @@ def _watched(target: Target) -> Iterator[type]:
         if isinstance(cls, type):
             yield cls
             return
-    _complain(f"--watch {target}: there is no such class when the first generation begins")
+    complain(f"--watch {target}: there is no such class when the first generation begins")
 
 
 def _others_run() -> bool:
@@ -233,9 +237,3 @@ def _look_at_once(guard: LeakGuard) -> Snapshot | None:
 
 def _nothing() -> None:
     pass
-
-
-def _complain(text: str) -> None:
-    """Say it on standard error, if there is one."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(f"leakguard: {text}", file=sys.stderr)

@@ -35,6 +35,32 @@ _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("open_files", lambda m: m.get("open_files"), 1),
     ("children", lambda m: m.get("children"), 1),
 )
+# Changes without a look between them that tell what the program itself gains. Chosen: half of the
+# generations that are looked at in a row in any loop.
+_CALM = 6
+
+
+@dataclass(slots=True)
+class _Course:
+    """A number from the first generation's end to the latest, and its deepest fall between two."""
+
+    first: float
+    latest: float
+    deepest: float = 0.0
+    _calm: int = 0
+    _calmly: float = 0.0
+
+    def follow(self, value: float, looked: bool) -> None:
+        """Take the number at the next end, after a look or not."""
+        change = value - self.latest
+        if not looked:
+            self._calm, self._calmly = self._calm + 1, self._calmly + change
+        self.latest, self.deepest = value, max(self.deepest, -change)
+
+    @property
+    def gained(self) -> float:
+        """What it gained, without what looks left where enough generations had none."""
+        return self._calmly if self._calm >= _CALM else self.latest - self.first
 
 
 @dataclass(slots=True)
@@ -49,20 +75,24 @@ class Heights:
     """
 
     _tops: dict[str, float] = field(default_factory=dict)
-    _courses: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    _courses: dict[str, _Course] = field(default_factory=dict)
     quiet: int = 0
 
-    def note(self, metrics: _Metrics) -> bool:
+    def note(self, metrics: _Metrics, *, looked: bool = False) -> bool:
         """Take the numbers of one generation's end; return whether a rise begins here.
 
-        It does where a new height follows on many generations without any.
+        It does where a new height follows on many generations without any. ``looked`` says that
+        the guard has looked at the heap since the last end: what it remembers is no gain.
         """
         before, self.quiet = self.quiet, self.quiet + 1
         for name, read, step in _NUMBERS:
             value = read(metrics)
             if value is None:
                 continue
-            self._follow(name, value)
+            if name in self._courses:
+                self._courses[name].follow(value, looked)
+            else:
+                self._courses[name] = _Course(value, value)
             top = self._tops.setdefault(name, value)
             if value >= top + step:
                 self._tops[name], self.quiet = value, 0
@@ -77,13 +107,8 @@ class Heights:
             value = read(metrics)
             if value is None or name not in self._courses:
                 continue
-            first, latest, deepest = self._courses[name]
-            gained, fallen = latest - first, latest - value
-            if gained >= step and fallen > max(gained / 2, deepest):
+            course = self._courses[name]
+            fallen = course.latest - value
+            if course.gained >= step and fallen > max(course.gained / 2, course.deepest):
                 return True
         return False
-
-    def _follow(self, name: str, value: float) -> None:
-        """Keep the first and the latest value of a number, and its deepest fall between two."""
-        first, latest, deepest = self._courses.get(name, (value, value, 0.0))
-        self._courses[name] = (first, value, max(deepest, latest - value))

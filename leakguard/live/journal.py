@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import random
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leakguard.capture.probe import reason_of
+from leakguard.capture.probe import pass_on, reason_of
 from leakguard.live.children import Children
 from leakguard.live.history import History
 from leakguard.live.sinks import complain, write_block
@@ -22,7 +21,6 @@ from leakguard.store.census_delta import CensusDelta
 from leakguard.store.remote_copy import RemoteCopy
 
 _TREND_GENERATIONS = 3
-_WIDEST_TEXT = 100  # columns of the report at the end; longer lines are hard to read
 
 
 class Journal:
@@ -159,6 +157,7 @@ class Journal:
         try:
             write(self._writer)
         except OSError as error:  # a full disk must not end the training
+            pass_on(error)
             self._writer = None
             complain(f"the run is no longer written: {error}")
 
@@ -186,6 +185,7 @@ class Journal:
         try:
             tell(self._sink)
         except Exception as error:
+            pass_on(error)
             if not self._complained:
                 complain(f"the log cannot be written: {reason_of(error)}")
             self._complained = True
@@ -213,14 +213,14 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
     Of the processes of one training the first speaks for all that have nothing to tell.
     """
     from leakguard.render.brief import brief
+    from leakguard.render.text import columns
 
     telling = SEVERITY[report.verdict] >= SEVERITY["suspect"]
     info = report.run.info
     if sys.stderr is None or ((info.rank or (info.job and info.role)) and not telling):
         return
-    width = min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)
     step = [_next_step(out)] if telling else [_other_processes(out)] if info.job else []
-    lines = [brief(report, width), *_process(info), *step]
+    lines = [brief(report, columns()), *_process(info), *step]
     write_block(sys.stderr, "\n".join(lines))
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.process_copy import CopyFailed, ProcessCopy
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
-from leakguard.capture.probe import reason_of
+from leakguard.capture.probe import pass_on, reason_of
 from leakguard.capture.recorder import Observation, Recorder
 from leakguard.live.copier import Copier
 from leakguard.live.cycle_watch import CycleWatch
@@ -23,7 +23,14 @@ from leakguard.model.holder import Hop
 
 T = TypeVar("T")
 
+# Bytes, sixteen pages, below which what the last look is the first to see grow is not asked about
+# where that is dear. Chosen as a third of what objects must come to, to be told for their bytes.
+_TRIFLE = 65_536
+
 _LATER = "something grows; who holds it is asked at a later look, which max_overhead pays for"
+_TOO_DEAR = (
+    "memory rose; who holds what was not asked at the end, where it would have cost too much"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +64,9 @@ class LookInCopy:
 class Looker:
     """Looks at the process, and remembers from look to look what seems to grow.
 
-    ``grows`` says that the last look saw objects grow, ``swells`` the same of memory and of
-    backward graphs, and ``climbs`` of memory from one look to the next.
+    ``grows`` says that the last look saw objects grow, ``trifles`` that they gained a few pages,
+    ``swells`` the same of memory and of backward graphs, and ``climbs`` of memory from one look to
+    the next.
     """
 
     recorder: Recorder
@@ -68,6 +76,7 @@ class Looker:
     cycles: CycleWatch | None
     copier: Copier = field(default_factory=Copier)
     grows: bool = False
+    trifles: bool = False
     swells: bool = False
     climbs: bool = False
     _collection: Collection | None = None
@@ -183,6 +192,7 @@ class Looker:
             with self.schedule.charged(Depth.NUMBERS):
                 look = self._taken(under_way, answer)
         except Exception as error:
+            pass_on(error)
             failure = error if isinstance(error, CopyFailed) else CopyFailed(reason_of(error))
             self._note_failure(failure)
             look = Look(under_way.seen)
@@ -232,7 +242,8 @@ class Looker:
         """Look at the end of the run, with who holds what if something grows."""
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if self.grows or self.swells or self.climbs or self._has_asked:
+        grows = self.grows and not (self.trifles and self.schedule.spares_trifles)
+        if grows or self._has_asked or self._asks_for_memory():
             found = self._ask([], self.suspicion.suspects())
             look = replace(look, depth=Depth.HOLDERS, found=found)
         return look
@@ -288,8 +299,8 @@ class Looker:
         was asked before: what no longer grows must be seen not to. At the end it is also where
         memory grows: what is rare among many objects no count has shown yet.
         """
-        at_the_end = why == LAST and (self._has_asked or self.swells or self.climbs)
-        if not (self.grows or grew or at_the_end):
+        grew |= self.grows
+        if not (grew or (why == LAST and (self._has_asked or self._asks_for_memory()))):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows
@@ -298,6 +309,18 @@ class Looker:
         if self.grows:
             self.safety.note("holders", _LATER)
         return False
+
+    def _asks_for_memory(self) -> bool:
+        """Return whether who holds what is asked at the end because memory grows.
+
+        In pure Python, or with millions of objects, that may cost more than a short loop itself.
+        """
+        if not (self.swells or self.climbs):
+            return False
+        pays = self.schedule.pays_for_rise(Depth.HOLDERS)
+        if not pays:
+            self.safety.note("holders", _TOO_DEAR)
+        return pays
 
     def _with_holders(self, look: Look, targets: list[object]) -> Look:
         self._has_asked = True
@@ -326,12 +349,16 @@ class Looker:
         if (memory := seen.anonymous_in_use) is not None:
             self.swells = self.suspicion.note_memory(memory)
             if seen.census is not None:
-                self.climbs = self.suspicion.note_memory_at_look(memory)
+                # Pages that are held free in part hide more than a leak between looks far apart.
+                in_use = memory if seen.in_use is None else seen.in_use
+                self.climbs = self.suspicion.note_memory_at_look(in_use)
         if seen.census is not None:
             self.swells |= self.suspicion.note_graphs(seen.census.types)
             objects = self.suspicion.note(seen.census.types)
             children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
             self.grows = objects or children or bool(seen.too_many)
+            only_objects = objects and not (children or seen.too_many)
+            self.trifles = only_objects and self.suspicion.gained() < _TRIFLE
 
     def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
         """Free the cycles; keep the ways back of the classes that were freed."""
@@ -348,5 +375,6 @@ class Looker:
         try:
             return look()
         except Exception as error:
+            pass_on(error)
             self.safety.note("holders", error)
             return None

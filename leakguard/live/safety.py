@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from leakguard.capture.heap.collector import give_back_collector, run_held
-from leakguard.capture.probe import reason_of
+from leakguard.capture.probe import pass_on, reason_of
 from leakguard.live.meter import CostMeter
 
 
@@ -15,7 +15,8 @@ class Safety:
     """Runs work for the guard: one thread at a time, charged, and never raising.
 
     What fails becomes a note in the next snapshot. An interrupt of the user's goes through, after
-    the work has been left. In a forked child nothing is done: the file belongs to the parent.
+    the work has been left, and so does what a signal handler of the program raises. In a forked
+    child nothing is done: the file belongs to the parent.
     """
 
     def __init__(self, meter: CostMeter) -> None:
@@ -49,6 +50,7 @@ class Safety:
                 with self._lock:
                     done = self._meter.charged(run_held, self._alone, work, args)
             except Exception as error:
+                pass_on(error)
                 self.note("guard", error)
             finally:  # who asks for the end of the process is heard, also where work is interrupted
                 self._answer()

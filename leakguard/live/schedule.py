@@ -41,8 +41,9 @@ FIXED_SECONDS = 0.3
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
 #: The same share where there is time: most trainings fill a buffer for minutes, and what leaks is
-#: seen to grow by the looks that are taken early and at the end.
-RISING_SHARE_OF_LONG = 0.01
+#: seen to grow by the looks that are taken early and at the end. Chosen: with those and the share
+#: of ``max_overhead`` a training of a minute with torch then pays less than 2 % of its time.
+RISING_SHARE_OF_LONG = 0.005
 #: Seconds where objects grow, and the dearest look that they are for. Chosen: in a small program
 #: they pay some ten censuses and looks at holders, of 6 and 27 ms, on a machine that is half as
 #: fast.
@@ -53,8 +54,8 @@ CHEAP_SECONDS = 0.15
 SHORT = 12
 SHORT_SECONDS = 6.0
 #: Generations of a loop that is taken to be long which are looked at early, though nothing grows in
-#: them. Chosen: the judge of a look that something grows needs three.
-FIRST_OF_LONG = 4
+#: them, beside the second one. Chosen: the judge of a look that something grows needs three.
+FIRST_OF_LONG = 2
 #: How far apart these are: such a loop has small generations at first (see ``launch.pace``), and
 #: one of them may lie between two things that it does at every twentieth of its steps.
 APART = 8
@@ -93,11 +94,13 @@ class Depth(IntEnum):
     HOLDERS = 2
 
 
-# Seconds at least, and a block of Python's allocator, before anything was measured. With 65,000 and
-# 2,560,000 blocks a census took 6 and 70 ms compiled, a walk 27 and 440 ms; in pure Python, with
-# 65,000 and 315,000, 38 and 85 ms, and 370 and 1,610 ms.
+# Seconds at least, and a block of Python's allocator, before anything was measured. A walk took 27
+# and 440 ms compiled with 65,000 and 2,560,000 blocks; in pure Python, with 65,000 and 315,000, a
+# census 38 and 85 ms, and a walk 370 and 1,610 ms. A compiled census took 6 ms with 65,000, and 70
+# ms with 2,560,000 that are alike; but 66 and 125 ms with 540,000 and 1,090,000 that torch and its
+# compiler are made of, which is what a training has.
 _GUESSES = {
-    "compiled": {Depth.CENSUS: (4e-3, 30e-9), Depth.HOLDERS: (15e-3, 180e-9)},
+    "compiled": {Depth.CENSUS: (4e-3, 110e-9), Depth.HOLDERS: (15e-3, 180e-9)},
     "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
 }
 # Index of the generation that is always looked at first, the second: what is compared must have a
@@ -161,7 +164,7 @@ class Schedule:
         self._news = False
         self._is_short = False
         self._is_long = False
-        self._taken = 0
+        self._taken = self._taken_before = self._taken_apart = 0
         self._total: int | None = None
         self._index = 0
         self.growing = False
@@ -188,7 +191,8 @@ class Schedule:
         """Take the cheap numbers at the end of generation ``index``, counted from 0."""
         self._index = index
         self._prices.blocks = int(metrics.get("python_blocks", self._prices.blocks))
-        if self._heights.note(metrics):
+        looked, self._taken_before = self._taken > self._taken_before, self._taken
+        if self._heights.note(metrics, looked=looked):
             self._news = True
             self._distance, self._next, self._holders_due = _AFTER_NEWS, index, index
 
@@ -233,6 +237,16 @@ class Schedule:
         allowed = self._allowed(price) - ahead * self._prices.of(Depth.CENSUS)
         return self._paid + price * times <= allowed
 
+    def pays_for_rise(self, depth: Depth) -> bool:
+        """Return whether the last look may go so deep where memory rose, and no count did.
+
+        It costs at most what a rise may on top, or is paid for as any other look is.
+        """
+        if self._share is None:
+            return True
+        most = max(RISING_SECONDS, RISING_SHARE * self._time)
+        return self._prices.of(depth) <= most or self.affords(depth)
+
     def deep_look_due(self, index: int) -> bool:
         """Return whether generation ``index`` is one to look deeper in, where something grows.
 
@@ -254,6 +268,7 @@ class Schedule:
     def looked(self, index: int, depth: Depth) -> None:
         """Note that generation ``index`` was looked at, and set the date of the next look."""
         self._taken += 1
+        self._taken_apart += (index + 1) % APART == 0
         self._next = index + max(1, round(self._distance * self._swayed()))
         if depth is Depth.HOLDERS:
             self._holders_due = index + max(1, round(self._distance**2 / 2))
@@ -305,6 +320,11 @@ class Schedule:
                 self._prices.paid(depth, seconds)
 
     @property
+    def spares_trifles(self) -> bool:
+        """True where who holds what is dear to ask, in a loop that has had looks enough before."""
+        return self._is_long and self._prices.of(Depth.HOLDERS) > CHEAP_SECONDS
+
+    @property
     def is_short(self) -> bool:
         """True in a loop that is known to be short: each of its generations has to tell."""
         return self._is_short
@@ -320,9 +340,9 @@ class Schedule:
             return self._is_short
         if not self._is_long:
             return self._index < SHORT
-        apart, most = (APART // 2, SHORT) if self.growing else (APART, FIRST_OF_LONG)
-        soon = self._index < SHORT * APART and self._taken < most
-        return soon and (self._index + 1) % apart == 0
+        enough = self._taken >= SHORT if self.growing else self._taken_apart >= FIRST_OF_LONG
+        apart = APART // 2 if self.growing else APART
+        return self._index < SHORT * APART and not enough and (self._index + 1) % apart == 0
 
     def _is_always(self, index: int) -> bool:
         """True in the second generation and in the middle: two looks alone show no trend."""

@@ -37,7 +37,13 @@ class SnapshotDraft:
     proofs: tuple[Proof, ...] = ()
 
     def snapshot(
-        self, look: Look, serial: int, seconds: float, cost: Cost, notes: Mapping[str, str]
+        self,
+        look: Look,
+        serial: int,
+        seconds: float,
+        cost: Cost,
+        notes: Mapping[str, str],
+        own_memory: int,
     ) -> Snapshot:
         """Return the snapshot: this and what the look saw."""
         seen, found = look.seen, look.found
@@ -48,7 +54,7 @@ class SnapshotDraft:
             self.phase,
             self.generation,
             seconds,
-            metrics={**seen.metrics, **self.peak},
+            metrics={**seen.metrics, **self.peak, "own_memory": own_memory},
             entry=self.entry,
             phases=self.phases,
             gauges=seen.gauges,
@@ -132,10 +138,13 @@ class Scribe:
 
     def _put(self, entry: _Entry) -> None:
         snapshot = entry.draft.snapshot(
-            entry.look, self.journal.next_serial, entry.seconds, entry.cost, entry.notes
+            entry.look,
+            self.journal.next_serial,
+            entry.seconds,
+            entry.cost,
+            entry.notes,
+            self.journal.held_bytes,
         )
-        metrics = {**snapshot.metrics, "own_memory": self.journal.held_bytes}
-        snapshot = replace(snapshot, metrics=metrics)
         self.journal.add(snapshot, entry.round_)
         self.sinks.write(snapshot)
 

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Protocol, TextIO
 
-from leakguard.capture.probe import reason_of
+from leakguard.capture.probe import pass_on, reason_of
 from leakguard.errors import UsageError
 from leakguard.live.safety import Safety
 from leakguard.model import Report, Snapshot
 from leakguard.model.vitals import Vitals, vitals_of
+from leakguard.render.text import columns, wrapped
 
 Log = TextIO | logging.Logger | Callable[[str], object]
 
@@ -46,10 +47,10 @@ def write_block(stream: TextIO, block: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Say in a line on standard error, if there is one, what could not be written."""
+    """Say it on standard error, if there is one, in lines as wide as those of the last report."""
     if sys.stderr is not None:  # print() would take standard output instead
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            print(f"leakguard: {text}", file=sys.stderr)
+            print(*wrapped(f"leakguard: {text}", columns()), sep="\n", file=sys.stderr)
 
 
 class Sink(Protocol):
@@ -79,6 +80,7 @@ class Sinks:
             try:
                 sink.write(vitals)
             except Exception as error:
+                pass_on(error)
                 self._safety.note(_name(sink), error)
 
     def finish(self, report: Callable[[], Report]) -> None:
@@ -87,6 +89,7 @@ class Sinks:
             try:
                 sink.finish(report())
             except Exception as error:
+                pass_on(error)
                 complain(f"{_name(sink)} got no verdict: {reason_of(error)}")
 
 

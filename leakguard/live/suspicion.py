@@ -41,6 +41,9 @@ _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
 # Any program keeps some numbers, texts and dicts of a generation, and now and then many of them:
 # one rise more, of half a page at least, and of two pages each where they rest.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
+# Where looks lie apart, some numbers of each generation in between: bytes a generation. Chosen:
+# half of the least that a container must gain to be told (analysis.tolerance).
+_SOME = 512
 # Live memory as a whole is noisier than what is counted: sixty-four pages.
 _MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)
 # A short run has one look at its begin and one at its end: graphs are the same from generation to
@@ -99,6 +102,7 @@ class Suspicion:
     def __init__(self) -> None:
         self._packed = msgspec.msgpack.encode({})
         self._first = True
+        self._apart = 0
         self._numbers: dict[str, _Note] = {}
 
     def begin_again(self) -> None:
@@ -116,10 +120,11 @@ class Suspicion:
 
     def note_memory(self, size: int) -> bool:
         """Take the live memory at a generation's end; return whether it goes on growing."""
+        self._apart += 1
         return self._goes_on("memory", 0, size, _MEMORY)
 
     def note_memory_at_look(self, size: int) -> bool:
-        """Take the live memory at a look; return whether it goes on growing from look to look.
+        """Take what is in use at a look; return whether it goes on growing from look to look.
 
         What adds little in each generation adds enough between two looks that lie far apart.
         """
@@ -134,14 +139,25 @@ class Suspicion:
     def note(self, types: Mapping[str, TypeCount]) -> bool:
         """Take the census of a generation's end; return whether something is suspicious."""
         before, unknown = _notes.decode(self._packed), _Note()
+        spare = min(max(_SOME * self._apart, _BUILTIN.spare), _BUILTIN.notable)
+        builtin = _BUILTIN._replace(spare=spare)
         after = {}
         for name, entry in types.items():
             now = entry.count, entry.bytes or 0
             known = _Note.first(*now) if self._first else before.get(name, unknown)
-            after[name] = known.after(*now, _threshold_of(name))
-        self._first = False
+            after[name] = known.after(*now, builtin if _is_builtin(name) else _CLASS)
+        self._first, self._apart = False, 0
         self._packed = msgspec.msgpack.encode(after)
         return any(note.is_suspicious(_threshold_of(name)) for name, note in after.items())
+
+    def gained(self) -> int:
+        """Return the bytes that suspicious types have gained since each one's first rise."""
+        notes = _notes.decode(self._packed)
+        return sum(
+            note.bytes - note.origin
+            for name, note in notes.items()
+            if note.is_suspicious(_threshold_of(name))
+        )
 
     def suspects(self) -> list[str]:
         """Return the suspicious classes, builtins aside, those with most instances first."""
@@ -153,4 +169,8 @@ class Suspicion:
 
 
 def _threshold_of(name: str) -> _Threshold:
-    return _CLASS if "." in name and name not in _CACHED else _BUILTIN
+    return _BUILTIN if _is_builtin(name) else _CLASS
+
+
+def _is_builtin(name: str) -> bool:
+    return "." not in name or name in _CACHED

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from leakguard.capture.heap import Held
+from leakguard.capture.probe import pass_on
 from leakguard.live.diagnosing import Diagnoses
 from leakguard.live.look import Look, Looker
 from leakguard.live.safety import Safety
@@ -50,6 +51,7 @@ class TracedGeneration:
         try:
             return self.tracing.survivors()
         except Exception as error:
+            pass_on(error)
             self.tracing.stop()
             self.safety.note("created_at", error)
             return []
@@ -62,6 +64,7 @@ class TracedGeneration:
         try:
             return self.tracing.sites([who.held_by if who else None for who in held])
         except Exception as error:
+            pass_on(error)
             self.safety.note("created_at", error)
             return ()
 

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Trace, Tracer, fitting
-from leakguard.capture.probe import reason_of
+from leakguard.capture.probe import pass_on, reason_of
 from leakguard.live.diagnosing import subject
 from leakguard.model import Finding, Site
 
@@ -126,6 +126,7 @@ class Tracing:
         try:
             self._running = self.tracers[name](self._suspects)
         except Exception as error:
+            pass_on(error)
             return reason_of(error)
         self._used = name
         return None

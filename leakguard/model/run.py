@@ -70,6 +70,11 @@ class Run:
         return f"<Run {self.info.name or ''}: {shots} snapshots, {rounds} generations>"
 
     @property
+    def is_part(self) -> bool:
+        """True of a run file without its end: the run goes on, was killed, or the file was cut."""
+        return self.info.source == "jsonl" and not self.finished
+
+    @property
     def baseline(self) -> Snapshot | None:
         """The snapshot everything is compared with: the one marked so, or the first."""
         marked = (s for s in self.snapshots if s.moment == "baseline")

@@ -6,12 +6,11 @@ It imports nothing but the wording, so that the end of a watched program may aff
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import wrap
 
 from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.render import facts, outline
-from leakguard.render.text import clean
+from leakguard.render.text import clean, wrapped
 
 _TOLD = ("Fix", "Held by", "Created at")
 _OTHERS = 3
@@ -36,7 +35,7 @@ def paragraphs(report: Report) -> Iterator[str]:
 
 def missing(run: Run) -> Iterator[str]:
     """Yield what a run file lacks: its end, and the lines that could not be read."""
-    if run.info.source == "jsonl" and not run.finished:
+    if run.is_part:
         last = run.generations[-1] if run.generations else None
         until = "before a generation was recorded" if last is None else f"with generation {last}"
         yield f"Not the whole run: the file ends {until}; the run goes on, or was cut there"
@@ -50,11 +49,3 @@ def brief(report: Report, width: int = 80) -> str:
     for detail in details:
         lines += wrapped(detail, width, "  ", "    ")
     return "\n".join(lines)
-
-
-def wrapped(text: str, width: int, first: str = "", rest: str = "  ") -> list[str]:
-    """Return a text in lines broken between words; a path or a name stays whole."""
-    return wrap(
-        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip

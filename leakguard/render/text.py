@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import unicodedata
 from collections.abc import Sequence
+from textwrap import wrap
 
 # Escape sequences first, as a whole: stripping only the escape character would leave "[31m" behind.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 # Cf holds the marks that turn the reading direction, Cs lone surrogates that no encoder accepts.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _ARROWS = 7  # values of a series that one line shows
+_WIDEST_TEXT = 100  # columns; longer lines are hard to read
 
 
 def clean(text: object) -> str:
@@ -24,6 +27,19 @@ def clean(text: object) -> str:
 def clean_lines(text: str) -> str:
     """Return a block of several lines with every line made safe."""
     return "\n".join(clean(line) for line in text.split("\n"))
+
+
+def columns() -> int:
+    """Return the columns of the terminal, 80 without one, and no more than a line reads well."""
+    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str = "  ") -> list[str]:
+    """Return a text in lines broken between words; a path or a name stays whole."""
+    return wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def short_type(name: str) -> str:

@@ -12,11 +12,14 @@ from leakguard.render.text import clean
 
 _MOST_ROWS = 30  # rows; what lies below is far less than what leaks
 _UNKNOWN = ""
+_COLUMNS = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
+_NUMBERS = ("Objects", "Bytes")
 
 
 def traced_lines(run: Run, folder: Path | None) -> Section:
     """Return the latest traced generation as a table, largest first; without rows where none was.
 
+    A column that no line has anything for is left out.
     ``folder`` is where source lines may be read; None for none.
     """
     traced = next((s for s in reversed(run.snapshots) if s.sites), None)
@@ -25,8 +28,14 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
     ranked = sorted(traced.sites, key=lambda site: (-(site.bytes or 0), -site.count))
     rows = tuple(dict.fromkeys(_row(site, folder) for site in ranked[:_MOST_ROWS]))
     title = f"What stayed of the traced generation {traced.generation}, by line"
-    columns = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
-    return Section("traced", title, columns, rows, texts=frozenset({1, 2, 5}))
+    told = [i for i in range(len(_COLUMNS)) if any(row[i] != _UNKNOWN for row in rows)]
+    return Section(
+        "traced",
+        title,
+        tuple(_COLUMNS[i] for i in told),
+        tuple(tuple(row[i] for i in told) for row in rows),
+        texts=frozenset(place for place, i in enumerate(told) if _COLUMNS[i] not in _NUMBERS),
+    )
 
 
 def _row(site: Site, folder: Path | None) -> tuple[str, ...]:

@@ -94,8 +94,9 @@ def _without_nothing(value: Any) -> Any:
     if isinstance(value, dict):
         stripped = {}
         for key, item in value.items():
-            kept = item if type(item) in _SIMPLE else _without_nothing(item)
-            if kept is not None and not (kept.__class__ in (dict, list) and not kept):
+            if type(item) in _SIMPLE:
+                stripped[key] = item
+            elif item and (kept := _without_nothing(item)):
                 stripped[key] = kept
         return stripped
     if isinstance(value, list | tuple):

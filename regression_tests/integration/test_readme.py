@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from leakguard.cli import COMMANDS
+from leakguard import cli
 
 _ROOT = Path(__file__).parents[2]
 _README = (_ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,13 +50,14 @@ def test_files_that_the_readme_points_to_exist():
     assert [name for name in linked if not (_ROOT / name).exists()] == []
 
 
-@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+@pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_is_told(name):
     assert f"leakguard {name}" in _README
 
 
 def test_commands_and_options_that_the_readme_tells_exist():
-    known = {command.name: command for command in COMMANDS}
+    with click.Context(cli.program) as context:
+        known = {name: cli.program.get_command(context, name) for name in cli.COMMANDS}
     told = re.findall(
         r"(?<!from )leakguard (?!import)(\w+) ([^\n`#]*)",
         "\n".join(re.findall(r"```.*?```", _README, re.S)),

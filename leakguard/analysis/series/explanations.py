@@ -27,9 +27,6 @@ Kind = Literal[
 RISK = 0.004
 # The same with one degree of freedom, as three looks have. Chosen so that +16, +16 objects pass.
 _RISK_OF_TWO = 0.0125
-# Looks, from which on noise and a level that wanders can be told apart. With fewer, a level is
-# taken to wander, which is the safe side. Chosen.
-_LOOKS_FOR_NOISE = 10
 # Share of the energy below which what is left over is rounding.
 _LEFT_BY_ROUNDING = 1e-12
 # Factor between neighbouring time constants of the grid (``wandering._TAUS``), and the one at which
@@ -81,6 +78,7 @@ class Explanations:
         steps: looks at which the value may have jumped.
         least: variance that a value has at the least.
         late: changes that growth must show when it starts after the first look.
+        noises: how many noise models may explain the values, the one that wanders most first.
     """
 
     def __init__(
@@ -90,6 +88,7 @@ class Explanations:
         steps: Sequence[int],
         least: float,
         late: int,
+        noises: int,
     ) -> None:
         self.design = design(times)
         growing = range(self.design.growing)
@@ -98,8 +97,7 @@ class Explanations:
         self._freedom = len(times) - 1
         self._least = least
         self._series: list[tuple[Model, list[float], float]] = []
-        few = len(times) < _LOOKS_FOR_NOISE
-        for model in self.design.models[-1:] if few else self.design.models:
+        for model in self.design.models[-noises:]:
             surprises = model.surprises(values)
             energy = dot(surprises, surprises)
             self._series.append((model, surprises, energy))

@@ -26,7 +26,7 @@ from leakguard.analysis.series.verdict import (
     SeriesVerdict,
     Shape,
 )
-from leakguard.analysis.series.weighed import doubtful, healthy, leak
+from leakguard.analysis.series.weighed import doubtful, first_within, healthy, leak
 from leakguard.analysis.series.weighing import Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
 from leakguard.model.units import format_number
@@ -108,7 +108,7 @@ def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
         or _accelerates(looks)
         or _even_counts(looks)
         or _falls_back(looks.in_blocks(sawtooth.LOOKS_FOR_TEETH))
-        or _weighed(looks.in_blocks())
+        or _weighed_in_blocks(looks)
     )
 
 
@@ -310,6 +310,15 @@ def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict
     if level.span <= max(looks.noise_floor, _SMOOTH * looks.span):
         return _flat(level)
     return _weighed(level.without_spikes().in_blocks())
+
+
+def _weighed_in_blocks(looks: Looks) -> SeriesVerdict:
+    """Weigh the means of neighbours where there are many looks, and date growth by the looks."""
+    blocks = looks.in_blocks()
+    verdict = _weighed(blocks)
+    if blocks is looks or verdict.growing != "yes" or verdict.started is None:
+        return verdict
+    return replace(verdict, started=math.ceil(first_within(looks, blocks.gap, verdict.started)))
 
 
 def _weighed(looks: Looks) -> SeriesVerdict:

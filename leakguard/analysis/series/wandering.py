@@ -20,6 +20,7 @@ from leakguard.analysis.series.estimators import ROUNDING
 # Variance of the level's step in a mean gap over that of the white noise, in factors of 10: nearer
 # ones change the log likelihood of 100 looks by less than 1. The last is a pure random walk.
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
+NOISES = len(_RATIOS)
 # Places, evenly over the run, where a ramp may start or end. Chosen: a fit costs their number
 # squared, and what lies between two of them is fitted afterwards (``Explanations.refine``).
 PLACES = 16

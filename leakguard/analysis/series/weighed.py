@@ -100,6 +100,25 @@ def _first(looks: Looks, begun: int, rate: float) -> float:
     return min(after, max(before, after - gained / rate) + 1)
 
 
+def first_within(looks: Looks, width: float, started: float) -> float:
+    """Return the generation that begins growth which blocks of looks have shown.
+
+    Args:
+        looks: all of them.
+        width: of a block, in generations.
+        started: where the block lies that shows the growth first.
+    """
+    reach = PLACES * width
+    near = looks.of(i for i, t in enumerate(looks.times) if abs(t - started) <= reach)
+    blocks = near.in_blocks()
+    places = range(len(blocks) - FEWEST_LOOKS)
+    within = [i for i in places if -2 * width <= blocks.times[i] - started < width / 2]
+    if not within:
+        return started
+    found = blocks.times[max(within, key=lambda place: _broken(blocks, place)) + 1]
+    return found if blocks is near else first_within(near, blocks.gap, found)
+
+
 def _broken(looks: Looks, start: int) -> float:
     """Return how much a line after ``start``, level before, explains."""
     ramp = [max(0.0, t - looks.times[start]) for t in looks.times]

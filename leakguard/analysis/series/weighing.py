@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from leakguard.analysis.series import estimators, staircase
 from leakguard.analysis.series.explanations import RISK, Explanations, Fit, Kind, price
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.series.shapes import NEAR_SHARE
+from leakguard.analysis.series.wandering import NOISES
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
 # Share of its rate that growth may lose from look to look, and in all. Measured: growth of 0.2
@@ -22,6 +24,14 @@ _BEND_ERRORS = 0.84
 # Changes after which a late start is claimed, for counts (True) and for sizes: three are too few
 # for sizes, as a buffer that begins to fill makes them. Chosen.
 _LATE = {True: 3, False: 5}
+# Looks from which on noise and a level that wanders can be told apart. With fewer, a level is taken
+# to wander, which is the safe side. Of sizes, that are read with noise, each look after the sixth
+# lets the next steadier noise explain them too, so that no answer jumps from one length to the
+# next; what moves a count is the program alone, and what lies between rare looks is not seen. Both
+# are chosen.
+_LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
+# Mean gaps that lie between two looks where some are rare. Chosen: one may be missing elsewhere.
+_RARE = 2.0
 # Share of its height that a saturation that is over has still to come (after 1.9 time constants).
 # Chosen.
 OVER = 0.15
@@ -36,6 +46,14 @@ _EXACT = 1e-7
 _DOUBTFUL = 0.1
 # Digits of a time in mean gaps: looks at the same distances get the same cached design.
 _GAP_DIGITS = 9
+
+
+def _noises(looks: Looks) -> int:
+    """Return how many noise models may explain the looks, a pure random walk being the first."""
+    most = max((b - a for a, b in pairwise(looks.times)), default=0.0)
+    if looks.integer or most >= _RARE * looks.gap:
+        return 1 if len(looks) < _LOOKS_FOR_NOISE else NOISES
+    return min(NOISES, max(1, len(looks) - _LOOKS_THAT_WANDER + 1))
 
 
 class Saturation(NamedTuple):
@@ -68,6 +86,7 @@ class Weighing:
             _candidates(self.looks),
             self._least(),
             late=_LATE[looks.integer],
+            noises=_noises(self.looks),
         )
         self.best = self._explanations.best
         if self.rises:

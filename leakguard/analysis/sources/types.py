@@ -102,11 +102,12 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     if not rise_together([counts[g] for g in looks], [sizes[g] for g in looks]):
         return None
     first, last = looks[0], looks[-1]
-    if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * (
-        sizes[last] - sizes[first]
-    ):
+    gained, lasted = sizes[last] - sizes[first], last - max(start - 1, first)
+    if MAJORITY * gained > memory.verdict.rate * lasted:
+        return None  # between looks at different heights of a tooth, most of it is the tooth's
+    if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * gained:
         return None
-    rate = (counts[last] - counts[first]) / (last - max(start - 1, first))
+    rate = (counts[last] - counts[first]) / lasted
     words = METRICS[memory.series.name].words
     told = replace(
         memory.verdict,

@@ -16,9 +16,11 @@ from typing import Any, cast
 from leakguard.capture import heap
 from leakguard.capture.allocation_sites.byte_sites import MOST_SITES, traced_blocks
 from leakguard.capture.allocation_sites.frames import described, forget, named, origin, place
+from leakguard.capture.allocation_sites.free_lists import reserve
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.heap.classes import MANAGED_DICT, flags, qualified_name
 from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.library import OWN_FOLDER
 from leakguard.model import Site
 
 Lines = tuple[tuple[str, int], ...]
@@ -73,9 +75,12 @@ class ObjectTrace:
         """Start tracing."""
         global _running
         self._own = not tracemalloc.is_tracing()
+        self._reserve: list[Any] = []
         if self._own:
             tracemalloc.start(_FRAMES_OF_OBJECTS)
             _running = self
+            names = {suspect.type for suspect in suspects if suspect.type is not None}
+            self._reserve = reserve(names, lambda item: origin_of(item) is not None)
         self._counts: Counter[_Key] = Counter()
         self._samples: list[_Key] = []
         self._rarer: set[_Key] = set()
@@ -119,6 +124,7 @@ class ObjectTrace:
         if self._own and tracemalloc.is_tracing():
             tracemalloc.stop()
         self._own = False
+        self._reserve.clear()
         if _running is self:
             _running = None
 
@@ -135,7 +141,7 @@ class ObjectTrace:
         stride = 1 + len(live) // _MOST_OBJECTS  # each stands for so many
         for item in islice(live, 0, None, stride):
             lines = origin_of(item)
-            if lines is None:
+            if lines is None or lines[0][0].startswith(OWN_FOLDER):
                 continue
             key = (qualified_name(type(item)), lines)
             self._counts[key] += stride

@@ -42,9 +42,9 @@ _READ_CODE = tuple(
 TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES = 224, 144, 200
 # What numpy allocates for the shape and the strides of an array of one dimension.
 DIMENSION_BYTES = 16
-# C++ objects whose pixels are in no size that they tell; they export them as a buffer. Beside the
+#: C++ objects whose pixels are in no size that they tell; they export them as a buffer. Beside the
 # pixels one has this before it draws, measured with mallinfo2 (matplotlib 3.11); drawing adds more.
-_PICTURES = frozenset({"matplotlib.backends._backend_agg.RendererAgg"})
+PICTURES = frozenset({"matplotlib.backends._backend_agg.RendererAgg"})
 RENDERER_BYTES = 42_000
 _NO_ELEMENTS: tuple[object, ...] = ()
 _PAGE = 4096
@@ -120,7 +120,7 @@ class GraphAdapters:
             return layout_of(cls, read_code)
         if numpy and derives(cls, numpy.kind):
             return _array_layout(cls, self._array_reader(numpy))
-        if qualified_name(cls) in _PICTURES:
+        if qualified_name(cls) in PICTURES:
             return layout_of(cls, read_picture)
         if derives(cls, type):
             return layout_of(cls, read_class)

@@ -40,6 +40,7 @@ class Description(NamedTuple):
 
 
 _UNKNOWN = Description()
+_REFERENCES = "O"  # kind of a dtype; numpy.dtype.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Numpy:
     shape: Read
     dtype: Read
     flat: Read
+    flags: Read
+    fill: Callable[[Any, object], object]
     getters: tuple[object, object] | None = None  # of the base and the interface of an array
 
     def own_buffer(self, array: Any) -> Buffer:
@@ -75,6 +78,14 @@ class Numpy:
     def holds_objects(self, array: Any) -> bool:
         """Tell whether the elements are references to Python objects."""
         return bool(self.dtype(array).hasobject)
+
+    def takes_none(self, array: Any) -> bool:
+        """Tell whether all elements are references, and others may be put in their place."""
+        return self.dtype(array).kind == _REFERENCES and bool(self.flags(array).writeable)
+
+    def fill_with_none(self, array: Any) -> None:
+        """Put None in the place of every element."""
+        self.fill(array, None)
 
 
 def _strided(start: int, shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> Buffer:
@@ -246,6 +257,8 @@ def _numpy(module: dict[str, Any]) -> Numpy:
         shape=names["shape"].__get__,
         dtype=names["dtype"].__get__,
         flat=names["flat"].__get__,
+        flags=names["flags"].__get__,
+        fill=names["fill"],
         getters=_getters(names["base"], names["__array_struct__"]),
     )
 

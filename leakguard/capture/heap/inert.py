@@ -10,9 +10,11 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Iterable
-from types import FunctionType
+from functools import partial
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
+from leakguard.capture.heap.adapters import PICTURES
 from leakguard.capture.heap.classes import (
     HEAP_TYPE,
     derives,
@@ -33,11 +35,17 @@ _INERT = frozenset({
     "_json", "string", "fractions", "numpy", "torch",
 })  # fmt: skip
 _DEVICES = ("cuda", "xpu", "mps")
-# The weak collections of the standard library forget what is gone, and do nothing else.
-_FORGETFUL = frozenset({"weakref", "_weakrefset", "torch.utils.weak"})
+# Modules whose callbacks forget what is gone, and do nothing else: weak collections, the parents of
+# a transform and the listeners of a figure in matplotlib.
+_FORGETFUL = frozenset({
+    "weakref", "_weakrefset", "torch.utils.weak", "matplotlib.transforms", "matplotlib.cbook",
+})  # fmt: skip
 # Where a type keeps tp_dealloc: behind its header, its name and its two sizes; Include/cpython.
 _DEALLOC = ctypes.sizeof(ctypes.c_ssize_t) * 6
 _CALLBACK = vars(weakref.ref)["__callback__"].__get__
+# Where a proxy keeps it: behind its header and what it stands for; Include/cpython/weakrefobject.h.
+_PROXY_CALLBACK = object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
+_FUNCTION = vars(MethodType)["__func__"].__get__
 _MODULE_OF_GLOBALS = "__name__"
 
 
@@ -64,10 +72,14 @@ class Inertness:
 
 
 def _of_class(cls: type, frameworks: Frameworks) -> str | None:
+    pictures = (parent for parent in lineage(cls) if qualified_name(parent) in PICTURES)
+    of_pictures = frozenset(id(base) for picture in pictures for base in lineage(picture))
     for parent in lineage(cls):
         if "__del__" in namespace(parent):
             return f"the finalizer of {qualified_name(parent)} would run"
         if parent is object or _is_made_in_python(parent, frameworks):
+            continue
+        if id(parent) in of_pictures:  # their pixels are all that they have
             continue
         named = qualified_name(parent)
         if module_of(parent).partition(".")[0] not in _INERT or _is_of_device(named):
@@ -88,14 +100,39 @@ def _of_callbacks(item: Any) -> str | None:
     if not _has_weak_references(item):
         return None
     for reference in weakref.getweakrefs(item):
-        callback = _CALLBACK(reference)
+        callback = _callback_of(reference)
         if callback is None:
             continue
-        if type(callback) is not FunctionType or (
-            callback.__globals__.get(_MODULE_OF_GLOBALS) not in _FORGETFUL
-        ):
+        if not _forgets(callback):
             return f"a callback waits for the end of a {qualified_name(type(item))}"
     return None
+
+
+def _callback_of(reference: Any) -> Any:
+    """Return the callback of a weak reference, or of a proxy, which has no attribute for it."""
+    if derives(type(reference), weakref.ref):
+        return _CALLBACK(reference)
+    at = ctypes.c_size_t.from_address(id(reference) + _PROXY_CALLBACK).value
+    return ctypes.cast(at, ctypes.py_object).value if at else None
+
+
+def _forgets(callback: Any) -> bool:
+    """Tell whether a callback only forgets; what a weak method calls in turn is in its closure."""
+    function = callback.func if type(callback) is partial else callback
+    function = _FUNCTION(function) if type(function) is MethodType else function
+    if type(function) is not FunctionType:
+        return False
+    if function.__globals__.get(_MODULE_OF_GLOBALS) not in _FORGETFUL:
+        return False
+    cells = map(_content, function.__closure__ or ())
+    return all(derives(type(kept), weakref.ref) or kept is None or _forgets(kept) for kept in cells)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not set yet
+        return None
 
 
 def _has_weak_references(item: Any) -> bool:

@@ -22,6 +22,7 @@ import msgspec
 from leakguard.capture.allocator import allocator_memory, pool_memory
 from leakguard.capture.headroom import cores
 from leakguard.capture.heap.classes import derives
+from leakguard.capture.heap.frameworks import Numpy
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.inert import Inertness
@@ -32,14 +33,23 @@ from leakguard.capture.heap.traces import stable_name
 from leakguard.capture.heap.walked_graph import walk_graph
 from leakguard.model.holder import Proof
 
-# What may be emptied, most derived first: how, and what is in it. The methods are those of the
-# base, so that no code of the program runs.
-_EMPTIES: Mapping[type, tuple[Callable[[Any], object], Callable[[Any], Iterator[Any]]]] = {
-    OrderedDict: (OrderedDict.clear, lambda held: _both(held)),
-    dict: (dict.clear, lambda held: _both(held)),
-    list: (list.clear, list.__iter__),
-    deque: (deque.clear, deque.__iter__),
-    set: (set.clear, set.__iter__),
+
+class _Way(NamedTuple):
+    """How a container is emptied, and what is in it."""
+
+    empty: Callable[[Any], object]
+    contents: Callable[[Any], Iterator[Any]]
+
+
+# What may be emptied, most derived first. The methods are those of the base, so that no code of the
+# program runs.
+_EMPTIES: Mapping[type, _Way] = {
+    OrderedDict: _Way(OrderedDict.clear, lambda held: _both(held)),
+    dict: _Way(dict.clear, lambda held: _both(held)),
+    list: _Way(list.clear, list.__iter__),
+    deque: _Way(deque.clear, deque.__iter__),
+    set: _Way(set.clear, set.__iter__),
+    tuple: _Way(lambda held: _fill_with_none(held), tuple.__iter__),
 }
 # Containers are named for so many seconds of CPU to find the one that is meant: 20 µs each, where
 # code that names an attribute has to be looked for a hundred times as much.
@@ -59,7 +69,7 @@ class _Found(NamedTuple):
     rest has to go before it is measured.
     """
 
-    containers: list[Any]
+    containers: list[tuple[Any, _Way]]
     told: int
     adrift: frozenset[int]
     kept: list[Any]
@@ -107,8 +117,8 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     # Where it may not be freed, or where something fails, it has to outlast all frames, until the
     # copy ends; and nothing that is a root may hold it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(contents))
-    for container in found.containers:
-        contents.extend(_way_to_empty(type(container))[1](container))
+    for container, way in found.containers:
+        contents.extend(way.contents(container))
     tables = _freed_by_emptying(found.containers) - (sys.getsizeof(contents) - sys.getsizeof([]))
     hindrance = _hindrance(contents, found.adrift, make_graph)
     if hindrance is not None:
@@ -120,11 +130,11 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     return Proof(held_by, found.told, max(before - _in_use() + tables, 0))
 
 
-def _freed_by_emptying(containers: Sequence[Any]) -> int:
+def _freed_by_emptying(containers: Sequence[tuple[Any, _Way]]) -> int:
     """Empty containers whose contents something else keeps; return what their tables took."""
     before = _in_use()
-    for container in containers:
-        _way_to_empty(type(container))[0](container)
+    for container, way in containers:
+        way.empty(container)
     return before - _in_use()
 
 
@@ -137,7 +147,8 @@ def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _F
             adrift = [graph.object_at(node) for node in range(walked.rooted, len(graph))]
             kept = Inertness(walked.frameworks).hindering(adrift)
         found = [graph.object_at(node) for node in nodes]
-        empties = [item for item in found if _can_empty(type(item))]
+        ways = [(item, _way_to_empty(item, walked.frameworks.numpy)) for item in found]
+        empties = [(item, way) for item, way in ways if way is not None]
         return _Found(empties, told, frozenset(map(id, adrift)), kept)
 
 
@@ -187,14 +198,21 @@ def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGrap
             return Inertness(walked.frameworks).hindrance(chain(freed, untracked))
 
 
-def _way_to_empty(
-    cls: type,
-) -> tuple[Callable[[Any], object], Callable[[Any], Iterator[Any]]]:
-    return next(way for base, way in _EMPTIES.items() if derives(cls, base))
+def _way_to_empty(item: Any, numpy: Numpy | None) -> _Way | None:
+    """Return how this one is emptied; None where it is not known, or may not be written to."""
+    if numpy is not None and derives(type(item), numpy.kind):
+        return _Way(numpy.fill_with_none, numpy.flat) if numpy.takes_none(item) else None
+    return next((way for base, way in _EMPTIES.items() if derives(type(item), base)), None)
 
 
-def _can_empty(cls: type) -> bool:
-    return any(derives(cls, base) for base in _EMPTIES)
+def _fill_with_none(held: tuple[Any, ...]) -> None:
+    """Put None in the place of each element; who else holds the tuple keeps it, as an array."""
+    for position in range(tuple.__len__(held)):
+        at = id(held) + tuple.__basicsize__ + position * tuple.__itemsize__
+        slot = ctypes.c_size_t.from_address(at)
+        element, slot.value = ctypes.c_void_p(slot.value), id(None)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(None))
+        ctypes.pythonapi.Py_DecRef(element)
 
 
 def _both(held: dict[Any, Any]) -> Iterator[Any]:

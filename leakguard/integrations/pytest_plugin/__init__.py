@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,12 +303,24 @@ def _show_failure(report: pytest.TestReport, item: pytest.Item) -> None:
     last = trace.reprentries[-1]
     place, line, _ = item.location
     if last.reprfileloc is not None and _is_users(last.reprfileloc.path, item):
+        last.lines = [*_broken(last.lines)]
         return  # a line of the test is shown
-    last.lines = [f"E   {text}".rstrip() for text in crash.message.split("\n")]
+    last.lines = [*_broken(f"E   {text}".rstrip() for text in crash.message.split("\n"))]
     trace.reprentries = [last]
     crash.path, crash.lineno = os.fspath(item.path), (line or 0) + 1
     if last.reprfileloc is not None:
         last.reprfileloc.path, last.reprfileloc.lineno = place, (line or 0) + 1
+
+
+def _broken(lines: Iterable[str]) -> Iterator[str]:
+    """Break what pytest shows of an error, four columns in or eight, into lines of 80 columns."""
+    from leakguard.integrations.pytest_plugin.outcomes import fitting
+
+    for line in lines:
+        if line.startswith("E "):
+            yield from (f"E   {part}".rstrip() for part in fitting([line[4:]], 76))
+        else:
+            yield line
 
 
 def _is_users(path: str, item: pytest.Item) -> bool:

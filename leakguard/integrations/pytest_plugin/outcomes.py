@@ -21,10 +21,10 @@ from leakguard.model.budget import Check
 from leakguard.model.units import format_change
 from leakguard.render import Layout, document, render
 from leakguard.render.checks import render_checks, subject
-from leakguard.render.text import clean
+from leakguard.render.text import clean, wrapped
 
 _FORMATS = {"report.md": "markdown", "report.json": "json", "report.html": "html"}
-_SUMMARY_WIDTH = 96
+SCREEN = 72  # columns of a failure: pytest puts up to eight before each of its lines
 _PROBES = (("process", process_memory), ("allocator", allocator_memory), ("files", open_files))
 _RESOURCES = ("threads", "open_files")
 _MOST_TESTS = 10
@@ -88,9 +88,7 @@ def failure_text(judgement: Judgement, outcome: Outcome, new: Iterable[str]) -> 
     The first line has to do for pytest's summary. ``new`` are lines about threads and files.
     """
     broken, checks = outcome["broken"], outcome["checks"]
-    drawn = render_checks(
-        judgement.report, judgement.checks, "terminal", Layout(width=_SUMMARY_WIDTH)
-    )
+    drawn = render_checks(judgement.report, judgement.checks, "terminal", Layout(width=SCREEN))
     _, _, *body = drawn.rstrip().split("\n")
     limits = "limit" if len(checks) == 1 else "limits"
     lines = [
@@ -102,7 +100,15 @@ def failure_text(judgement: Judgement, outcome: Outcome, new: Iterable[str]) -> 
     if not judgement.report.findings:
         lines += ["", *_grown(judgement.report)]
     lines += ["", _read_on(outcome)]
-    return "\n".join(lines)
+    first, *more = lines  # pytest's summary takes the first as it is
+    return "\n".join([first, *fitting(more)])
+
+
+def fitting(lines: Iterable[str], width: int = SCREEN) -> Iterator[str]:
+    """Yield lines that fit on a screen, broken between words; a path or a name stays whole."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        yield from wrapped(line, width, rest=f"{indent}  ") or [""]
 
 
 def _in_one_line(judgement: Judgement) -> str:

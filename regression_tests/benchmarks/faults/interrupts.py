@@ -1,4 +1,4 @@
-"""KeyboardInterrupt in a watched loop: at random moments, by a timer of the system, or at each."""
+"""What a signal raises in a watched loop: at random moments, by a timer, or at each moment."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class Told:
 
 
 class Bell:
-    """Sends an interrupt after a random time, as Ctrl-C does, and counts them."""
+    """Raises an error after a random time, as Ctrl-C or an alarm does, and counts them."""
 
-    def __init__(self, told: Told, chance: random.Random) -> None:
+    def __init__(self, told: Told, chance: random.Random, error: type[BaseException]) -> None:
         self._told = told
         self._chance = chance
+        self._error = error
         self._before = signal.signal(signal.SIGALRM, self._ring)
 
     def wind(self) -> None:
@@ -47,31 +48,33 @@ class Bell:
 
     def _ring(self, *_: object) -> None:
         self._told.sent += 1
-        raise KeyboardInterrupt
+        raise self._error
 
 
-def interrupted(out: Path, times: int, seed: int = 0) -> Told:
+def interrupted(
+    out: Path, times: int, seed: int = 0, error: type[BaseException] = KeyboardInterrupt
+) -> Told:
     """Play rounds until so many interrupts came; each must reach the loop and leave it whole."""
     told = Told()
-    bell = Bell(told, random.Random(seed))
+    bell = Bell(told, random.Random(seed), error)
     guard = LeakGuard(out=out, report=None, max_overhead=0.2)
     try:
         with guard:
             while told.sent < times:
-                _round(guard, bell, told)
+                _round(guard, bell, told, error)
     finally:
         bell.stop()
     return told
 
 
-def _round(guard: LeakGuard, bell: Bell, told: Told) -> None:
+def _round(guard: LeakGuard, bell: Bell, told: Told, error: type[BaseException]) -> None:
     sent = told.sent
     try:
         bell.wind()
         while told.sent == sent:
             play_round(guard)
             time.sleep(0.0005)
-    except KeyboardInterrupt:
+    except error:
         told.received += 1
     play_round(guard)  # what an interrupt left open is closed by the round that comes next
     told.left_open += bool(open_phases()) or not gc.isenabled()

@@ -82,10 +82,14 @@ def main() -> int:
 def _told(number: int, looks: int, threads: int) -> dict[str, int] | None:
     """Return what a slice counted, None where its process came to grief; print what it says."""
     options = ["--slice", str(number), "--looks", str(looks), "--threads", str(threads)]
-    done = subprocess.run(
-        [sys.executable, "-m", __spec__.name, *options],
-        capture_output=True, text=True, timeout=_SLICE_SECONDS, check=False,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", __spec__.name, *options],
+            capture_output=True, text=True, timeout=_SLICE_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        print(f"slice {number} was not over after {_SLICE_SECONDS} s", flush=True)
+        return None
     complaints = done.stderr[-_MOST_SAID:]
     print(f"slice {number}, status {done.returncode}: {done.stdout.strip()}", flush=True)
     if complaints:

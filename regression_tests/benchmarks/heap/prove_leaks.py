@@ -21,10 +21,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar, copy_context
+from inspect import signature
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from leakguard.model import Report
 from regression_tests.benchmarks.heap.release_leaks import LEAKS, follow, objects_at, train
@@ -42,6 +46,8 @@ BENCH = (
 )  # fmt: skip
 _SECONDS = 1800
 _LOCAL = re.compile(r"local (\w+) in (.+?)\(\)")
+_VARIABLE = re.compile(r"context variable (.+)")
+_DEFAULT = re.compile(r"(.+) → default argument (\w+) of .+")
 Row = tuple[str, int | None, int | None, int | None, str | None]
 
 
@@ -97,25 +103,40 @@ def _rows(report: Report) -> list[Row]:
 
 def released(held_by: str) -> int | None:
     """Empty what a finding names, here; return what the allocators have less in use."""
-    containers = _containers(held_by.removesuffix("[*]"))
-    if not containers or not all(hasattr(item, "clear") for item in containers):
+    cuts = [_cut(item) for item in _containers(held_by.removesuffix("[*]"))]
+    if not cuts or None in cuts:
         return None
     gc.collect()
     before = _in_use()
-    for container in containers:
-        container.clear()
+    for cut in filter(None, cuts):
+        cut()
     gc.collect()
     return before - _in_use()
 
 
+def _cut(container: Any) -> Callable[[], object] | None:
+    """Return what a person would call to be rid of what a container holds."""
+    if isinstance(container, ContextVar):
+        return functools.partial(container.set, type(container.get())())
+    if isinstance(container, np.ndarray):
+        return functools.partial(container.fill, None)
+    return getattr(container, "clear", None)
+
+
 def _containers(name: str) -> list[Any]:
-    """Return what a name stands for: from a running function, an instance of a class, a module."""
+    """Return what a name stands for, in a function, an instance, a module, a context variable."""
     local = _LOCAL.match(name)
     if local is not None:
         frame: FrameType | None = sys._getframe()
         while frame is not None and frame.f_code.co_name != local[2].rpartition(".")[2]:
             frame = frame.f_back
         return [] if frame is None else follow([frame.f_locals[local[1]]], name[local.end() :])
+    variable = _VARIABLE.fullmatch(name)
+    if variable is not None:
+        return [item for item in copy_context() if item.name == variable[1]]
+    default = _DEFAULT.fullmatch(name)
+    if default is not None:
+        return [signature(f).parameters[default[2]].default for f in objects_at(default[1])]
     try:
         return follow(*_instances(name)) or objects_at(name)
     except (LookupError, AttributeError):

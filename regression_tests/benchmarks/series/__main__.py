@@ -175,7 +175,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("-o", "--output", type=Path, default=None)
     args = parser.parse_args()
-    rows = [row for row in ROWS if args.rows in row.name]
+    longest = max(args.lengths)
+    rows = [row for row in ROWS if args.rows in row.name and row.shortest <= longest]
     work = partial(judge_row, lengths=args.lengths, repetitions=args.repetitions, seed=args.seed)
     with ProcessPoolExecutor(args.processes) as pool:
         said = dict(pool.map(work, [row.name for row in rows]))

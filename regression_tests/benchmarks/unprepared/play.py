@@ -100,6 +100,7 @@ def _ended(prefix: Sequence[str], script: Script, folder: Path, scratch: Path) -
         "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",
         "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode
     }
     arguments = [text.replace("{folder}", os.fspath(folder)) for text in script.arguments]
     command = [sys.executable, *prefix, os.fspath(path), *arguments]

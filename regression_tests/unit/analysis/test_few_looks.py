@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Holder, Hop, Run
+from leakguard.model import Holder, Hop, Run, TypeCount
 from leakguard.model.census import GRAPH_NODE
 from leakguard.testing import RunStory, State
 
@@ -189,3 +189,42 @@ def test_the_same_place_in_each_of_two_modules_keeps_what_grows_together():
                  for path in modules)  # fmt: skip
     (finding,) = diagnose(told(looks=(2, 41, 100), start=1, counts=buffers, held=held)).findings
     assert finding.held_by in modules
+
+
+PERIOD = 12  # generations from one flush of a batch to the next
+
+
+def under_a_tooth(kept: int) -> Run:
+    """Tell looks at growing heights of a batch's tooth, above memory that creeps by half a kB.
+
+    With ``kept`` a tensor of 40 kB stays in each fifth generation, beside the batch.
+    """
+    run = told(looks=(1, 51, 100), each=0)
+
+    def fill(n: int) -> int:
+        return n % PERIOD
+
+    def at(n: int) -> dict[str, int]:
+        size = fill(n) * 82 * KB + n * (500 + kept * 8 * KB)
+        return {"heap_in_use": 80_000 * KB + size, "rss": 200_000 * KB + size}
+
+    def counted(s):
+        n = s.generation or 0
+        census = s.census
+        if census is not None:
+            count = 18 + fill(n) + kept * (n // 5)
+            entry = TypeCount(count, fill(n) * 82 * KB + kept * (n // 5) * 40 * KB)
+            census = replace(census, types={"torch.Tensor": entry}, bytes=entry.bytes)
+        return replace(s, metrics=at(n), census=census)
+
+    return replace(run, snapshots=tuple(map(counted, run.snapshots)))
+
+
+def test_looks_at_growing_heights_of_a_tooth_show_no_growth():
+    assert diagnose(under_a_tooth(kept=0)).verdict == "stable"
+
+
+def test_what_grows_under_a_tooth_is_found_by_such_looks():
+    report = diagnose(under_a_tooth(kept=1))
+    assert report.verdict == "leak"
+    assert "torch.Tensor" in {finding.type for finding in report.findings}

@@ -112,6 +112,13 @@ def test_bytes_are_attached_where_they_are_most_and_as_many_as_grow():
     assert origin(native, small, far).created_at is None
 
 
+def test_line_of_the_objects_goes_before_one_of_as_many_bytes_that_was_traced_later():
+    fits = Site("b.py:2", "call", 8_100_000, 4, tracer="memray")
+    shots = [Snapshot(n, "", "generation", sites=(made,)) for n, made in enumerate((site(), fits))]
+    found = with_origin(Run(RunInfo(), tuple(shots)), LEAK)
+    assert found.created_at == "leaks.py:92 in environment"
+
+
 def test_without_a_traced_generation_nothing_is_invented():
     found = origin(LEAK)
     assert found.created_at is None

@@ -9,12 +9,14 @@ from leakguard.model.units import KB, MB
 LOOKS = (1, 2, 3, 4, 7, 11, 14, 19, 25, 30, 39, 48)
 
 
-def told(leak: int, own: dict[int, int], generations: int = 60, between: int = 0) -> Run:
+def told(
+    leak: int, own: dict[int, int], generations: int = 60, between: int = 0, size: int = 20 * MB
+) -> Run:
     """Tell a run that loses ``leak`` bytes a generation, and whose guard keeps ``own`` after looks.
 
-    ``between`` is what the program itself takes between two generations.
+    ``between`` is what the program itself takes between two generations, ``size`` what it has.
     """
-    shots, size = [], 20 * MB
+    shots = []
     for generation in range(1, generations + 1):
         entry = _metrics(size)
         size += leak
@@ -62,3 +64,13 @@ def test_what_a_look_gives_back_does_not_bend_the_growth():
     (finding,) = diagnose(told(70 * KB, given_back)).findings
     assert (finding.verdict, finding.started_at) == ("leak", 1)
     assert 65 * KB < finding.bytes_per_generation < 75 * KB
+
+
+def test_leak_of_a_large_process_is_told_in_a_short_run_that_is_looked_at_throughout():
+    (finding,) = diagnose(told(500 * KB, {}, generations=6, size=2_000 * MB)).findings
+    assert (finding.verdict, finding.phase) == ("leak", "work")
+
+
+def test_what_looks_leave_in_such_a_run_is_no_leak():
+    left = dict.fromkeys(range(1, 5), 500 * KB)
+    assert diagnose(told(0, left, generations=5, size=2_000 * MB)).findings == ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
-from leakguard.model import Holder, Run, Snapshot, TypeCount
+from leakguard.model import Holder, Run, Site, Snapshot, TypeCount
 from leakguard.model.snapshot import Collection
 from leakguard.testing import RunStory, State
 
@@ -70,6 +70,17 @@ def test_mapping_that_no_allocator_knows_is_native_and_has_no_holder():
     assert (finding.kind, finding.verdict, finding.phase) == ("native", "leak", "work")
     assert finding.held_by is None
     assert finding.bytes_per_generation == pytest.approx(4 * MB)
+
+
+def test_native_memory_that_memray_was_asked_about_is_not_told_to_install_memray():
+    run = story(rss=4 * MB, rss_anonymous=4 * MB, heap_in_use=4 * MB)
+    (before,) = diagnose(run).findings
+    assert "With memray installed" in before.fix
+    *rest, last = run.snapshots
+    traced = replace(last, sites=(Site("app.py:1", "step", 5_000, 1, tracer="memray"),))
+    (after,) = diagnose(replace(run, snapshots=(*rest, traced))).findings
+    assert "With memray installed" not in after.fix
+    assert "it does not see what ctypes calls" in after.fix
 
 
 def test_pools_that_grow_under_nothing_that_can_be_reached_are_lost_by_an_extension():

@@ -50,9 +50,10 @@ def nothing_is_traced():
 
 
 def traced(work, *names):
-    trace = ObjectTrace()
+    suspects = [Suspect(name) for name in names]
+    trace = ObjectTrace(suspects)
     work()
-    samples = trace.survivors([Suspect(name) for name in names])
+    samples = trace.survivors(suspects)
     holders = ["kept"] * len(samples)
     samples.clear()
     return trace.sites(holders)
@@ -88,6 +89,34 @@ def test_arrays_that_the_collector_does_not_track_are_traced():
     kept = []
     sites = traced(lambda: kept.extend(numpy.ones(3) for _ in range(6)), "numpy.ndarray")
     assert sum(site.count for site in sites if HERE in site.place) == 6
+
+
+def thirty_lists():
+    return [[letter for letter in "abc"] for _ in range(30)]  # noqa: C416
+
+
+def thirty_dicts():
+    return [{"step": step} for step in range(30)]
+
+
+def thirty_pairs():
+    return [(step, "kept") for step in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("name", "make"), [("list", thirty_lists), ("dict", thirty_dicts), ("tuple", thirty_pairs)]
+)
+def test_objects_that_the_interpreter_had_in_reserve_are_traced(name, make):
+    make()  # what it frees is handed out again without an allocation
+    kept = []
+    sites = traced(lambda: kept.append(make()), name)
+    line = make.__code__.co_firstlineno + 1
+    (made,) = [site for site in sites if site.place.endswith(f"{HERE}:{line}") and site.count > 1]
+    assert 30 <= made.count <= 31  # the list of them is made on the same line
+
+
+def test_objects_of_the_guard_itself_are_no_survivors():
+    assert traced(lambda: None, "list") == []
 
 
 def test_no_object_is_kept_by_the_trace():

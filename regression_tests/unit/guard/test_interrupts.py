@@ -40,6 +40,47 @@ def test_interrupts_at_random_moments_reach_the_program_and_leave_nothing_open(t
     assert leakguard.load(tmp_path / "run.jsonl").finished
 
 
+@pytest.mark.parametrize("error", [TimeoutError, LookupError])
+def test_error_that_an_alarm_of_the_program_raises_reaches_it_from_the_middle_of_a_look(
+    tmp_path, error
+):
+    """An alarm rings once. A few may be lost where a file of /proc is read, or an attribute is."""
+    told = interrupted(tmp_path / "run.jsonl", times=60, error=error)
+    assert told.received >= told.sent - 3
+    assert told.left_open == 0
+    assert leakguard.load(tmp_path / "run.jsonl").finished
+
+
+def test_error_of_a_gauge_stays_a_note_though_the_constants_of_signals_are_an_enumeration():
+    """What they are when no handler is installed, ``SIG_DFL``, is no handler of the program."""
+    guard = LeakGuard(report=None)
+    guard.gauge("stage", lambda: signal.Handlers(7))
+    with guard:
+        for _ in guard.generations(range(3)):
+            pass
+    assert "7 is not a valid Handlers" in guard.run.snapshots[-1].unavailable["gauge stage"]
+
+
+def test_error_of_a_gauge_stays_a_note_where_its_own_alarm_has_rung(tmp_path):
+    def ring(*_: object) -> None:
+        raise TimeoutError("the gauge took too long")
+
+    def impatient() -> float:
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            os.kill(os.getpid(), signal.SIGALRM)
+            return 1.0
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+    guard = LeakGuard(report=None)
+    guard.gauge("impatient", impatient)
+    with guard:
+        for _ in guard.generations(range(3)):
+            pass
+    assert "took too long" in guard.run.snapshots[-1].unavailable["gauge impatient"]
+
+
 @pytest.fixture(autouse=True)
 def _nobody_keeps_what_python_ignores(monkeypatch):
     """Have an interrupt in the close of a generator forgotten: pytest would keep its frames."""

@@ -55,12 +55,12 @@ def steps(pace, clock, source, number, seconds):
         clock.advance(seconds)
 
 
-def test_fast_optimizer_steps_are_grouped_to_a_fifth_of_a_second_in_the_end(pace, clock, begun):
+def test_fast_optimizer_steps_are_grouped_to_a_third_of_a_second_in_the_end(pace, clock, begun):
     optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     steps(pace, clock, optimizer, 30_000, 0.01)
     assert set(begun.words) == {"2 optimizer steps"}
     assert begun.taken[:FEWEST_OF_A_SIZE] == [1] * FEWEST_OF_A_SIZE
-    assert begun.taken[4 * FEWEST_OF_A_SIZE :][:100] == [8] * 100  # 0.16 s each
+    assert begun.taken[5 * FEWEST_OF_A_SIZE :][:100] == [16] * 100  # 0.32 s each
     assert begun.numbers == list(itertools.accumulate(begun.taken))
 
 
@@ -125,7 +125,7 @@ def test_environment_resets_are_counted_where_no_optimizer_comes(pace, clock, be
     reset = pace.add(StepSource(Rank.RESET, "environment reset"))
     steps(pace, clock, reset, 1000, 0.1)
     assert set(begun.words) == {"1 environment reset"}
-    assert begun.taken[64:364] == [2] * 300  # 0.2 s each
+    assert begun.taken[2 * FEWEST_OF_A_SIZE :][:100] == [4] * 100  # 0.4 s each
 
 
 def test_loop_that_was_a_preparation_gives_way(pace, clock, begun):
@@ -242,3 +242,20 @@ def test_a_comprehension_that_prepares_data_is_no_loop_beside_a_loop():
 
 def test_a_comprehension_that_calls_nothing_of_the_script_is_no_loop():
     assert lines_of_loops("squares = {n: n * n for n in range(9)}\n") == set()
+
+
+def test_one_slow_step_at_the_beginning_does_not_make_a_loop_of_few(pace, clock, begun):
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
+    steps(pace, clock, optimizer, 1, 1.0)
+    steps(pace, clock, optimizer, 2, 0.05)
+    assert begun.words == ["1 optimizer step"] * 2 and not pace.many
+    steps(pace, clock, optimizer, 1, 0.05)
+    assert pace.many
+
+
+def test_slow_steps_with_a_fast_one_now_and_then_are_few(pace, clock, begun):
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
+    for _ in range(20):
+        steps(pace, clock, optimizer, 1, 0.05)
+        steps(pace, clock, optimizer, 2, 1.0)
+    assert not pace.many

@@ -116,6 +116,7 @@ def test_what_is_never_imported_or_missing_is_said(script):
     assert "json has no no_such" in ended.err
     assert "nowhere was never imported" in ended.err
     assert "no generation was found" in ended.err
+    assert max(map(len, ended.err.splitlines())) <= 100  # as wide as the report, in a pipe, too
     assert ended.status == 0
 
 

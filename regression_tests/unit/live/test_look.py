@@ -5,14 +5,23 @@ from __future__ import annotations
 import dataclasses
 from unittest import mock
 
+import pytest
+
+from leakguard.capture.recorder import Observation
 from leakguard.live.look import Looker
-from leakguard.live.schedule import LAST, Schedule
+from leakguard.live.meter import CostMeter
+from leakguard.live.schedule import LAST, Depth, Prices, Schedule
 from leakguard.live.suspicion import Suspicion
+from leakguard.model import Census, TypeCount
+from leakguard.testing import FakeClock
 
 
 def looker(**seen: bool) -> Looker:
     """Return a looker that has seen this, in a run without a limit."""
-    schedule = Schedule(None, mock.Mock(), mock.Mock())
+    return looker_in(Schedule(None, mock.Mock(), mock.Mock()), **seen)
+
+
+def looker_in(schedule: Schedule, **seen: bool) -> Looker:
     fresh = Looker(mock.Mock(), schedule, mock.Mock(), Suspicion(), None)
     return dataclasses.replace(fresh, **seen)
 
@@ -24,3 +33,66 @@ def test_last_look_asks_who_holds_what_where_memory_grows():
 def test_where_nothing_grows_no_look_asks_who_holds_what():
     assert not looker()._may_ask(9, LAST, grew=False)
     assert not looker(swells=True)._may_ask(9, "spread", grew=False)
+
+
+def loop_of_seconds(seconds: float, walk: float) -> Schedule:
+    """Return the schedule of a long loop that took so long, where a walk has the price given."""
+    clock, prices = FakeClock(), Prices("python", 100_000)
+    schedule = Schedule(0.01, CostMeter(clock), prices, None)
+    schedule.announce(60)
+    clock.advance(seconds)
+    prices.paid(Depth.HOLDERS, walk)
+    return schedule
+
+
+def test_memory_that_rose_is_asked_for_at_the_end_where_the_walk_is_no_large_part_of_the_run():
+    for seconds, walk in ((3.0, 0.3), (3.0, 0.9), (60.0, 2.5)):
+        last = looker_in(loop_of_seconds(seconds, walk), climbs=True)
+        assert last._may_ask(59, LAST, grew=False), (seconds, walk)
+
+
+def test_walk_that_takes_nearly_as_long_as_the_loop_is_left_out_and_said_so():
+    last = looker_in(loop_of_seconds(3.0, 2.5), climbs=True)
+
+    assert not last._may_ask(59, LAST, grew=False)
+    assert "memory rose" in last.safety.note.call_args.args[1]
+
+
+def test_count_that_grew_is_asked_for_at_the_end_whatever_it_costs():
+    assert looker_in(loop_of_seconds(3.0, 2.5), climbs=True, grows=True)._may_ask(
+        59, LAST, grew=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "price", "long", "asks"),
+    [
+        (100, 1.0, True, False),
+        (100, 0.1, True, True),
+        (100, 1.0, False, True),
+        (10_000, 1.0, True, True),
+    ],
+)
+def test_last_look_at_a_long_loop_asks_nothing_dear_about_a_few_pages(size, price, long, asks):
+    prices = mock.Mock(of=lambda depth: price)
+    schedule = Schedule(0.01, mock.Mock(spent=0.0), prices)
+    schedule.announce(None, long=long)
+    looking = Looker(mock.Mock(), schedule, mock.Mock(), Suspicion(), None)
+    for count in (50, 60, 80):
+        types = {"numpy.ndarray": TypeCount(count, size * count)}
+        seen = Observation({}, {}, {}, census=Census(types))
+        looking.recorder.observe.return_value = seen
+        look = looking.end(mock.Mock())
+    assert looking.grows
+    assert (look.depth is Depth.HOLDERS) is asks
+
+
+@pytest.mark.parametrize(("leak", "climbs"), [(0, False), (1_000_000, True)])
+def test_pages_held_free_in_part_are_no_memory_that_climbs_from_look_to_look(leak, climbs):
+    looking = looker()
+    for look in range(4):
+        used = 200_000_000 + leak * look
+        metrics = {"heap_in_use": used // 2, "python_in_use": used // 2, "heap_held": 1_000_000,
+                   "rss_anonymous": used + 1_000_000 * look}  # fmt: skip
+        looking._note_growth(Observation(metrics, {}, {}, census=Census({})))
+    assert looking.climbs is climbs

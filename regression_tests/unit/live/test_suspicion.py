@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leakguard.live.suspicion import Suspicion
 from leakguard.model import TypeCount
 
@@ -74,3 +76,14 @@ def test_memory_that_sways_is_not_suspicious():
     suspicion = Suspicion()
     sizes = [100_000_000 + 200_000 * (number % 2) for number in range(8)]
     assert not any(suspicion.note_memory(size) for size in sizes)
+
+
+@pytest.mark.parametrize(("each", "is_asked"), [(100, False), (2_000, True)])
+def test_record_of_every_generation_asks_for_nothing_however_far_apart_looks_lie(each, is_asked):
+    suspicion, size = Suspicion(), 5_000
+    for _ in range(5):
+        for _ in range(40):
+            suspicion.note_memory(50_000_000)
+            size += each
+        asked = suspicion.note({"float": TypeCount(size // 24, size)})
+    assert asked is is_asked

@@ -73,10 +73,13 @@ def test_a_budget_names_what_the_user_knows(suite):
     assert "Held by: fixture shared.history[*]" in ran.message("test_leak_in_a_shared_fixture")
     assert "_pytest" not in ran.message("test_leak_in_a_fixture")
     assert "Threads that are new: feeder (4)" in ran.message("test_handles")
-    assert re.search(r"Open files that are new: \S+log.txt \(4\)", ran.message("test_handles"))
+    opened = re.compile(r"Open files that are new:[\sE]+\S+log.txt[\sE]+\(4\)")  # E begins a line
+    assert opened.search(ran.message("test_handles"))
     assert "2 of 3 limits broken" in ran.message("test_handles")
     assert "this was not its first round" in ran.printed
     assert ran.of("test_once") == "failure"
+    wide = (line for line in ran.printed.splitlines() if line[:2] == "E " and len(line) > 80)
+    assert [line for line in wide if "/" not in line] == []  # a path stays whole
 
 
 def test_instances_that_other_tests_left_are_never_a_test_s_own(suite):

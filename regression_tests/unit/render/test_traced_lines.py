@@ -33,7 +33,12 @@ def test_lines_are_ranked_by_bytes_and_shown_with_their_source(tmp_path):
 def test_no_source_is_read_without_a_folder(tmp_path, monkeypatch):
     (tmp_path / "train.py").write_text("secret = 1\n")
     monkeypatch.chdir(tmp_path)
-    assert {row[1] for row in traced_lines(_run(), None).rows} == {""}
+    assert traced_lines(_run(), None).columns == ("Line", "Type", "Objects", "Bytes", "Held by")
+
+
+def test_columns_without_a_word_are_left_out():
+    (row,) = traced_lines(_run(SITES[:1]), None).rows
+    assert row == ("train.py:2 in step", "app.Env", "6", "app.kept[*]")
 
 
 def test_run_without_a_traced_generation_has_no_rows():

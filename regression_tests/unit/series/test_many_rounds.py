@@ -208,3 +208,14 @@ def test_growth_that_slows_without_end_is_not_cleared():
 def test_leak_of_objects_that_starts_late_in_a_long_run_says_when():
     verdict = judge_series([2] * 20 + [18, 34, 50, 66, 82], integer=True)
     assert (verdict.growing, verdict.started, verdict.rate) == ("yes", 20, 16.0)
+
+
+@pytest.mark.parametrize("rounds", [350, 2000])
+@pytest.mark.parametrize("share", [0.0, 0.33, 0.5])
+def test_growth_in_a_long_run_is_dated_by_its_looks_and_not_by_blocks_of_them(rounds, share):
+    rng, start = random.Random(rounds), 1 + int(share * rounds)
+    at = range(1, rounds + 1)
+    values = [max(0, n - start + 1) + rng.gauss(0.0, 1.5) for n in at]
+    verdict = judge_series(values, at=list(at))
+    assert verdict.growing == "yes"
+    assert abs(verdict.started - start) <= 4  # the noise of a value is that of two generations
