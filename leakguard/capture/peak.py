@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from weakref import WeakSet
 
-from leakguard.capture.probe import Unavailable
+from leakguard.capture.probe import Unavailable, pass_on
 from leakguard.capture.process import process_memory
 
 
@@ -86,11 +86,13 @@ class PeakMeter:
             finally:
                 os.close(descriptor)
         except OSError as error:
+            pass_on(error)
             self.unavailable = f"the high-water mark cannot be reset: {error.strerror}"
 
 
 def _mark() -> float | None:
     try:
         return process_memory().get("rss_high_water")
-    except (OSError, Unavailable):
+    except (OSError, Unavailable) as error:
+        pass_on(error)
         return None

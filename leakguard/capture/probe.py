@@ -29,6 +29,8 @@ def measure(probes: Iterable[tuple[str, Probe]]) -> Measurement:
     for name, probe in probes:
         try:
             result.metrics.update(probe())
+        except Unavailable as reason:
+            result.unavailable[name] = reason_of(reason)
         except Exception as error:  # the watched program never fails because of a probe
             pass_on(error)
             result.unavailable[name] = reason_of(error)
@@ -51,9 +53,17 @@ def pass_on(error: BaseException) -> None:
     An alarm is how a program limits its own time, and it rings once: kept as a note of ours, it
     would never reach the program.
     """
+    if is_of_a_handler(error):
+        try:
+            raise error
+        finally:
+            del error  # this frame, which the error's traceback keeps, would keep the error
+
+
+def is_of_a_handler(error: BaseException) -> bool:
+    """Return whether a signal handler of the program raised it: it may have come at any moment."""
     handlers = filter(callable, map(signal.getsignal, signal.valid_signals()))
-    if not frozenset(map(_code_of, handlers)).isdisjoint(_codes(error.__traceback__)):
-        raise error
+    return not frozenset(map(_code_of, handlers)).isdisjoint(_codes(error.__traceback__))
 
 
 def _code_of(handler: object) -> object:

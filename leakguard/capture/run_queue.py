@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from leakguard.capture.probe import pass_on
+
 #: CPU time, time in the queue, both in nanoseconds, and turns; of the process's first thread.
 #: Source: Documentation/scheduler/sched-stats.rst of the Linux kernel.
 _STATISTICS = "/proc/self/schedstat"
@@ -19,11 +21,13 @@ def queued_seconds() -> float:
     """
     try:
         descriptor = os.open(_STATISTICS, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # not Linux, or a kernel or a sandbox without it
+    except OSError as error:  # not Linux, or a kernel or a sandbox without it
+        pass_on(error)
         return 0.0
     try:
         return int(os.read(descriptor, 64).split()[1]) / _NANOSECONDS
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, IndexError) as error:
+        pass_on(error)
         return 0.0
     finally:
         os.close(descriptor)

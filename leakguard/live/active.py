@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Protocol
 
+from leakguard.capture.probe import is_of_a_handler
+
 #: Ends a phase; it is given the exception that left the phase, if one did.
 Leave = Callable[["BaseException | None"], None]
 
@@ -77,5 +79,7 @@ def close_phases_beyond(outer: tuple[str, ...]) -> None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Return whether an exception may have come at any moment, as Ctrl-C does."""
-    return error is not None and not isinstance(error, Exception | GeneratorExit)
+    """Return whether an exception may have come at any moment, as Ctrl-C and an alarm do."""
+    if error is None or isinstance(error, GeneratorExit):
+        return False
+    return not isinstance(error, Exception) or is_of_a_handler(error)
