@@ -13,25 +13,27 @@ from typing import Any
 
 # Tuples up to this length are kept in reserve, each length apart (PyTuple_MAXSAVESIZE).
 _LONGEST_TUPLE = 20
-# Objects of one kind, at most: CPython keeps 2,000 tuples of a length, and 80 lists or dicts
+# Objects in all, at most: CPython keeps 2,000 tuples of each length, and 80 lists and dicts each
 # (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
-_MOST_OF_A_KIND = 2_000
+_MOST = 50_000
+# So many objects in a row that the tracer saw, and nothing older lies below them: to ask for a
+# stack of 16 frames makes 16 pairs, which may be freed on top of the reserve.
+_IN_A_ROW = 24
 
 
 def reserve(names: Collection[str], is_known: Callable[[Any], bool]) -> list[Any]:
     """Return what there is in reserve of the builtin types of these names.
 
     As long as it is kept, new objects of the type are allocated. ``is_known`` tells of an object
-    whether the tracer saw its allocation; the first one that it saw was none of the reserve.
+    whether the tracer saw its allocation.
     """
     spare: list[Any] = []
     for name in sorted(names):
         for make in _MAKERS.get(name, ()):
-            for _ in range(_MOST_OF_A_KIND):
-                item = make()
-                if is_known(item):
-                    break
-                spare.append(item)
+            known = 0
+            while known < _IN_A_ROW and len(spare) < _MOST:
+                spare.append(make())
+                known = known + 1 if is_known(spare[-1]) else 0
     return spare
 
 

@@ -115,6 +115,18 @@ def test_objects_that_the_interpreter_had_in_reserve_are_traced(name, make):
     assert 30 <= made.count <= 31  # the list of them is made on the same line
 
 
+@pytest.mark.parametrize("spare", [0, 8, 24])
+def test_pairs_that_the_trace_itself_put_on_top_of_the_reserve_hide_none_below_them(spare):
+    empty_the_reserve = [(index, "pair") for index in range(3_000)]
+    [(index, "pair") for index in range(spare)]
+    kept = []
+    sites = traced(lambda: kept.append(thirty_pairs()), "tuple")
+    line = thirty_pairs.__code__.co_firstlineno + 1
+    (made,) = [site for site in sites if site.place.endswith(f"{HERE}:{line}") and site.count > 1]
+    assert made.count == 30
+    assert len(empty_the_reserve) == 3_000
+
+
 def test_objects_of_the_guard_itself_are_no_survivors():
     assert traced(lambda: None, "list") == []
 
