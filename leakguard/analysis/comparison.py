@@ -67,7 +67,7 @@ def _measures(before: Report, after: Report) -> tuple[Measure, ...]:
     return (
         Measure("growth per generation", "bytes", growths[0].value, growths[1].value),
         Measure("peak RSS", "bytes", highest_rss(before.run), highest_rss(after.run)),
-        Measure("generations", "count", len(before.run.generations), len(after.run.generations)),
+        Measure("generations", "count", *(r.run.recorded_generations for r in (before, after))),
     )
 
 

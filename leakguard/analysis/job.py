@@ -80,7 +80,7 @@ def _row(member: Member, report: Report) -> ProcessRow:
         state=member.state,
         restarts=member.restarts,
         verdict=report.verdict,
-        generations=len(run.generations),
+        generations=run.recorded_generations,
         rss=_last(member, "rss"),
         pss=_last(member, "pss"),
         private=_last(member, "private"),

@@ -148,7 +148,7 @@ def _cost_share(case: Case) -> str | None:
     """Return what the guard's own work took of the run's time, as a percentage."""
     shots = case.run.snapshots
     whole = max((s.seconds for s in shots if s.seconds is not None), default=0.0)
-    spent = sum(s.cost.seconds for s in shots)
+    spent = case.run.watch_seconds
     return f"{100 * spent / whole:.1f} %" if whole > 0 and spent > 0 else None
 
 

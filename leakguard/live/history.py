@@ -26,7 +26,12 @@ _ZLIB_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
 
 
 class History:
-    """Encoded snapshots of a run, at most about ``limit`` of them in ``most_bytes`` of text."""
+    """Encoded snapshots of a run, at most about ``limit`` of them in ``most_bytes`` of text.
+
+    Attributes:
+        rounds: generations that there have been, kept or not.
+        stride: one in so many is kept.
+    """
 
     def __init__(self, limit: int = 4096, most_bytes: int = 50_000_000) -> None:
         self._limit = limit
@@ -37,6 +42,7 @@ class History:
         self._serials = array("Q")
         self._count = 0
         self._extremes = _Extremes()
+        self.rounds = 0
         self.stride = 1
 
     def append(
@@ -52,6 +58,7 @@ class History:
         ``look`` says that it holds a census; ``metrics`` are the numbers in it.
         """
         self._count += 1
+        self.rounds = max(self.rounds, 0 if round_ is None else round_ + 1)
         kept = round_ is None or look or round_ % self.stride == 0
         self._extremes.note(metrics or {}, self._count, b"" if kept else line)
         if kept:

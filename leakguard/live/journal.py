@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from leakguard.capture.probe import pass_on, reason_of
@@ -99,7 +100,10 @@ class Journal:
     def run(self) -> Run:
         """Return the run so far; a long one is thinned to evenly spaced generations."""
         snapshots = tuple(jsonl.decode_snapshots(self._history))
-        return Run(self._info, snapshots, finished=self.finished)
+        run = Run(self._info, snapshots, finished=self.finished)
+        if self._history.stride == 1:
+            return run
+        return replace(run, left_out=max(self._history.rounds - len(run.generations), 0))
 
     def finish(self, spent: float, tell: Callable[[Callable[[], Report]], object]) -> None:
         """Close the file and write the report to the log, or a short one to standard error.

@@ -37,7 +37,8 @@ LAST = "last generation"
 #: busy machine: it is enough for the first 13 of them.
 FIXED_SECONDS = 0.3
 #: Seconds, and share of the program's time, that a run in which something rises may pay on top to
-#: have it named. Chosen: enough for two walks of 1,000,000 objects in a run of 20 s.
+#: have it named. Chosen: enough for two walks of 1,000,000 objects in a run of 20 s. They are all
+#: that early looks may cost in a loop that is long anyway.
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
 #: The same share where there is time: most trainings fill a buffer for minutes, and what leaks is
@@ -363,8 +364,9 @@ class Schedule:
     def _allowed_early(self) -> float:
         if self._is_short:
             return SHORT_SECONDS
-        early = min(EARLY_SHARE * self._time, SHORT_SECONDS)
-        return early if self._is_early else 0.0
+        if not self._is_early:
+            return 0.0
+        return min(EARLY_SHARE * self._time, RISING_SECONDS if self._is_long else SHORT_SECONDS)
 
     def _allowed(self, price: float) -> float:
         """Return what all looks together may have cost by now, for one of this price."""

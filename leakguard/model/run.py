@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import fsum
 
 from leakguard.model.snapshot import Snapshot
 
@@ -55,7 +56,8 @@ class Run:
 
     ``part`` is (k, n) when the file held n runs one after the other (restarts) and this is the
     k-th. ``notes`` say what the reader skipped and why. ``finished`` is true when the run said
-    that it ended, false when its last word is a snapshot.
+    that it ended, false when its last word is a snapshot. ``left_out`` counts the generations of a
+    long run in memory that lay between the others and are kept no longer.
     """
 
     info: RunInfo
@@ -63,10 +65,11 @@ class Run:
     notes: tuple[str, ...] = ()
     part: tuple[int, int] = (1, 1)
     finished: bool = False
+    left_out: int = 0
 
     def __repr__(self) -> str:
         """Say how much there is; the whole value may be megabytes."""
-        shots, rounds = len(self.snapshots), len(self.generations)
+        shots, rounds = len(self.snapshots), self.recorded_generations
         return f"<Run {self.info.name or ''}: {shots} snapshots, {rounds} generations>"
 
     @property
@@ -87,14 +90,28 @@ class Run:
             dict.fromkeys(s.generation for s in self.snapshots if s.generation is not None)
         )
 
+    @property
+    def recorded_generations(self) -> int:
+        """How many generations were recorded, kept or left out."""
+        return len(self.generations) + self.left_out
+
     def generations_until(self, number: int | None) -> int:
         """Return how many generations had ended with ``number``; None stands for the last.
 
-        Where some were recorded as one, all of them are numbered from 1.
+        Where some were recorded as one, all of them are numbered from 1; where some are left out,
+        they lie evenly among the others.
         """
-        seen = [g for g in self.generations if number is None or g <= number]
-        together = any(s.taken for s in self.snapshots)
-        return seen[-1] if together and seen else len(seen)
+        known = self.generations
+        seen = [g for g in known if number is None or g <= number]
+        if seen and any(s.taken for s in self.snapshots):
+            return seen[-1]
+        return len(seen) + self.left_out * len(seen) // max(len(known), 1)
+
+    @property
+    def watch_seconds(self) -> float:
+        """What the guard's work took in all."""
+        total = self.snapshots[-1].cost.total if self.snapshots else None
+        return fsum(s.cost.seconds for s in self.snapshots) if total is None else total
 
     @property
     def phases(self) -> tuple[str, ...]:

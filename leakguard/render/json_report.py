@@ -91,9 +91,9 @@ def _run(run: Run) -> Json:
         "part": list(run.part),
         "finished": run.finished,
         "snapshots": len(run.snapshots),
-        "generations": len(run.generations),
+        "generations": run.recorded_generations,
         "phases": list(run.phases),
-        "watch_seconds": math.fsum(snapshot.cost.seconds for snapshot in run.snapshots),
+        "watch_seconds": run.watch_seconds,
     }
 
 

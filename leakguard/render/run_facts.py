@@ -61,7 +61,7 @@ def notes(run: Run) -> tuple[str, ...]:
 
 def watching_cost(run: Run) -> str | None:
     """Return the seconds that the snapshots took, and their share of the run where it is known."""
-    spent = fsum(snapshot.cost.seconds for snapshot in run.snapshots)
+    spent = run.watch_seconds
     if not spent:
         return None
     lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)
@@ -104,7 +104,7 @@ def _traced(run: Run) -> str | None:
 
 
 def _extent(run: Run) -> str:
-    generations = len(run.generations)
+    generations = run.recorded_generations
     text = f"{len(run.snapshots):,}"
     if generations:
         text += f" in {generations:,} generation{'' if generations == 1 else 's'}"

@@ -15,7 +15,7 @@ from typing import Any
 _LONGEST_TUPLE = 20
 # Objects in all, at most: CPython keeps 2,000 tuples of each length, and 80 lists and dicts each
 # (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
-_MOST = 50_000
+_MOST_SPARE = 50_000
 # So many objects in a row that the tracer saw, and nothing older lies below them: to ask for a
 # stack of 16 frames makes 16 pairs, which may be freed on top of the reserve.
 _IN_A_ROW = 24
@@ -31,7 +31,7 @@ def reserve(names: Collection[str], is_known: Callable[[Any], bool]) -> list[Any
     for name in sorted(names):
         for make in _MAKERS.get(name, ()):
             known = 0
-            while known < _IN_A_ROW and len(spare) < _MOST:
+            while known < _IN_A_ROW and len(spare) < _MOST_SPARE:
                 spare.append(make())
                 known = known + 1 if is_known(spare[-1]) else 0
     return spare

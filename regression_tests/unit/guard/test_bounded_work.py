@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from played_loops import played
 
+import leakguard
 from leakguard import LeakGuard
 from leakguard.live.active import open_phases
 from leakguard.live.names import MOST_OPEN_PHASES
@@ -61,3 +62,17 @@ def test_costs_of_all_snapshots_add_up_to_the_total():
     snapshots = played(LeakGuard(report=None), 6).run.snapshots
     added = sum(s.cost.seconds for s in snapshots)
     assert snapshots[-1].cost.total == pytest.approx(added)
+
+
+def test_long_run_tells_all_of_its_generations_and_costs_though_not_all_are_kept(tmp_path):
+    with LeakGuard(out=tmp_path / "run.jsonl", report=None, max_overhead=1e-9) as guard:
+        for _ in guard.generations(range(1_100)):
+            for name in ("one", "two", "three"):
+                with guard.phase(name):
+                    pass
+    here, written = guard.run, leakguard.load(tmp_path / "run.jsonl")
+    assert len(here.generations) < 1_000
+    assert here.recorded_generations == here.generations_until(None) == 1_100
+    assert 500 < here.generations_until(550) < 600
+    assert here.watch_seconds == pytest.approx(written.watch_seconds)
+    assert len(written.generations) == 1_100
