@@ -1,15 +1,17 @@
-"""What ``leakguard run`` costs scripts that take 40 s of CPU, and its fixed cost apart.
+"""What ``leakguard run`` costs scripts that take two minutes of CPU, and its fixed cost apart.
 
 ``python -m regression_tests.benchmarks.unprepared.overhead FOLDER -o reports/unprepared``. The two
-runs of a pair run at the same time, so that other programs slow both down alike.
+runs of a pair share a core, so that it is as fast for one as for the other; each core has a pair.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import queue
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 
@@ -18,12 +20,13 @@ from regression_tests.benchmarks.unprepared.script import Script, scripts
 
 HERE = Path(__file__).resolve().parent
 LEGEND = """
-Each pair is the script alone and under `leakguard run`, started together, with one thread each; CPU
+Each pair is the script alone and under `leakguard run`, started together on one core; CPU
 seconds are user and system time of the whole process tree. **Fixed** is what the same takes of a
 training of forty steps that imports what trainers do and idles for four seconds: start, the first
 looks, the last one and the report. **Beyond** is the rest, as a share of the script's CPU time.
-**Own clock** is what the guard charged itself with while the script ran, looks of the fixed part
-included.
+**In all** is both. **Own clock** is what the guard charged itself with while the script ran, looks
+of the fixed part included. **Same** compares what the script printed, but for what differs between
+two plain runs, and the exit status.
 """
 
 
@@ -36,15 +39,33 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="begin no pair after so many")
     parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    began = time.monotonic()
-    start = play(Script("start.py", ""), HERE, options.rounds + 1, None, together=True)
+    ends = time.monotonic() + 60 * options.minutes
+    cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for core in os.sched_getaffinity(0):
+        cores.put(core)
+
+    def pairs(script: Script) -> Played | None:
+        if time.monotonic() >= ends:
+            return None
+        core = cores.get()
+        try:
+            return play(script, options.folder.resolve(), options.rounds, None, core=core)
+        finally:
+            cores.put(core)
+
+    wanted = [
+        script
+        for script in scripts(HERE / "long.toml")
+        if not options.only or any(text in script.path for text in options.only)
+    ]
+    start = play(
+        Script("start.py", ""), HERE, options.rounds + 1, None, core=min(os.sched_getaffinity(0))
+    )
     all_played: list[Played] = []
-    for script in scripts(HERE / "long.toml"):
-        in_time = time.monotonic() - began < 60 * options.minutes
-        if in_time and (not options.only or any(text in script.path for text in options.only)):
-            folder = options.folder.resolve()
-            all_played.append(play(script, folder, options.rounds, None, together=True))
-            print(row(all_played[-1], start.extra_seconds), file=sys.stderr, flush=True)
+    with ThreadPoolExecutor(cores.qsize()) as pool:
+        for played in filter(None, pool.map(pairs, wanted)):
+            all_played.append(played)
+            print(row(played, start.extra_seconds), file=sys.stderr, flush=True)
             if options.out is not None:
                 (options.out / "overhead.md").write_text(page(start, all_played), encoding="utf-8")
     print(page(start, all_played))
@@ -56,20 +77,30 @@ def page(start: Played, all_played: list[Played]) -> str:
     fixed = start.extra_seconds
     each = ", ".join(f"{one:.1f}" for one in _extras(start))
     shares = [share for played in all_played for share in _shares(played, fixed)]
-    head = "| script | verdict | generations | CPU alone | extra, each pair | beyond | own clock |"
+    in_all = [share for played in all_played for share in _shares(played, 0.0)]
+    head = (
+        "| script | verdict | generations | same | CPU alone | extra, each pair | in all | beyond "
+        "| own clock |"
+    )
     return "\n".join(
         [
-            f"Fixed: {fixed:.1f} s of CPU ({each}). Beyond it, in {len(shares)} pairs: "
-            f"{median(shares):+.1%} of the script's CPU time (median; {min(shares):+.1%} to "
-            f"{max(shares):+.1%}).",
+            f"In all, in {len(shares)} pairs: {_spread(in_all)}. Fixed: {fixed:.1f} s of CPU "
+            f"({each}). Beyond it: {_spread(shares)}.",
             f"Made on {os.cpu_count()} cores under a load of {os.getloadavg()[2]:.0f}, "
             "the pair included.",
             LEGEND,
             head,
-            "|---" * 7 + "|",
+            "|---" * 9 + "|",
             *(row(played, fixed) for played in all_played),
             "",
         ]
+    )
+
+
+def _spread(shares: list[float]) -> str:
+    return (
+        f"{median(shares):+.1%} of the script's CPU time in the median, {min(shares):+.1%} to "
+        f"{max(shares):+.1%}"
     )
 
 
@@ -82,8 +113,10 @@ def row(played: Played, fixed: float) -> str:
         f"`{played.script.command}`",
         report.verdict if report else "-",
         str(len(run.generations)) if run else "0",
+        "yes" if played.same else "no",
         f"{alone:.1f} s",
         ", ".join(f"{extra:+.1f} s" for extra in _extras(played)),
+        ", ".join(f"{share:+.1%}" for share in _shares(played, 0.0)),
         ", ".join(f"{share:+.1%}" for share in _shares(played, fixed)),
         "-" if own is None else f"{own:.1f} s ({own / alone:.1%})",
     )

@@ -67,11 +67,11 @@ class Played:
 
 
 def play(
-    script: Script, folder: Path, rounds: int, keep: Path | None, *, together: bool = False
+    script: Script, folder: Path, rounds: int, keep: Path | None, *, core: int | None = None
 ) -> Played:
     """Run a script ``rounds`` times alone and as often watched, whoever is first taking turns.
 
-    Two that run ``together`` share what other programs leave of the machine, moment by moment.
+    Two that share a ``core`` run at the same time: the machine is as fast for one as for the other.
     """
     played = Played(script)
     with tempfile.TemporaryDirectory() as scratch:
@@ -80,9 +80,9 @@ def play(
         command = ["-m", "leakguard", "run", "-o", os.fspath(file), *script.options]
         for number in range(rounds):
             turns = [(played.alone, []), (played.watched, command)]
-            with ThreadPoolExecutor(2 if together else 1) as pool:
+            with ThreadPoolExecutor(1 if core is None else 2) as pool:
                 for ended, prefix in turns if number % 2 else reversed(turns):
-                    running = pool.submit(_ended, prefix, script, folder, Path(scratch))
+                    running = pool.submit(_ended, prefix, script, folder, Path(scratch), core)
                     running.add_done_callback(lambda done, kept=ended: kept.append(done.result()))
         try:
             played.run = load(file)
@@ -91,7 +91,9 @@ def play(
     return played
 
 
-def _ended(prefix: Sequence[str], script: Script, folder: Path, scratch: Path) -> Ended:
+def _ended(
+    prefix: Sequence[str], script: Script, folder: Path, scratch: Path, core: int | None
+) -> Ended:
     path = folder / script.path
     paths = [os.fspath(folder / entry) for entry in (*script.paths, ".")]
     environment = {
@@ -110,6 +112,8 @@ def _ended(prefix: Sequence[str], script: Script, folder: Path, scratch: Path) -
         tempfile.TemporaryDirectory(dir=scratch) as here,
     ):
         process = subprocess.Popen(command, stdout=out, stderr=err, cwd=here, env=environment)
+        if core is not None:
+            os.sched_setaffinity(process.pid, {core})
         _, state, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(state)
         out.seek(0)
