@@ -6,7 +6,6 @@ import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.process_copy import CopyFailed, ProcessCopy
@@ -20,8 +19,6 @@ from leakguard.live.schedule import LAST, Depth, Schedule
 from leakguard.live.suspicion import Suspicion
 from leakguard.model import Collection
 from leakguard.model.holder import Hop
-
-T = TypeVar("T")
 
 # Bytes, sixteen pages, below which what the last look is the first to see grow is not asked about
 # where that is dear. Chosen as a third of what objects must come to, to be told for their bytes.
@@ -279,8 +276,11 @@ class Looker:
     def remember(self) -> None:
         """Walk the references for a first time, for later looks to tell what grew since."""
         if self.schedule.costs_little(Depth.HOLDERS):
-            with self.schedule.charged(Depth.HOLDERS, in_loop=False):
-                self._caught(self.recorder.remember)
+            try:
+                with self.schedule.charged(Depth.HOLDERS, in_loop=False):
+                    self.recorder.remember()
+            except Exception as error:
+                self._note_no_holders(error)
 
     def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
         """Say who holds each of ``objects`` and forget them; nothing where that fails."""
@@ -288,7 +288,10 @@ class Looker:
             return ()
         try:
             with self.schedule.charged(Depth.HOLDERS):
-                return self._caught(lambda: self.recorder.held(objects)) or ()
+                return self.recorder.held(objects)
+        except Exception as error:
+            self._note_no_holders(error)
+            return ()
         finally:
             objects.clear()
 
@@ -342,8 +345,12 @@ class Looker:
         suspects: Sequence[str] = (),
         note: Callable[[int, int], bool] | None = None,
     ) -> Inspection | None:
-        with self.schedule.charged(Depth.HOLDERS):
-            return self._caught(lambda: self.recorder.inspect(targets, suspects, note))
+        try:
+            with self.schedule.charged(Depth.HOLDERS):
+                return self.recorder.inspect(targets, suspects, note)
+        except Exception as error:
+            self._note_no_holders(error)
+            return None
 
     def _note_growth(self, seen: Observation) -> None:
         if (memory := seen.anonymous_in_use) is not None:
@@ -370,11 +377,10 @@ class Looker:
         self.suspicion.begin_again()
         watch.collected()
 
-    def _caught(self, look: Callable[[], T]) -> T | None:
-        """Return what a look at the holders tells; None, with a note, where it fails."""
-        try:
-            return look()
-        except Exception as error:
-            pass_on(error)
-            self.safety.note("holders", error)
-            return None
+    def _note_no_holders(self, error: Exception) -> None:
+        """Take that a look at the holders failed.
+
+        What looks is not handed in as a function: a walk would see the targets in a cell of it.
+        """
+        pass_on(error)
+        self.safety.note("holders", error)

@@ -377,3 +377,9 @@ def test_import_loads_no_framework():
     program = f"import sys, leakguard; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_what_only_the_guard_still_holds_is_not_told_as_held_by_it():
+    with LeakGuard(report=None) as guard:
+        (held,) = guard._watcher.looker.holders_of([Environment()])
+    assert held.held_by == "(C code)"
