@@ -181,7 +181,24 @@ class _Sorter:
                 container = keeper_of_most(self.case, names_of(rest), gained)
                 container = container or keeper_by_size(self.case, gained, lead.name)
                 lead = lead if container is None else _lead(rest, container)
+            elif (elsewhere := self._elsewhere(rest, container)) is not None:
+                rest, apart = [lead], [growing for growing in rest if growing is not lead]
+                inside = [g for g in apart if g.name == elsewhere.type] or apart
+                most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
+                self._add(phase, most, apart, elsewhere, known_bytes(apart))
             self._add(phase, lead, rest, container, known_bytes(rest))
+
+    def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
+        """Return what keeps most of a group's bytes, where its lead's container keeps few of them.
+
+        What comes with a class need not lie behind it: a loader each round, and weights beside it.
+        """
+        gained = gained_bytes(group)
+        kept = gained if container.holder is None else container.holder.retained_bytes
+        if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
+            return None
+        most = keeper_of_most(self.case, names_of(group), gained)
+        return most or keeper_by_size(self.case, gained)
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]

@@ -68,8 +68,9 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     """Return the container that came to keep about ``size`` bytes while the run was looked at.
 
     What lies in it may be of other types than what grows: an error keeps its frames and buffers.
-    One with an entry for each generation came, too. Where only one look asked for containers, so
-    did one with instances of ``type_name`` in it that keeps more than all of them once weighed.
+    One with as many entries for each generation came, too. Where only one look asked for
+    containers, so did one with instances of ``type_name`` in it that keeps more than all of them
+    once weighed.
     """
     looks = looks_at_holders(case)
     if not looks or size <= 0:
@@ -86,7 +87,7 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
         and (
             _came(holder, looks)
             or _is_chain_that_came(holder, looks, size)
-            or _is_one_a_generation(case, holder, looks)
+            or _gets_as_many(case, holder, looks)
             or _outweighs(case, holder, looks, type_name)
         )
     ]
@@ -241,15 +242,21 @@ def _last_step(holder: Holder) -> str:
     return steps[-1].label if len(steps) > 1 else ""
 
 
-def _is_one_a_generation(case: Case, holder: Holder, looks: list[Look]) -> bool:
-    """Return whether each look found as many entries as there had been generations.
+def _gets_as_many(case: Case, holder: Holder, looks: list[Look]) -> bool:
+    """Return whether each look found as many entries for every generation that there had been.
 
-    By its size alone a container of layers or files would do; both numbers agree by chance seldom.
+    By its size alone a container of layers or files would do; a whole number of entries for each of
+    so many generations comes by chance seldom.
     """
-    seen = [(g, h.entries) for g, held in looks for h in held if h.path == holder.path]
-    return len(seen) == len(looks) and all(
-        entries == case.run.generations_until(look) > _FEW_GENERATIONS for look, entries in seen
-    )
+    seen = [
+        (h.entries, case.run.generations_until(generation))
+        for generation, held in looks
+        for h in held
+        if h.path == holder.path
+    ]
+    each = {divmod(entries, many) if many > _FEW_GENERATIONS else None for entries, many in seen}
+    known = each.pop() if len(each) == 1 and len(seen) == len(looks) else None
+    return known is not None and known[0] > 0 and known[1] == 0
 
 
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:

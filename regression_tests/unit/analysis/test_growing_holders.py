@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from leakguard import diagnose
 from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
@@ -259,9 +261,42 @@ def test_container_that_may_have_been_as_large_before_is_not_named():
     assert (finding.type, finding.held_by) == ("torch.Tensor", None)
 
 
-def test_container_with_an_entry_for_each_generation_holds_what_came():
-    (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB, lists=60)).findings
-    assert (finding.type, finding.held_by) == ("torch.Tensor", "app.Probe.grads[*]")
+@pytest.mark.parametrize(
+    ("lists", "holder"),
+    [(60, "app.Probe.grads[*]"), (180, "app.Probe.grads[*]"), (181, None), (30, None)],
+)
+def test_container_with_as_many_entries_for_each_generation_holds_what_came(lists, holder):
+    (finding,) = diagnose(only_last(kept=60 * MB, before=90 * MB, lists=lists)).findings
+    assert (finding.type, finding.held_by) == ("torch.Tensor", holder)
+
+
+def loaders_and_weights(apart: bool) -> Run:
+    """Tell a run that gains a loader and 41 weights a generation, in one place or in two."""
+    last = 24
+    story = RunStory()
+    for n in range(1, last + 1):
+        counts = {"lib.Loader": 1 + n, "torch.Tensor": 100 + 41 * n}
+        sizes = {"lib.Loader": 800 * n, "torch.Tensor": MB + MB // 2 * n}
+        size = 50 * MB + MB // 2 * n
+        metrics = {"rss": 100 * MB + size, "heap_in_use": size}
+        looked = n in (2, 11, last)
+        story.generation(work=State(metrics, counts, sizes) if looked else State(metrics))
+    told = story.run()
+    loaders = Holder("lib.Trainer.loaders[*]", "lib.Loader", 25, retained_bytes=12 * MB)
+    weights = Holder("app.Best.weights[*][*]", "torch.Tensor", 984, retained_bytes=12 * MB)
+    held = (replace(loaders, retained_bytes=20_000), weights) if apart else (loaders,)
+    ends = [
+        replace(s, holders=held) if (s.moment, s.generation) == ("generation", last) else s
+        for s in told.snapshots
+    ]
+    return replace(told, snapshots=tuple(ends))
+
+
+def test_what_comes_beside_a_class_is_held_by_what_keeps_its_bytes():
+    (finding,) = diagnose(loaders_and_weights(apart=True)).findings
+    assert (finding.type, finding.held_by) == ("torch.Tensor", "app.Best.weights[*][*]")
+    (finding,) = diagnose(loaders_and_weights(apart=False)).findings
+    assert (finding.type, finding.held_by) == ("lib.Loader", "lib.Trainer.loaders[*]")
 
 
 def test_container_of_two_entries_is_not_what_grows():
