@@ -14,7 +14,8 @@ import threading
 from collections.abc import Iterator
 from weakref import WeakSet
 
-from leakguard.capture.probe import Unavailable, pass_on
+from leakguard.alarm import pass_on
+from leakguard.capture.probe import Unavailable
 from leakguard.capture.process import process_memory
 
 

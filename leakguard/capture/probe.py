@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import CodeType, TracebackType
+
+from leakguard.alarm import pass_on
 
 Reading = Mapping[str, int | float]
 Probe = Callable[[], Reading]
@@ -45,39 +45,3 @@ def reason_of(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:
         return type(error).__name__
-
-
-def pass_on(error: BaseException) -> None:
-    """Raise an error again that a signal handler of the program raised in the middle of our work.
-
-    An alarm is how a program limits its own time, and it rings once: kept as a note of ours, it
-    would never reach the program.
-    """
-    if is_of_a_handler(error):
-        try:
-            raise error
-        finally:
-            del error  # this frame, which the error's traceback keeps, would keep the error
-
-
-def is_of_a_handler(error: BaseException) -> bool:
-    """Return whether a signal handler of the program raised it: it may have come at any moment."""
-    handlers = filter(callable, map(signal.getsignal, signal.valid_signals()))
-    return not frozenset(map(_code_of, handlers)).isdisjoint(_codes(error.__traceback__))
-
-
-def _code_of(handler: object) -> object:
-    """Return the code of a function, a bound method, a partial, or an object with ``__call__``."""
-    try:
-        function = getattr(handler, "func", handler)
-        if not hasattr(function, "__code__"):
-            function = type(function).__call__
-        return function.__code__
-    except Exception:  # none that Python runs, or one that cannot be asked
-        return None
-
-
-def _codes(traceback: TracebackType | None) -> Iterator[CodeType]:
-    while traceback is not None:
-        yield traceback.tb_frame.f_code
-        traceback = traceback.tb_next

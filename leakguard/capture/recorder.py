@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import FrameType
 
+from leakguard.alarm import pass_on
 from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, heap_in_use, pool_memory, python_blocks
 from leakguard.capture.gpu import gpu_memory
@@ -18,7 +19,7 @@ from leakguard.capture.heap.collector import collector_state
 from leakguard.capture.heap.frames import is_ours
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
-from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, pass_on, reason_of
+from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, reason_of
 from leakguard.capture.process import process_memory
 from leakguard.capture.resources import child_processes, open_files
 from leakguard.capture.watchlist import Watchlist

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from leakguard.capture.probe import pass_on
+from leakguard.alarm import pass_on
 
 #: CPU time, time in the queue, both in nanoseconds, and turns; of the process's first thread.
 #: Source: Documentation/scheduler/sched-stats.rst of the Linux kernel.

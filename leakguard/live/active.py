@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Protocol
 
-from leakguard.capture.probe import is_of_a_handler
+from leakguard.alarm import is_of_a_handler
 
 #: Ends a phase; it is given the exception that left the phase, if one did.
 Leave = Callable[["BaseException | None"], None]

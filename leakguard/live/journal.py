@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from leakguard.capture.probe import pass_on, reason_of
+from leakguard.alarm import pass_on
+from leakguard.capture.probe import reason_of
 from leakguard.live.children import Children
 from leakguard.live.history import History
 from leakguard.live.sinks import complain, write_block

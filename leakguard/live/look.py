@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from leakguard.alarm import pass_on
 from leakguard.capture.heap import Held, Inspection
 from leakguard.capture.heap.process_copy import CopyFailed, ProcessCopy
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
-from leakguard.capture.probe import pass_on, reason_of
+from leakguard.capture.probe import reason_of
 from leakguard.capture.recorder import Observation, Recorder
 from leakguard.live.copier import Copier
 from leakguard.live.cycle_watch import CycleWatch

@@ -6,8 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 
+from leakguard.alarm import pass_on
 from leakguard.capture.heap.collector import give_back_collector, run_held
-from leakguard.capture.probe import pass_on, reason_of
+from leakguard.capture.probe import reason_of
 from leakguard.live.meter import CostMeter
 
 

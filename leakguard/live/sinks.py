@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Protocol, TextIO
 
-from leakguard.capture.probe import pass_on, reason_of
+from leakguard.alarm import pass_on
+from leakguard.capture.probe import reason_of
 from leakguard.errors import UsageError
 from leakguard.live.safety import Safety
 from leakguard.model import Report, Snapshot

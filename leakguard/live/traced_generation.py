@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from leakguard.alarm import pass_on
 from leakguard.capture.heap import Held
-from leakguard.capture.probe import pass_on
 from leakguard.live.diagnosing import Diagnoses
 from leakguard.live.look import Look, Looker
 from leakguard.live.safety import Safety

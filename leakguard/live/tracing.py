@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from leakguard.alarm import pass_on
 from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Trace, Tracer, fitting
-from leakguard.capture.probe import pass_on, reason_of
+from leakguard.capture.probe import reason_of
 from leakguard.live.diagnosing import subject
 from leakguard.model import Finding, Site
 

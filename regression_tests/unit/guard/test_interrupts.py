@@ -19,7 +19,7 @@ import pytest
 
 import leakguard
 from leakguard import LeakGuard
-from leakguard.capture.probe import pass_on
+from leakguard.alarm import pass_on
 from leakguard.live.active import active_guard, open_phases
 from leakguard.live.beacon import beacon_path
 from leakguard.live.history import History

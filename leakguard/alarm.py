@@ -1,0 +1,43 @@
+"""What a signal handler of the program raises in the middle of the guard's work is the program's."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from types import CodeType, TracebackType
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise an error again that a signal handler of the program raised in the middle of our work.
+
+    An alarm is how a program limits its own time, and it rings once: kept as a note of ours, it
+    would never reach the program.
+    """
+    if is_of_a_handler(error):
+        try:
+            raise error
+        finally:
+            del error  # this frame, which the error's traceback keeps, would keep the error
+
+
+def is_of_a_handler(error: BaseException) -> bool:
+    """Return whether a signal handler of the program raised it: it may have come at any moment."""
+    handlers = filter(callable, map(signal.getsignal, signal.valid_signals()))
+    return not frozenset(map(_code_of, handlers)).isdisjoint(_codes(error.__traceback__))
+
+
+def _code_of(handler: object) -> object:
+    """Return the code of a function, a bound method, a partial, or an object with ``__call__``."""
+    try:
+        function = getattr(handler, "func", handler)
+        if not hasattr(function, "__code__"):
+            function = type(function).__call__
+        return function.__code__
+    except Exception:  # none that Python runs, or one that cannot be asked
+        return None
+
+
+def _codes(traceback: TracebackType | None) -> Iterator[CodeType]:
+    while traceback is not None:
+        yield traceback.tb_frame.f_code
+        traceback = traceback.tb_next
