@@ -1,4 +1,4 @@
-"""What a signal handler of the program raises in the middle of the guard's work is the program's."""
+"""What a signal handler of the program raises while the guard works reaches the program."""
 
 from __future__ import annotations
 
