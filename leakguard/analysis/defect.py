@@ -178,8 +178,7 @@ class _Sorter:
                 container = keeper_of_as_many(self.case, lead.name)
             elif container is None:
                 gained = gained_bytes(rest)
-                container = keeper_of_most(self.case, names_of(rest), gained)
-                container = container or keeper_by_size(self.case, gained, lead.name)
+                container = self._keeper_of_bytes(rest, gained, lead.name)
                 lead = lead if container is None else _lead(rest, container)
             elif (elsewhere := self._elsewhere(rest, container)) is not None:
                 rest, apart = [lead], [growing for growing in rest if growing is not lead]
@@ -197,8 +196,14 @@ class _Sorter:
         kept = gained if container.holder is None else container.holder.retained_bytes
         if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
             return None
+        return self._keeper_of_bytes(group, gained)
+
+    def _keeper_of_bytes(
+        self, group: list[Growth], gained: float, type_name: str = ""
+    ) -> Growth | None:
+        """Return the container that keeps what a group gained, by its classes, else by its size."""
         most = keeper_of_most(self.case, names_of(group), gained)
-        return most or keeper_by_size(self.case, gained)
+        return most or keeper_by_size(self.case, gained, type_name)
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]

@@ -254,9 +254,11 @@ def _gets_as_many(case: Case, holder: Holder, looks: list[Look]) -> bool:
         for h in held
         if h.path == holder.path
     ]
-    each = {divmod(entries, many) if many > _FEW_GENERATIONS else None for entries, many in seen}
-    known = each.pop() if len(each) == 1 and len(seen) == len(looks) else None
-    return known is not None and known[0] > 0 and known[1] == 0
+    even = all(many > _FEW_GENERATIONS and entries % many == 0 for entries, many in seen)
+    if not even or len(seen) != len(looks):
+        return False
+    each = {entries // many for entries, many in seen}
+    return len(each) == 1 and each != {0}
 
 
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
