@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS, SAME_RATE, same
@@ -30,12 +30,7 @@ _GRAPH = ".grad_fn"
 
 def with_origin(run: Run, finding: Finding) -> Finding:
     """Return the finding with the line that makes what it names, or with why none is named."""
-    traces = [_merged(s.sites) for s in reversed(run.snapshots) if s.sites]
-    # Another generation may have been traced for bytes later: the line of the objects comes first.
-    found = (
-        told(sites, finding) for told in (_of_objects, _of_bytes, _of_entries) for sites in traces
-    )
-    site = next(filter(None, found), None)
+    site = next(filter(None, _told(run, finding)), None)
     if site is None:
         return replace(finding, created_at_unknown=_why_not(run, finding))
     function = f" in {site.function}" if site.function else ""
@@ -45,6 +40,24 @@ def with_origin(run: Run, finding: Finding) -> Finding:
         created_stack=site.stack,
         created_at_likely=_lies_elsewhere(site, finding),
     )
+
+
+def _told(run: Run, finding: Finding) -> Iterator[Site | None]:
+    """Yield what each trace tells of a finding, in each of the ways, the surest first.
+
+    Another generation may have been traced for bytes later: the line of the objects comes first. Of
+    a trace that was cut, numbers say nothing: only what lies where the finding does is its line's.
+    """
+    traced = [s for s in reversed(run.snapshots) if s.sites]
+    whole = [_merged(s.sites) for s in traced if not s.cost.cut]
+    merged = [_merged(s.sites) for s in traced]
+    for told, traces in (
+        (_of_objects_there, merged),
+        (_of_as_many_objects, whole),
+        (_of_bytes, whole),
+        (_of_entries, merged),
+    ):
+        yield from (told(sites, finding) for sites in traces)
 
 
 def _lies_elsewhere(site: Site, finding: Finding) -> bool:
@@ -66,10 +79,16 @@ def _why_not(run: Run, finding: Finding) -> str | None:
     reason = next(filter(None, reasons), None)
     if reason is not None or run.info.source in ("log", "curve"):
         return reason
-    traced = sorted({s.generation for s in run.snapshots if _is_traced(s) and s.generation})
+    traced = [s for s in run.snapshots if _is_traced(s) and s.generation]
     if not traced:
         return _why_untraced(run)
-    return f"no line of the traced generation {traced[-1]} made as much as grows"
+    last = max(traced, key=lambda s: s.generation or 0)
+    if last.cost.cut:
+        return (
+            f"the trace of generation {last.generation} took too long, and was cut before it came "
+            "to what grows"
+        )
+    return f"no line of the traced generation {last.generation} made as much as grows"
 
 
 def _why_untraced(run: Run) -> str:
@@ -94,10 +113,9 @@ def _is_traced(snapshot: Snapshot) -> bool:
     return bool(snapshot.sites) or snapshot.cost.slowdown is not None
 
 
-def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made objects of the type, by what holds them, else by their number."""
-    rate = finding.count_per_generation
-    made = [site for site in sites if site.type is not None and site.type == finding.type]
+def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
+    """Return the line that made objects of the type that are held where the finding says."""
+    rate, made = finding.count_per_generation, _of_its_type(sites, finding)
     if rate is None or not made:
         return None
     graph = finding.kind == "autograd"  # most tensors of it are made for it, not for the holder
@@ -110,10 +128,24 @@ def _of_objects(sites: list[Site], finding: Finding) -> Site | None:
     behind = [s for s in made if _is_inside(s.held_by, finding.held_by)]
     if sum(site.count for site in behind) >= least > 0:  # entries that are records of them
         return max(behind, key=lambda site: site.count)
+    return None
+
+
+def _of_as_many_objects(sites: list[Site], finding: Finding) -> Site | None:
+    """Return the line that made as many objects of the type as the finding gains."""
+    rate = finding.count_per_generation
+    if rate is None or finding.kind == "autograd":
+        return None
     as_many = [
-        site for site in made if _LEAST_TIMES_COUNT * rate <= site.count <= _MOST_TIMES_COUNT * rate
+        site
+        for site in _of_its_type(sites, finding)
+        if _LEAST_TIMES_COUNT * rate <= site.count <= _MOST_TIMES_COUNT * rate
     ]
     return min(as_many, key=lambda site: abs(site.count - rate), default=None)
+
+
+def _of_its_type(sites: list[Site], finding: Finding) -> list[Site]:
+    return [site for site in sites if site.type is not None and site.type == finding.type]
 
 
 def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:

@@ -8,6 +8,7 @@ looks, in a copy of the process where that is wise (``copier``), deeper where so
 grow (``suspicion``, ``cycle_watch``); ``taken_looks`` waits for what comes from a copy, ``scribe``
 makes a snapshot of it, and ``journal`` takes that to the run file, the log and the ``history``,
 ``sinks`` to dashboards. ``diagnosing`` says what the run so far comes to, ``tracing`` which line
-makes what grows, in a ``traced_generation`` that lasts at most for a ``time_limit``. ``safety``
-runs every step so that the program is not hurt, ``ending`` closes a run that nobody closes.
+makes what grows, in a ``traced_generation`` that lasts at most for a ``time_limit``, and is cut in
+the ``main_thread``. ``safety`` runs every step so that the program is not hurt, ``ending`` closes a
+run that nobody closes.
 """

@@ -212,6 +212,7 @@ class WatchedLoop:
             sites=self.traced.sites(held[promised:]),
             traced=traced,
             slowdown=slowdown,
+            cut=self.traced.was_cut,
             taken=round_.taken,
         )
         self._opened, self.round = None, round_.after()

@@ -25,7 +25,7 @@ class Safety:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._worker: int | None = None
-        self._requested: list[Callable[[], None]] = []
+        self._requested: list[Callable[[], object]] = []
         self._notes: dict[str, str] = {}
         self.over = False
 
@@ -57,7 +57,7 @@ class Safety:
                 self._answer()
         return done
 
-    def request(self, work: Callable[[], None]) -> None:
+    def request(self, work: Callable[[], object]) -> None:
         """Run ``work`` now, or when the work of this thread is done, in whose middle this came."""
         if self._worker == threading.get_ident():
             self._requested.append(work)

@@ -32,6 +32,7 @@ class SnapshotDraft:
     sites: tuple[Site, ...] = ()
     traced: bool = False
     slowdown: float | None = None
+    cut: bool = False
     taken: int | None = None
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
@@ -67,7 +68,12 @@ class SnapshotDraft:
             collection=look.collection,
             sites=self.sites,
             unavailable={**notes, **seen.unavailable},
-            cost=replace(cost, tier=3 if self.traced else int(look.depth), slowdown=self.slowdown),
+            cost=replace(
+                cost,
+                tier=3 if self.traced else int(look.depth),
+                slowdown=self.slowdown,
+                cut=self.cut,
+            ),
             extra=self.extra,
             proofs=self.proofs,
             taken=self.taken,

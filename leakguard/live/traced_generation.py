@@ -9,6 +9,7 @@ from leakguard.alarm import pass_on
 from leakguard.capture.heap import Held
 from leakguard.live.diagnosing import Diagnoses
 from leakguard.live.look import Look, Looker
+from leakguard.live.main_thread import call_in_main_thread, is_main_thread
 from leakguard.live.safety import Safety
 from leakguard.live.time_limit import TimeLimit
 from leakguard.live.tracing import Tracing
@@ -19,7 +20,9 @@ from leakguard.model import Site
 class TracedGeneration:
     """The running generation, if ``tracing`` has something to find out in it; else it does nothing.
 
-    A trace that is cut tells what it saw until then, at the end of its generation.
+    A trace that is cut tells what it saw until then, at the end of its generation. Who holds that
+    is asked where the program stands still; of a loop in another thread than the main one the trace
+    is given up.
     """
 
     tracing: Tracing
@@ -36,15 +39,20 @@ class TracedGeneration:
         self.tracing.begin()
         self._cut = None
         if self.tracing.may_be_cut:
-            cut = partial(self.safety.run, self._stop_early)
-            self._limit = TimeLimit(self.tracing.longest, cut)
+            end = partial(self._end_soon if is_main_thread() else self._give_up, self._rounds)
+            self._limit = TimeLimit(self.tracing.longest, end)
         if (problem := self.tracing.problem()) is not None:
             self.safety.note("created_at", problem)
 
     @property
     def was_traced(self) -> bool:
         """True of a generation that is traced, and of one whose trace was cut."""
-        return self.tracing.running or self._cut is not None
+        return self.tracing.running or self.was_cut
+
+    @property
+    def was_cut(self) -> bool:
+        """True of a generation whose trace ended before it did."""
+        return self._cut is not None
 
     def survivors(self) -> list[object]:
         """End the trace; return some objects that the generation left behind."""
@@ -68,10 +76,30 @@ class TracedGeneration:
             self.safety.note("created_at", error)
             return ()
 
-    def _stop_early(self) -> None:
-        if self.tracing.running:
+    def _end_soon(self, rounds: int) -> None:
+        """Have the trace of this round cut in the main thread, after the guard's own work there."""
+        cut = partial(self.safety.run, self._stop_early, rounds)
+        if not call_in_main_thread(partial(self.safety.request, cut)):
+            self._give_up(rounds)
+
+    def _stop_early(self, rounds: int) -> None:
+        if self._is_limited(rounds):
             survivors = self.survivors()
             self._cut = self._sites(self.looker.holders_of(survivors))
+            self.tracing.note_cut()
+
+    def _give_up(self, rounds: int) -> None:
+        self.safety.run(self._stop_untold, rounds)
+
+    def _stop_untold(self, rounds: int) -> None:
+        if self._is_limited(rounds):
+            self.tracing.stop()
+            self._cut = ()
+            self.tracing.note_cut()
+
+    def _is_limited(self, rounds: int) -> bool:
+        """Tell whether the trace of this round still runs, and its generation does."""
+        return self.tracing.running and self._limit is not None and self._rounds == rounds
 
     def end_limit(self) -> None:
         """Cut the trace no more: its generation ends."""
@@ -83,6 +111,7 @@ class TracedGeneration:
         """Where something grew: see in the run so far what a traced generation could tell."""
         # That objects grow is news of a look; that memory does is read without one.
         grew = self.looker.swells or (look.depth and self.looker.grows)
-        worth_it = grew and self.tracing.worth_asking(self._rounds)
-        if worth_it and self.diagnoses.affordable:
+        worth_it = (grew or self.was_cut) and self.tracing.worth_asking(self._rounds)
+        # A trace that was cut is worth one diagnosis more.
+        if worth_it and (self.was_cut or self.diagnoses.affordable):
             self.tracing.choose(self._rounds, self.diagnoses.findings)

@@ -127,6 +127,8 @@ class Cost:
             the cheap numbers were read.
         copied: CPU seconds of the copy of the process that took the look, beside all of the above;
             None where the look was taken in the process itself.
+        cut: True of a traced generation whose trace was ended, for its price, before all of it was
+            seen.
     """
 
     seconds: float = 0.0
@@ -135,6 +137,7 @@ class Cost:
     total: float | None = None
     why: str | None = None
     copied: float | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

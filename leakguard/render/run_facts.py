@@ -97,6 +97,7 @@ def _traced(run: Run) -> str | None:
     """Return the generations that were traced, and how much longer they took than the others."""
     told = [
         f"generation {s.generation}, {s.cost.slowdown:.1f} times as long as those before it"
+        + (", cut before its end" if s.cost.cut else "")
         for s in run.snapshots
         if s.cost.slowdown is not None
     ]

@@ -8,7 +8,7 @@ run, tracemalloc misses allocations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from leakguard.capture.allocation_sites.bytes_trace import BytesTrace
@@ -31,7 +31,11 @@ class Tracer(Protocol):
     def stop(self) -> None: ...
 
 
-Start = Callable[[Sequence[Suspect]], Tracer]
+class Start(Protocol):
+    """Starts a tracer; a ``shallow`` trace costs less and knows the innermost calls only."""
+
+    def __call__(self, suspects: Sequence[Suspect], *, shallow: bool) -> Tracer: ...
+
 
 TRACERS: Mapping[str, Start] = {"memray": BytesTrace, "tracemalloc": ObjectTrace}
 

@@ -132,6 +132,23 @@ def test_reason_for_no_line_is_the_tracer_s_own_where_it_gave_one():
     assert found.created_at_unknown == "memray is not installed"
 
 
+def cut(*sites):
+    cost = Cost(0.1, 3, 9.0, cut=True)
+    return Run(RunInfo(), (Snapshot(0, "s", "generation", generation=4, sites=sites, cost=cost),))
+
+
+def test_as_many_objects_are_no_sign_where_the_trace_was_cut_before_its_generation_ended():
+    elsewhere = site(held_by="local rewards in learn()")
+    assert origin(LEAK, elsewhere).created_at is not None
+    found = with_origin(cut(elsewhere), LEAK)
+    assert found.created_at is None
+    assert "generation 4 took too long, and was cut" in found.created_at_unknown
+
+
+def test_objects_where_the_finding_is_are_a_sign_in_a_trace_that_was_cut_too():
+    assert with_origin(cut(site(count=4)), LEAK).created_at == "leaks.py:92 in environment"
+
+
 def test_tensors_of_a_graph_are_no_origin_of_what_holds_the_graph():
     graph = replace(LEAK, kind="autograd", held_by="app.T.losses[*]")
     behind = site("net.py:57", 16, "app.T.losses[*].grad_fn.saved_tensors")

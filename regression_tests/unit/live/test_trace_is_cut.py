@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 import tracemalloc
@@ -10,6 +11,7 @@ import pytest
 
 from leakguard import LeakGuard, load
 from leakguard.live import tracing
+from leakguard.live.look import Looker
 from leakguard.live.time_limit import TimeLimit
 
 PATIENCE = 30.0  # seconds; what is waited for comes after milliseconds
@@ -106,3 +108,69 @@ def test_first_generations_of_a_long_loop_are_a_warm_up(total, first):
     trace = tracing.Tracing("auto")
     trace.announce(total)
     assert next(n for n in range(1, 20) if trace.worth_asking(n)) == first
+
+
+def test_tuple_that_the_program_is_making_goes_on_growing_when_its_trace_is_cut(monkeypatch):
+    monkeypatch.setattr(tracing, "_SECONDS_AT_LEAST", 0.05)
+    monkeypatch.setattr(tracing, "_SECONDS_AT_MOST", 0.05)
+    ask, asked = Looker.holders_of, []
+
+    def ask_slowly(looker, objects):
+        seen = gc.get_objects()
+        asked.append(len(seen))
+        time.sleep(0.1)  # other threads go on meanwhile
+        seen.clear()
+        return ask(looker, objects)
+
+    def items():
+        for number in range(100):
+            yield number
+            if number == 20 and tracemalloc.is_tracing():
+                eventually(lambda: not tracemalloc.is_tracing())
+
+    monkeypatch.setattr(Looker, "holders_of", ask_slowly)
+    kept, made = [], []
+    with LeakGuard(report=None, max_overhead=None) as guard:
+        for _ in guard.generations(range(12)):
+            kept += [Environment() for _ in range(4)]
+            made.append(len(tuple(items())))
+    assert asked
+    assert made == [100] * 12
+
+
+def test_trace_of_a_loop_in_another_thread_is_given_up_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(tracing, "_SECONDS_AT_LEAST", 0.05)
+    monkeypatch.setattr(tracing, "_SECONDS_AT_MOST", 0.05)
+    out = tmp_path / "run.jsonl"
+    guard = LeakGuard(out=out, report=None, max_overhead=None)
+    thread = threading.Thread(target=loop_that_waits_in_traced_generation, args=(guard,))
+    thread.start()
+    thread.join(PATIENCE)
+    cut = [s for s in load(out).snapshots if s.cost.cut]
+    assert cut and not any(s.sites for s in cut)
+
+
+def test_second_trace_after_one_that_was_cut_knows_fewer_frames_and_may_last_longer(monkeypatch):
+    depths = []
+    start = tracemalloc.start
+    monkeypatch.setattr(tracing, "_SECONDS_AT_LEAST", 0.05)
+    monkeypatch.setattr(tracing, "_SECONDS_AT_MOST", 0.05)
+    monkeypatch.setattr(tracemalloc, "start", lambda frames: (depths.append(frames), start(frames)))
+    kept = []
+    with LeakGuard(report=None, max_overhead=None) as guard:
+        for _ in guard.generations(range(16)):
+            if tracemalloc.is_tracing() and len(depths) == 1:
+                eventually(lambda: not tracemalloc.is_tracing())
+            kept += [Environment() for _ in range(4)]  # too late for the first trace
+            time.sleep(0.002)
+    (finding,) = guard.report().findings
+    assert depths == [16, 4]
+    assert "test_trace_is_cut.py" in finding.created_at
+    assert [s.cost.cut for s in guard.run.snapshots if s.cost.slowdown] == [True, False]
+
+
+def test_trace_after_one_that_was_cut_may_last_twice_as_long():
+    trace = tracing.Tracing("auto")
+    once = trace.longest
+    trace.note_cut()
+    assert trace.longest == 2 * once

@@ -19,8 +19,8 @@ from leakguard.model import Finding
 class FakeTracer:
     name = "tracemalloc"
 
-    def __init__(self, suspects=()):
-        self.stopped = False
+    def __init__(self, suspects=(), *, shallow=False):
+        self.stopped, self.shallow = False, shallow
 
     def survivors(self, suspects):
         self.suspects = suspects
@@ -118,7 +118,7 @@ def test_bytes_may_be_traced_after_objects_were():
 
 
 def test_without_memray_the_blocks_of_python_are_traced_and_the_reason_is_kept():
-    def missing(suspects):
+    def missing(suspects, *, shallow):
         raise Unavailable("memray is not installed")
 
     trace = tracing(memray=missing)
@@ -138,7 +138,7 @@ def test_bytes_in_pools_are_traced_beside_objects():
 
 
 def test_tracer_that_cannot_start_leaves_a_reason():
-    def broken(suspects):
+    def broken(suspects, *, shallow):
         raise Unavailable("memray is not installed")
 
     trace = tracing(tracemalloc=broken)
