@@ -111,7 +111,10 @@ class TracedGeneration:
         """Where something grew: see in the run so far what a traced generation could tell."""
         # That objects grow is news of a look; that memory does is read without one.
         grew = self.looker.swells or (look.depth and self.looker.grows)
-        worth_it = (grew or self.was_cut) and self.tracing.worth_asking(self._rounds)
+        counted = self.was_cut or bool(look.depth)
+        worth_it = (grew or self.was_cut) and self.tracing.worth_asking(
+            self._rounds, counted=counted
+        )
         # A trace that was cut is worth one diagnosis more.
         if worth_it and (self.was_cut or self.diagnoses.affordable):
             self.tracing.choose(self._rounds, self.diagnoses.findings)

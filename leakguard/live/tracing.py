@@ -25,6 +25,10 @@ _FEWEST_ROUNDS = 3
 # Growing bytes are known before it is known which objects they are, and memray rules out asking
 # those later.
 _ROUNDS_FOR_BYTES = 5
+# Where nothing but memory is known, of a generation without a look, the answers of the judge differ
+# from one generation to the next before there are so many: each is asked at the price of a
+# diagnosis, which a run has few of. Chosen: as many as the judge agrees on what grows from.
+_ROUNDS_FOR_NUMBERS = 9
 # Generations that are not asked about, as a share of those announced and at most. Chosen: a cache
 # of some dozens of entries is full by then, and there are enough generations left.
 _WARM_SHARE, _WARM = 8, 12
@@ -91,10 +95,14 @@ class Tracing:
         if total is not None:
             self._next = max(self._next, min(_WARM, total // _WARM_SHARE))
 
-    def worth_asking(self, rounds: int) -> bool:
-        """Return whether the run so far should be searched for suspects after so many rounds."""
+    def worth_asking(self, rounds: int, *, counted: bool = True) -> bool:
+        """Return whether the run so far should be searched for suspects after so many rounds.
+
+        ``counted`` says whether objects were, in the last one.
+        """
         done = self._traces >= _MOST_TRACES
-        return self.trace != "off" and not done and not self._suspects and rounds >= self._next
+        first = self._next if counted else max(self._next, _ROUNDS_FOR_NUMBERS)
+        return self.trace != "off" and not done and not self._suspects and rounds >= first
 
     def choose(self, rounds: int, diagnose: Callable[[], Sequence[Finding]]) -> None:
         """Choose what the next generation is traced for; ask again later where there is nothing."""

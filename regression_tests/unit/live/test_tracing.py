@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
 from leakguard import LeakGuard
 from leakguard.capture.probe import Unavailable
 from leakguard.errors import UsageError
+from leakguard.live.look import Look
+from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
 from leakguard.model import Finding
 
@@ -76,6 +79,34 @@ def test_two_generations_are_traced_at_the_most():
             trace.begin()
             trace.sites([])
     assert not trace.worth_asking(100)
+
+
+def test_memory_alone_is_asked_about_when_the_judge_has_seen_enough_of_it():
+    trace = tracing()
+    asked = [n for n in range(1, 12) if trace.worth_asking(n, counted=False)]
+    assert asked == [9, 10, 11]
+    assert trace.worth_asking(3)
+
+
+def test_diagnoses_are_not_spent_on_memory_that_tells_nothing_yet():
+    diagnosed = []
+    diagnoses = SimpleNamespace(affordable=True, findings=lambda: diagnosed.append(1) or ())
+    traced = TracedGeneration(tracing(), SimpleNamespace(swells=True, grows=False), None, diagnoses)
+    for _ in range(8):
+        traced.begin()
+        traced.choose(Look(None))
+    assert not diagnosed
+    traced.begin()
+    traced.choose(Look(None))
+    assert diagnosed
+
+
+def test_two_findings_that_are_traced_together_leave_a_second_trace():
+    trace = tracing()
+    choose(trace, 3, finding("f"), finding("g", type_name="app.Pool"))
+    trace.begin()
+    trace.sites([])
+    assert trace.worth_asking(100)
 
 
 def test_what_is_known_already_is_not_traced_again():
