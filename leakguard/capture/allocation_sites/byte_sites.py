@@ -67,5 +67,6 @@ def _block_site(group: tracemalloc.Statistic, tracer: str) -> Site:
 
 def byte_site(stack: list[Frame], count: int, size: int, tracer: str) -> Site:
     """Return the site of allocations that no object is asked about."""
-    at = stack[origin(stack)]
-    return Site(place(at), at.function, size, count, described(stack), tracer)
+    asked = origin(stack)
+    at = stack[asked]
+    return Site(place(at), at.function, size, count, described(stack, asked), tracer)

@@ -18,7 +18,9 @@ from leakguard.capture.probe import Unavailable
 from leakguard.errors import install
 from leakguard.model import Site
 
-_FRAMES_OF_BYTES = 24
+# Frames read of a stack; memray has all of them. What a layer of a transformer allocates lies some
+# thirty calls below the line of a trainer that asks for the loss.
+_FRAMES_OF_BYTES = 64
 
 
 class BytesTrace:

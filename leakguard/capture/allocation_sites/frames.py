@@ -61,9 +61,13 @@ def place(frame: Frame) -> str:
     return f"{_shown(frame.file)}:{frame.line}"
 
 
-def described(stack: Sequence[Frame]) -> tuple[str, ...]:
-    """Return the frames as text, innermost first, without those of the guard itself."""
-    shown = [frame for frame in stack if not frame.file.startswith(OWN_FOLDER)]
+def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
+    """Return the frames as text, innermost first, without those of the guard itself.
+
+    Of a deep stack the innermost are left out, so that the one that ``asked`` is told.
+    """
+    first = max(0, asked + 1 - _MOST_FRAMES)
+    shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
     texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
     # A comprehension is a frame of its own on the line of the one around it.
     return tuple(text for text, _ in groupby(texts))[:_MOST_FRAMES]

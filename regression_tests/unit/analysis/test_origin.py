@@ -9,6 +9,7 @@ import pytest
 from leakguard.analysis.contribution import metric_contribution
 from leakguard.analysis.origin import with_origin
 from leakguard.model import Cost, Finding, PhaseTotal, Run, RunInfo, Site, Snapshot
+from leakguard.model.census import GRAPH_NODE
 
 ENV = "app.Env"
 LEAK = Finding(
@@ -154,6 +155,28 @@ def test_tensors_of_a_graph_are_no_origin_of_what_holds_the_graph():
     behind = site("net.py:57", 16, "app.T.losses[*].grad_fn.saved_tensors")
     assert origin(graph, behind).created_at is None
     assert origin(graph, behind, site("log.py:3", 16, "app.T.losses[*]")).created_at is not None
+
+
+def graph_of(**more):
+    return replace(
+        LEAK, kind="autograd", type=GRAPH_NODE, held_by="app.T.losses[*]",
+        count_per_generation=56.0, bytes_per_generation=50_000.0, **more,
+    )  # fmt: skip
+
+
+def test_bytes_of_a_graph_are_of_the_line_that_made_as_many_blocks_as_it_has_nodes():
+    batches = Site("train.py:65", "main", 49_000, 52, tracer="memray")
+    loss = Site("net.py:30", "step", 44_500, 210, tracer="memray")
+    assert origin(graph_of(), batches, loss).created_at == "net.py:30 in step"
+    assert origin(graph_of(), batches).created_at is None
+    assert origin(graph_of(), replace(loss, bytes=30_000)).created_at is None
+
+
+def test_graph_is_told_by_the_line_of_the_entries_that_keep_it():
+    entry = replace(site("train.py:41", 4, "app.T.losses[*][*]"), type="lib.Output")
+    assert origin(graph_of(), entry).created_at == "train.py:41 in environment"
+    behind = replace(entry, held_by="app.T.losses[*][*].grad_fn")
+    assert origin(graph_of(), behind).created_at is None
 
 
 def test_what_the_tracer_itself_allocates_is_no_growth_of_a_phase():

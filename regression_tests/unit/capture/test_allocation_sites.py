@@ -10,10 +10,17 @@ import tempfile
 import tracemalloc
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from leakguard.capture.allocation_sites import BytesTrace, ObjectTrace, Suspect, fitting
+from leakguard.capture.allocation_sites import (
+    BytesTrace,
+    ObjectTrace,
+    Suspect,
+    bytes_trace,
+    fitting,
+)
 from leakguard.capture.allocation_sites.byte_sites import in_use
 from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
 from leakguard.capture.probe import Unavailable
@@ -318,3 +325,17 @@ def test_line_of_a_comprehension_is_told_once():
     assert [text.rpartition(":")[2] for text in described(stack)] == [
         "3 in train", "7 in train", "3 in train",
     ]  # fmt: skip
+
+
+def test_line_of_the_program_is_told_forty_calls_above_the_allocation(tmp_path):
+    script = str(tmp_path / "train.py")
+    stack = [("forward", LIBRARY, n) for n in range(40)] + [
+        ("loss", script, 4),
+        ("main", script, 7),
+    ]
+    record = SimpleNamespace(
+        size=1_000, n_allocations=1, stack_trace=lambda max_stacks: stack[:max_stacks]
+    )
+    site = bytes_trace._site(record, pooled=False)
+    assert site.place.endswith("train.py:4")
+    assert (len(site.stack), site.stack[-1].rpartition("/")[2]) == (24, "train.py:4 in loss")
