@@ -65,6 +65,12 @@ class Tracing:
     _lengths: list[float] = field(default_factory=list)
     _lasted: float = 0.0
     _was_cut: bool = False
+    _unseen: tuple[Suspect, ...] = ()
+
+    @property
+    def sought(self) -> Sequence[Suspect]:
+        """What the generation is traced for, or the next one will be."""
+        return self._suspects
 
     @property
     def running(self) -> bool:
@@ -120,7 +126,9 @@ class Tracing:
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
         beside = [f for f in bytes_only if f.in_pools] if objects else bytes_only
         chosen = objects + beside
-        self._suspects = tuple(map(_suspect, chosen))
+        # What a trace that was cut was to find may go by another type now: both are asked.
+        again = self._unseen if chosen else ()
+        self._suspects = tuple(dict.fromkeys((*again, *map(_suspect, chosen))))
         self._traces += bool(chosen)
         for finding in chosen:
             self._tried[finding.fingerprint] = self._tried.get(finding.fingerprint, 0) + 1
@@ -174,9 +182,9 @@ class Tracing:
             tracer, self._running, self._suspects = self._running, None, ()
             tracer.stop()
 
-    def note_cut(self) -> None:
-        """Take that the trace was cut: whether another one is worth it is asked at once."""
-        self._was_cut, self._next = True, 0
+    def note_cut(self, sought: Sequence[Suspect] = ()) -> None:
+        """Take that the trace for these was cut: whether another is worth it is asked at once."""
+        self._was_cut, self._next, self._unseen = True, 0, tuple(sought)
 
     def timed(self, seconds: float, traced: bool) -> float | None:
         """Note how long a generation took; return how many times longer a traced one was."""

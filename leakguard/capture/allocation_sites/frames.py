@@ -7,7 +7,7 @@ import functools
 import re
 import sys
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +44,11 @@ def origin(stack: Sequence[Frame]) -> int:
     own = [index for index, frame in enumerate(stack) if _is_programs(frame.file)]
     asked = (i for i in own if not _FACTORY.fullmatch(stack[i].function or ""))
     return next(asked, own[0] if own else 0)
+
+
+def reaches_program(files: Iterable[str]) -> bool:
+    """Return whether a line of the program is among those of a stack."""
+    return any(map(_is_programs, files))
 
 
 def _is_programs(file: str) -> bool:

@@ -15,7 +15,14 @@ from typing import Any, cast
 
 from leakguard.capture import heap
 from leakguard.capture.allocation_sites.byte_sites import MOST_SITES, traced_blocks
-from leakguard.capture.allocation_sites.frames import described, forget, named, origin, place
+from leakguard.capture.allocation_sites.frames import (
+    described,
+    forget,
+    named,
+    origin,
+    place,
+    reaches_program,
+)
 from leakguard.capture.allocation_sites.free_lists import reserve
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.heap.classes import MANAGED_DICT, flags, qualified_name
@@ -85,6 +92,7 @@ class ObjectTrace:
             _running = self
             names = {suspect.type for suspect in suspects if suspect.type is not None}
             self._reserve = reserve(names, lambda item: origin_of(item) is not None)
+        self._shallow = shallow
         self._counts: Counter[_Key] = Counter()
         self._samples: list[_Key] = []
         self._rarer: set[_Key] = set()
@@ -158,6 +166,8 @@ class ObjectTrace:
         chosen = []
         for name in sorted(names):
             own = [key for key, _ in self._counts.most_common() if key[0] == name]
+            if self._shallow:  # what lies deep in a library is not told by its line there
+                own = [key for key in own if reaches_program(file for file, _ in key[1])] or own
             chosen += own[:_MOST_ASKED]
             self._rarer.update(own[MOST_SITES:_MOST_ASKED])
         return chosen

@@ -339,3 +339,14 @@ def test_line_of_the_program_is_told_forty_calls_above_the_allocation(tmp_path):
     site = bytes_trace._site(record, pooled=False)
     assert site.place.endswith("train.py:4")
     assert (len(site.stack), site.stack[-1].rpartition("/")[2]) == (24, "train.py:4 in loss")
+
+
+def test_shallow_trace_asks_about_what_the_program_s_own_lines_made():
+    trace = ObjectTrace(shallow=True)
+    trace.stop()
+    library = [("app.Env", ((LIBRARY, line),)) for line in range(40)]
+    own = ("app.Env", ((LIBRARY, 3), (__file__, 7)))
+    trace._counts.update(dict.fromkeys(library, 9) | {own: 1})
+    assert trace._largest({"app.Env"}) == [own]
+    del trace._counts[own]
+    assert len(trace._largest({"app.Env"})) == 20

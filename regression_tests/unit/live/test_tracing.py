@@ -109,6 +109,19 @@ def test_two_findings_that_are_traced_together_leave_a_second_trace():
     assert trace.worth_asking(100)
 
 
+def test_trace_after_one_that_was_cut_seeks_what_that_one_did_too():
+    trace = tracing()
+    choose(trace, 3, finding("f"))
+    trace.begin()
+    sought = trace.sought
+    trace.stop()
+    trace.note_cut(sought)
+    choose(trace, 5, finding("g", type_name="app.Entry"))
+    assert [suspect.type for suspect in trace.sought] == ["app.Env", "app.Entry"]
+    trace.begin()
+    assert trace._running.shallow
+
+
 def test_what_is_known_already_is_not_traced_again():
     trace = tracing()
     choose(trace, 3, finding(created_at="a.py:1"))
