@@ -13,9 +13,11 @@ from typing import Any
 
 import click
 import numpy as np
+import torch
 
 from reference_trainer.__main__ import parse_setting
 from reference_trainer.config import Config
+from reference_trainer.networks import parameter_count
 from reference_trainer.trainer import ERLTrainer
 from regression_tests.benchmarks.trainer.memory import reset_peak, status
 
@@ -31,6 +33,8 @@ SETTINGS: dict[str, Any] = {
     "buffer_ready": 2_000,
     "hidden": (64, 64),
 }
+#: Bytes that are summed up to see what memory gives, and how often.
+LARGE, ROUNDS = 1 << 28, 5
 
 
 @click.command()
@@ -51,6 +55,9 @@ def main(generations: int, data_dir: Path, settings: tuple[str, ...], out: Path)
     opening = time.perf_counter() - began
     reset_peak()
     phases = [_generation(trainer, number + 1) for number in range(generations)]
+    peak = status("VmHWM")  # before memory is tried
+    steps = trainer.transitions / sum(p["evaluate"] for p in phases)
+    read, rate = _read_a_step(trainer), _bytes_a_second()
     lines = [
         f"{config.days} days x {config.stocks} stocks, {config.population_size} agents of "
         f"{config.hidden}, {generations} generations, buffer of {config.buffer_capacity:,} "
@@ -59,11 +66,12 @@ def main(generations: int, data_dir: Path, settings: tuple[str, ...], out: Path)
         "| what | measured |",
         "|---|---|",
         f"| opening market, population and buffer | {opening:.1f} s |",
-        f"| environment steps per second while evaluating | "
-        f"{trainer.transitions / sum(p['evaluate'] for p in phases):,.0f} |",
+        f"| environment steps per second while evaluating | {steps:,.0f} |",
+        f"| what memory allows, {read / 1e6:.1f} MB of actor and market a step at "
+        f"{rate / 1e9:.0f} GB/s | {rate / read:,.0f}, reached {steps * read / rate:.0%} |",
         *(f"| {name}, median of generations that train | {_median(phases, name):.2f} s |"
           for name in ("evaluate", "train", "evolve", "checkpoint", "generation")),
-        f"| peak RSS | {status('VmHWM') / 1e6:,.0f} MB, of it panel and other files "
+        f"| peak RSS | {peak / 1e6:,.0f} MB, of it panel and other files "
         f"{status('RssFile') / 1e6:,.0f} MB now |",
         f"| anonymous memory, before the trainer and now | {before / 1e6:,.0f} and "
         f"{status('RssAnon') / 1e6:,.0f} MB |",
@@ -71,6 +79,27 @@ def main(generations: int, data_dir: Path, settings: tuple[str, ...], out: Path)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("\n".join(lines) + "\n")
     click.echo(out.read_text())
+
+
+def _read_a_step(trainer: ERLTrainer) -> int:
+    """Bytes that a step cannot do without: an actor's weights, and the market of a day, twice.
+
+    Each agent has weights of its own, so that playing several at once would read no less.
+    """
+    architecture = trainer.task.architecture
+    weights = parameter_count(architecture.actor_sizes)
+    return 4 * (weights + 2 * architecture.observation_size)
+
+
+def _bytes_a_second() -> float:
+    """What one thread reads from memory: the fastest sum over more than a cache holds."""
+    large = torch.ones(LARGE // 4)
+    seconds = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        large.sum()
+        seconds.append(time.perf_counter() - began)
+    return LARGE / min(seconds)
 
 
 def _generation(trainer: ERLTrainer, number: int) -> dict[str, float]:

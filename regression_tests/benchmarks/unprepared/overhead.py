@@ -1,4 +1,4 @@
-"""What ``leakguard run`` costs scripts that take two minutes of CPU, and its fixed cost apart.
+"""What ``leakguard run`` costs scripts that take minutes of CPU, and its fixed cost apart.
 
 ``python -m regression_tests.benchmarks.unprepared.overhead FOLDER -o reports/unprepared``. The two
 runs of a pair share a core, so that it is as fast for one as for the other; each core has a pair.
