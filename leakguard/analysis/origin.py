@@ -111,8 +111,8 @@ def _why_untraced(run: Run) -> str:
             "to tell what to trace"
         )
     return (
-        "no generation was traced: the run was over before two looks agreed on what grows; a few "
-        'generations more name the line, unless trace is "off"'
+        "no generation was traced: no two looks in a row agreed on what grows before the run was "
+        'over; a longer one names the line, unless trace is "off"'
     )
 
 
