@@ -85,7 +85,7 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
         and not holder.path.startswith((NO_ROOT, *guards))
         and _may_hold(holder, type_name)
         and (
-            _came(holder, looks)
+            _came(case, holder, looks)
             or _is_chain_that_came(holder, looks, size)
             or _gets_as_many(case, holder, looks)
             or _outweighs(case, holder, looks, type_name)
@@ -94,7 +94,7 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     best = min(found, key=lambda h: (-(h.retained_bytes or 0), len(h.path)), default=None)
     if best is None:
         return None
-    if not _came(best, looks) and _is_chain_that_came(best, looks, size):
+    if not _came(case, best, looks) and _is_chain_that_came(best, looks, size):
         chain = replace(best, trace=best.trace[:-1], traits=(*best.traits, "chain"))
         return growth_of(case, [(looks[-1][0], chain)], proven=False)
     return _unproven(case, best, looks)
@@ -213,10 +213,16 @@ def _entries_at(container: Growth, generation: int) -> float:
     return max(series.values[-1] - rate * (series.generations[-1] - generation), 0.0)
 
 
-def _came(holder: Holder, looks: list[Look]) -> bool:
-    """Return whether a container gained most of its entries since it was first looked for."""
+def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
+    """Return whether a container gained most of its entries since it was first looked for.
+
+    One that the look at the end of the run is the first to see did not, if all that it keeps may
+    have come after the last generation, as figures that show what a training has logged.
+    """
     before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
     if not before:  # it was not worth naming then, or there was no look but the last
+        if len(looks) > 1 and (holder.retained_bytes or 0) <= case.timeline.came_after_loop:
+            return False
         before = [0] if len(looks) > 1 else [holder.before or holder.entries]
     return holder.entries - before[0] >= MAJORITY * holder.entries
 

@@ -48,6 +48,9 @@ class Timeline:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.baseline = run.baseline
+        #: Bytes of live memory that came between the end of the last generation and the look that
+        #: stands for it; 0 where that look was taken then.
+        self.came_after_loop = 0.0
         self._stations: dict[str | None, dict[int, Snapshot]] = {}
         for snapshot in run.snapshots:
             if snapshot.generation is not None and snapshot.moment in ("phase", "generation"):
@@ -137,13 +140,20 @@ class Timeline:
         if look.serial < end.serial:  # of a loop before
             return
         if end.census is None and self._still_there(end, look):
-            ends[last] = replace(
+            self.came_after_loop = max(_gained(end, look), 0.0)
+            counted = replace(
                 end,
                 census=look.census,
                 watched=look.watched or end.watched,
                 holders=look.holders or end.holders,
                 coverage=look.coverage,
             )
+            # Of a long run the last generations may not be on record: what they added is counted.
+            at = look.generation or last
+            if at > last + 1:
+                ends[at] = replace(counted, generation=at, metrics={}, entry={}, phases={})
+            else:
+                ends[last] = counted
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
         """True where most of what the loop gained in live memory is still taken after it.
@@ -160,6 +170,15 @@ class Timeline:
         if grown is None or now is None or gained < BYTES_FLOOR:
             return True
         return grown - now <= (1 - MAJORITY) * gained
+
+
+def _gained(before: Snapshot, after: Snapshot) -> float:
+    """Return what live memory gained from one snapshot to a later one; 0 where that is unknown."""
+    for read in map(metric_reader, LIVE_MEMORY):
+        first, last = read(before), read(after)
+        if first is not None and last is not None:
+            return last - first
+    return 0.0
 
 
 def _changed(first: Census, last: Census) -> list[str]:

@@ -1,0 +1,67 @@
+"""A run whose last look came after its loop, when the program had made other things."""
+
+from __future__ import annotations
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.model import Census, Holder, Run, RunInfo, Snapshot, TypeCount
+
+KB, MB = 1_000, 1_000_000
+#: Bytes that each of the errors which an agent keeps takes in its list.
+EACH = 40
+ERROR = "numpy.float64"
+#: Generations that are on record, of which some were looked at; the loop went on to the last one.
+RECORDED = range(8, 481, 8)
+LOOKS = (8, 48, 112, 144, 176)
+LAST = 500
+
+
+def errors(generation: int) -> int:
+    """Episodes become a little longer as the agent learns."""
+    return round(285 * generation + 0.022 * generation**2)
+
+
+def snapshot(serial: int, generation: int, more: int = 0) -> Snapshot:
+    kept = errors(generation)
+    number = generation if generation in RECORDED else RECORDED[-1] + 16
+    metrics = {"heap_in_use": 40 * MB + more, "python_in_use": 50 * MB + EACH * kept}
+    is_looked_at = generation in (*LOOKS, LAST)
+    types = {ERROR: TypeCount(kept, 32 * kept), "list": TypeCount(900, 80 * KB)}
+    return Snapshot(
+        serial,
+        f"Gen {number}: End of generation",
+        "end" if generation == LAST else "generation",
+        generation=number,
+        metrics=metrics,
+        census=Census(types) if is_looked_at else None,
+        holders=holders(generation, more) if generation in (48, 176, LAST) else (),
+    )
+
+
+def holders(generation: int, more: int) -> tuple[Holder, ...]:
+    streak = (48, 176, LAST).index(generation)
+    kept = errors(generation)
+    held = [Holder("app.agent.errors[*]", ERROR, kept, streak=streak, retained_bytes=EACH * kept)]
+    if more:
+        held.append(Holder("app.axes[*]._children[*]", "app.Line", 180, retained_bytes=more))
+    return tuple(held)
+
+
+def told(*, figures: int) -> Run:
+    ends = [snapshot(serial, generation) for serial, generation in enumerate(RECORDED)]
+    return Run(RunInfo(), (*ends, snapshot(len(ends), LAST, figures)))
+
+
+@pytest.mark.parametrize("figures", [0, 6 * MB, 60 * MB])
+def test_what_is_made_after_the_loop_is_not_what_grew_in_it(figures):
+    leading = diagnose(told(figures=figures)).findings[0]
+    assert (leading.verdict, leading.held_by) == ("leak", "app.agent.errors[*]")
+    assert leading.type == ERROR
+    assert leading.count_per_generation == pytest.approx(295, rel=0.05)
+
+
+def test_last_look_is_of_the_generation_that_it_came_in():
+    run = told(figures=0)
+    counted = diagnose(run).findings[0].counts
+    assert counted[-1] == errors(LAST)
