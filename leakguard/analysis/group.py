@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.evidence import memory_witness
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.place_in_loop import phase_of_memory
-from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
     MAJORITY,

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.keepers import keeper, keeper_by_size, largest_graph
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
-from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
 from leakguard.model import Census, Cleared, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.own_work import without_own_work
-from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY
+from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY
 from leakguard.model import Census, Run, Snapshot
 from leakguard.model.metric import METRICS, Unit
 from leakguard.model.series import Series
@@ -139,7 +141,7 @@ class Timeline:
         end, look = ends[last], looks[-1]
         if look.serial < end.serial:  # of a loop before
             return
-        if end.census is None and self._still_there(end, look):
+        if end.census is None and self._still_there(end, look) and not self._lost_a_class(look):
             self.came_after_loop = max(_gained(end, look), 0.0)
             counted = replace(
                 end,
@@ -154,6 +156,22 @@ class Timeline:
                 ends[at] = replace(counted, generation=at, metrics={}, entry={}, phases={})
             else:
                 ends[last] = counted
+
+    def _lost_a_class(self, look: Snapshot) -> bool:
+        """True where a class of the program of which each look in the loop saw more is gone.
+
+        The function around the loop has returned, and what was made since hides that in memory.
+        """
+        looks = [s.census for _, s in sorted(self.ends.items()) if s.census is not None]
+        if len(looks) < FEWEST_LOOKS or look.census is None:
+            return False
+        for name in filter(is_users, looks[-1].types):
+            counts = [census.count(name) for census in (*looks, look.census)]
+            *seen, now = [count for count in counts if count is not None]
+            lost = now - seen[0] < (1 - MAJORITY) * (seen[-1] - seen[0]) if seen else False
+            if len(seen) == len(looks) and _rises(seen) and lost:
+                return True
+        return False
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
         """True where most of what the loop gained in live memory is still taken after it.
@@ -170,6 +188,10 @@ class Timeline:
         if grown is None or now is None or gained < BYTES_FLOOR:
             return True
         return grown - now <= (1 - MAJORITY) * gained
+
+
+def _rises(counts: Sequence[int]) -> bool:
+    return all(later > earlier for earlier, later in pairwise(counts))
 
 
 def _gained(before: Snapshot, after: Snapshot) -> float:

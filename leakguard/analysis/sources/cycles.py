@@ -13,10 +13,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NO_COLLECTOR
-from leakguard.analysis.sources.types import is_users
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE
 from leakguard.model import Collection, Snapshot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -21,8 +20,6 @@ from leakguard.model.units import format_number
 # Handles that torch makes when a tensor's storage is asked for; the storage itself is counted.
 _HANDLES = frozenset({"torch.storage.UntypedStorage"})
 
-_FRAMEWORKS = frozenset({"numpy", "torch", "gymnasium", "pandas", "scipy", "tqdm", "matplotlib"})
-
 KINDS: dict[str, Kind] = {
     "torch.Tensor": "tensors",
     "numpy.ndarray": "arrays",
@@ -35,13 +32,6 @@ def types(case: Case) -> list[Growth]:
     names = (name for name in case.timeline.changing_types() if name not in _HANDLES)
     found = (_growing(case, name) for name in names)
     return [growing for growing in found if growing is not None]
-
-
-def is_users(type_name: str) -> bool:
-    """Return true for a class of the watched program: not builtin, standard or a framework's."""
-    root, dot, _ = type_name.partition(".")
-    standard = sys.stdlib_module_names - {"__main__"}
-    return bool(dot) and root not in standard and root not in _FRAMEWORKS
 
 
 def _growing(case: Case, name: str) -> Growth | None:

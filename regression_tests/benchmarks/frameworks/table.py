@@ -202,11 +202,12 @@ mistakes were planted, and the verdicts took no part in tuning; one callback was
 first run, where an empty phase after a validation had got its growth. Lines did: what a trace that
 takes too long tells, and how the line of a kept graph is told apart, was chosen with eight of these
 mistakes in sight. **right** says what of a mistake was named as it is: the holder (the list, dict
-or attribute that keeps), the line that makes what is kept, the phase. tracemalloc's top line is the first of `compare_to(..., "lineno")` between
-the fourth generation's begin and the end; memray's is the innermost line of the largest allocation
-that was not freed, with the program's line where its stack has one: it began inside of a callback,
-as the guard did, and many of its stacks lack the frames around it, which `memray run` would have.
-`(right)`: one of them is the line that makes what is kept. Neither names a holder or a phase.
+or attribute that keeps), the line that makes what is kept, the phase. tracemalloc's top line is the
+first of `compare_to(..., "lineno")` between the fourth generation's begin and the end; memray's is
+the innermost line of the largest allocation that was not freed, with the program's line where its
+stack has one: it began inside of a callback, as the guard did, and many of its stacks lack the
+frames around it, which `memray run` would have. `(right)`: one of them is the line that makes what
+is kept. Neither names a holder or a phase.
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from leakguard import diagnose
@@ -65,3 +67,29 @@ def test_last_look_is_of_the_generation_that_it_came_in():
     run = told(figures=0)
     counted = diagnose(run).findings[0].counts
     assert counted[-1] == errors(LAST)
+
+
+@pytest.mark.parametrize("kept", ["all", "nothing"])
+def test_class_that_is_gone_after_the_loop_was_still_growing_in_it(kept):
+    """The function around the loop returns, and figures take as much memory as it let go of."""
+    run = told(figures=80 * MB)
+    *ends, last = (with_walks(s, kept) for s in run.snapshots)
+    leading = diagnose(replace(run, snapshots=(*ends, last))).findings[0]
+    assert (leading.type, leading.held_by) == ("app.Walk", "app.bus.listeners[*]")
+    assert leading.count_per_generation == pytest.approx(20, rel=0.05)
+
+
+def with_walks(told: Snapshot, kept: str) -> Snapshot:
+    """Tell of walks of 8 kB in place of errors, with what keeps them as long as they are there."""
+    is_last = told.moment == "end"
+    gone = is_last and kept == "nothing"
+    walks = 0 if gone else 20 * (LAST if is_last else told.generation or 0)
+    size = 8 * KB * walks
+    held = Holder("app.bus.listeners[*]", "app.Walk", walks, streak=2, retained_bytes=size)
+    axes = [h for h in told.holders if h.path.startswith("app.axes")]
+    return replace(
+        told,
+        metrics={**told.metrics, "python_in_use": 50 * MB + size},
+        census=told.census and Census({"app.Walk": TypeCount(walks, 64 * walks)}),
+        holders=tuple(axes) if gone else (held, *axes) if told.holders else (),
+    )
