@@ -73,7 +73,7 @@ class StepSource:
 
     ``begins`` says that a step begins when it is told of, so that the last one is whole when the
     program is over; an optimizer tells when it has stepped. ``expected`` says that the program can
-    make such steps, though none was seen.
+    make such steps, though none was seen. ``since`` is how many generations there were before it.
     """
 
     rank: Rank
@@ -83,6 +83,7 @@ class StepSource:
     expected: bool = False
     count: int = 0
     first: float = math.inf
+    since: int = 0
 
     def words(self, number: int) -> str:
         """Return so many of them in words: ``50 optimizer steps``."""
@@ -109,7 +110,8 @@ class Begin(Protocol):
 class Pace:
     """Picks the best kind of step a program makes, and begins a generation every so many.
 
-    ``over`` is called when the loop that is counted ends, while its function still has its locals.
+    ``over`` is called when the loop that is counted ends, or the one around the steps that are,
+    while its function still has its locals.
     """
 
     begin: Begin
@@ -140,6 +142,7 @@ class Pace:
 
     def add(self, source: StepSource) -> StepSource:
         """Take a kind of step into the choice."""
+        source.since = self.generations
         self.sources.append(source)
         return source
 
@@ -164,6 +167,8 @@ class Pace:
         if source in self.sources:
             self.sources.remove(source)
         if source is not self.chosen:
+            if self.chosen is not None and self.generations > source.since:
+                self.over()
             return
         if whole and self._left == 0:
             self.end_generation()

@@ -259,3 +259,21 @@ def test_slow_steps_with_a_fast_one_now_and_then_are_few(pace, clock, begun):
         steps(pace, clock, optimizer, 1, 0.05)
         steps(pace, clock, optimizer, 2, 1.0)
     assert not pace.many
+
+
+def test_end_of_the_loop_around_the_steps_that_are_counted_is_told(begun, clock):
+    """Its function still has what it holds; when the program is over that may be gone."""
+    told = []
+    pace = Pace(begun, over=lambda: told.append(len(begun.words)), clock=clock)
+    before = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
+    pace.ended(before, whole=True)
+    epochs = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:5"))
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
+    for _ in range(3):
+        pace.step(epochs)
+        steps(pace, clock, optimizer, 100, 0.05)
+    assert told == []
+    pace.ended(epochs, whole=True)
+    plots = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
+    pace.ended(plots, whole=True)
+    assert set(begun.words) == {"1 optimizer step"} and told == [len(begun.words)]
