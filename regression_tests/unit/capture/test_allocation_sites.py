@@ -291,7 +291,7 @@ LIBRARY = f"{sys.prefix}/lib/python3/site-packages/numpy/core.py"
     ],
 )
 def test_line_that_asked_is_the_innermost_of_the_program_that_is_no_factory(functions, asked):
-    files = {"lib": LIBRARY, "app": "/work/app/main.py"}
+    files = {"lib": LIBRARY, "app": "/home/app/main.py"}
     stack = [Frame(files[where], 1, name) for where, name in functions]
     assert stack[origin(stack)].function == asked
 
@@ -321,7 +321,7 @@ def test_holders_of_one_line_s_objects_are_all_told():
 
 
 def test_line_of_a_comprehension_is_told_once():
-    stack = [Frame("/work/app/main.py", line, "train") for line in (3, 3, 7, 3)]
+    stack = [Frame("/home/app/main.py", line, "train") for line in (3, 3, 7, 3)]
     assert [text.rpartition(":")[2] for text in described(stack)] == [
         "3 in train", "7 in train", "3 in train",
     ]  # fmt: skip
