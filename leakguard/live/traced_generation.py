@@ -84,20 +84,18 @@ class TracedGeneration:
 
     def _stop_early(self, rounds: int) -> None:
         if self._is_limited(rounds):
-            sought = self.tracing.sought
+            self.tracing.note_cut()
             survivors = self.survivors()
             self._cut = self._sites(self.looker.holders_of(survivors))
-            self.tracing.note_cut(sought)
 
     def _give_up(self, rounds: int) -> None:
         self.safety.run(self._stop_untold, rounds)
 
     def _stop_untold(self, rounds: int) -> None:
         if self._is_limited(rounds):
-            sought = self.tracing.sought
+            self.tracing.note_cut()
             self.tracing.stop()
             self._cut = ()
-            self.tracing.note_cut(sought)
 
     def _is_limited(self, rounds: int) -> bool:
         """Tell whether the trace of this round still runs, and its generation does."""

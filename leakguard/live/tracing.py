@@ -68,11 +68,6 @@ class Tracing:
     _unseen: tuple[Suspect, ...] = ()
 
     @property
-    def sought(self) -> Sequence[Suspect]:
-        """What the generation is traced for, or the next one will be."""
-        return self._suspects
-
-    @property
     def running(self) -> bool:
         """True while a generation is traced."""
         return self._running is not None
@@ -182,9 +177,9 @@ class Tracing:
             tracer, self._running, self._suspects = self._running, None, ()
             tracer.stop()
 
-    def note_cut(self, sought: Sequence[Suspect] = ()) -> None:
-        """Take that the trace for these was cut: whether another is worth it is asked at once."""
-        self._was_cut, self._next, self._unseen = True, 0, tuple(sought)
+    def note_cut(self) -> None:
+        """Take that the trace is ended for its price: if another is worth it is asked at once."""
+        self._was_cut, self._next, self._unseen = True, 0, self._suspects
 
     def timed(self, seconds: float, traced: bool) -> float | None:
         """Note how long a generation took; return how many times longer a traced one was."""

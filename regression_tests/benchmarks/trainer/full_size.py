@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import tempfile
 import time
+import timeit
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +95,7 @@ def _read_a_step(trainer: ERLTrainer) -> int:
 def _bytes_a_second() -> float:
     """What one thread reads from memory: the fastest sum over more than a cache holds."""
     large = torch.ones(LARGE // 4)
-    seconds = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        large.sum()
-        seconds.append(time.perf_counter() - began)
-    return LARGE / min(seconds)
+    return LARGE / min(timeit.repeat(large.sum, repeat=ROUNDS, number=1))
 
 
 def _generation(trainer: ERLTrainer, number: int) -> dict[str, float]:

@@ -113,11 +113,10 @@ def test_trace_after_one_that_was_cut_seeks_what_that_one_did_too():
     trace = tracing()
     choose(trace, 3, finding("f"))
     trace.begin()
-    sought = trace.sought
+    trace.note_cut()
     trace.stop()
-    trace.note_cut(sought)
     choose(trace, 5, finding("g", type_name="app.Entry"))
-    assert [suspect.type for suspect in trace.sought] == ["app.Env", "app.Entry"]
+    assert [suspect.type for suspect in trace._suspects] == ["app.Env", "app.Entry"]
     trace.begin()
     assert trace._running.shallow
 
