@@ -53,6 +53,9 @@ class Timeline:
         #: Bytes of live memory that came between the end of the last generation and the look that
         #: stands for it; 0 where that look was taken then.
         self.came_after_loop = 0.0
+        #: True where the look at the end of the run came when the program had let go of what it
+        #: gained, so that nobody could see who held it.
+        self.let_go = False
         self._stations: dict[str | None, dict[int, Snapshot]] = {}
         for snapshot in run.snapshots:
             if snapshot.generation is not None and snapshot.moment in ("phase", "generation"):
@@ -139,9 +142,10 @@ class Timeline:
             return
         last = max(ends)
         end, look = ends[last], looks[-1]
-        if look.serial < end.serial:  # of a loop before
+        if end.census is not None or look.serial < end.serial:  # of a loop before
             return
-        if end.census is None and self._still_there(end, look) and not self._lost_a_class(look):
+        self.let_go = not self._still_there(end, look) or self._lost_a_class(look)
+        if not self.let_go:
             self.came_after_loop = max(_gained(end, look), 0.0)
             counted = replace(
                 end,

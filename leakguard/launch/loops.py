@@ -22,9 +22,9 @@ class Loops:
         """Return the items of a ``for`` loop at ``line``, in their order, one at a time."""
         return chain.from_iterable(iter(_Batches(self, iter(items), line), None))
 
-    def rounds(self, line: int) -> Callable[[], None]:
-        """Return what a ``while`` loop at ``line`` calls at the beginning of each round."""
-        return chain.from_iterable(iter(_Batches(self, None, line), None)).__next__
+    def rounds(self, line: int) -> Rounds:
+        """Return what a ``while`` loop at ``line`` that begins is to go through and call."""
+        return Rounds(self, line)
 
     def source(self, line: int) -> StepSource:
         """Return a loop that begins."""
@@ -39,6 +39,35 @@ class Loops:
     def ended(self, source: StepSource, *, whole: bool) -> None:
         """Take that the loop is over."""
         self._pace.ended(source, whole=whole)
+
+
+class Rounds:
+    """A ``while`` loop that runs: it goes through ``items``, which end when it is left.
+
+    Attributes:
+        items: as many empty tuples as the loop will take.
+        begin: to be called at the beginning of each round.
+        finish: to be called when the loop's condition is false: its last round was whole.
+    """
+
+    def __init__(self, loops: Loops, line: int) -> None:
+        batches = _Batches(loops, None, line)
+        self.items: Iterator[tuple[()]] = chain.from_iterable(iter(_Left(batches), None))
+        self.begin: Callable[[], None] = chain.from_iterable(iter(batches, None)).__next__
+        self.finish = batches.finish
+
+
+class _Left:
+    """Tells that a ``while`` loop was left, since nothing but its items holds it."""
+
+    def __init__(self, batches: _Batches) -> None:
+        self._batches = batches
+
+    def __call__(self) -> Iterator[tuple[()]]:
+        return repeat(())
+
+    def __del__(self) -> None:
+        self._batches.leave()
 
 
 _MANY = 1 << 16
@@ -61,7 +90,7 @@ class _Batches:
             return repeat(None, self._begun())
         head = list(islice(self._items, 1))
         if not head:
-            self._end(whole=True)
+            self.finish()
             return None
         return chain(_given_away(head), islice(self._items, self._begun() - 1))
 
@@ -70,11 +99,17 @@ class _Batches:
             self._source = self._loops.source(self._line)
         return self._loops.begun(self._source)
 
-    def __del__(self) -> None:
-        # A break, a return or an exception has left the loop. While the interpreter ends there are
-        # no names left.
+    def finish(self) -> None:
+        """Take that no round is running."""
+        self._end(whole=True)
+
+    def leave(self) -> None:
+        """Take that a break, a return or an exception has left the loop, if it was not over."""
+        # While the interpreter ends there are no names left.
         if sys is not None and not sys.is_finalizing():
             self._end(whole=False)
+
+    __del__ = leave
 
     def _end(self, *, whole: bool) -> None:
         source, self._source = self._source, None

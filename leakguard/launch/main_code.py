@@ -25,14 +25,22 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Loop = ast.For | ast.While | Comprehension
 
 
+class Rounds(Protocol):
+    """A loop without items that runs."""
+
+    items: Iterator[tuple[()]]
+    begin: Callable[[], None]
+    finish: Callable[[], None]
+
+
 class Marks(Protocol):
     """What the marks call."""
 
     def over(self, items: Any, line: int) -> Iterator[Any]:
         """Return the items of a loop."""
 
-    def rounds(self, line: int) -> Callable[[], None]:
-        """Return what a loop without items calls in each round."""
+    def rounds(self, line: int) -> Rounds:
+        """Return what a loop without items goes through and calls, when it begins."""
 
 
 def compiled(
@@ -49,9 +57,13 @@ def compiled(
     for target, change in changes.items():
         _decorate(_found(tree, target, file), f"@leakguard {target.name}", change)
     setattr(builtins, _OVER, marks.over)
+    endless = _EndlessLoops(marks)
     for loop in outermost_loops(tree):
-        _mark(loop, marks)
-    return compile(tree, file, "exec", dont_inherit=True)
+        if isinstance(loop, ast.While):
+            endless.chosen.append(loop)
+        else:
+            _mark(loop)
+    return compile(endless.visit(tree), file, "exec", dont_inherit=True)
 
 
 def outermost_loops(tree: ast.Module) -> list[Loop]:
@@ -114,21 +126,54 @@ def _outside_loops(block: ast.Module | Function, functions: frozenset[str]) -> I
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _mark(loop: Loop, marks: Marks) -> None:
+def _mark(loop: ast.For | Comprehension) -> None:
     if isinstance(loop, Comprehension):
         items = loop.generators[0].iter
         arguments = [items, ast.Constant(loop.lineno)]
         loop.generators[0].iter = _at(ast.Call(_name(_OVER), arguments, []), items)
         return
-    if isinstance(loop, ast.For):
-        arguments = [loop.iter, ast.Constant(loop.lineno)]
-        # Where the interpreter says that something cannot be looped over.
-        place = loop if sys.version_info < (3, 13) else loop.iter
-        loop.iter = _at(ast.Call(_name(_OVER), arguments, []), place)
-        return
-    rounds = f"@leakguard while {loop.lineno}"
-    setattr(builtins, rounds, marks.rounds(loop.lineno))
-    loop.body.insert(0, _at(ast.Expr(ast.Call(_name(rounds), [], [])), loop.body[0]))
+    arguments = [loop.iter, ast.Constant(loop.lineno)]
+    # Where the interpreter says that something cannot be looped over.
+    place = loop if sys.version_info < (3, 13) else loop.iter
+    loop.iter = _at(ast.Call(_name(_OVER), arguments, []), place)
+
+
+class _EndlessLoops(ast.NodeTransformer):
+    """Makes the chosen ``while`` loops ``for`` loops over items without an end.
+
+    An interpreter drops the items at once wherever a loop is left, which tells of it while the
+    function still has its locals. The loop's target is an empty tuple, so that no name is new.
+    """
+
+    def __init__(self, marks: Marks) -> None:
+        self.chosen: list[ast.While] = []
+        self._marks = marks
+
+    def visit_While(self, loop: ast.While) -> ast.AST:
+        if loop not in self.chosen:
+            return loop  # what is in it is in a loop
+        enter, begin, finish = (f"@leakguard {what} {loop.lineno}" for what in _MOMENTS)
+
+        def entered() -> Iterator[tuple[()]]:
+            rounds = self._marks.rounds(loop.lineno)
+            setattr(builtins, begin, rounds.begin)
+            setattr(builtins, finish, rounds.finish)
+            return rounds.items
+
+        setattr(builtins, enter, entered)
+        over = [ast.Expr(_called(finish)), *loop.orelse, ast.Break()]
+        ends = _at(ast.If(ast.UnaryOp(ast.Not(), loop.test), over, []), loop)
+        begins = _at(ast.Expr(_called(begin)), loop.body[0])
+        body = [ends, begins, *loop.body]
+        followed = ast.For(ast.Tuple([], ast.Store()), _called(enter), body, [])
+        return ast.fix_missing_locations(ast.copy_location(followed, loop))
+
+
+_MOMENTS = ("enter", "round", "end")
+
+
+def _called(name: str) -> ast.Call:
+    return ast.Call(_name(name), [], [])
 
 
 def _decorate(function: Function, name: str, change: Change) -> None:

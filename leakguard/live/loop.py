@@ -12,11 +12,17 @@ from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
+from leakguard.live.schedule import Depth
 from leakguard.live.scribe import SnapshotDraft
 from leakguard.live.taken_looks import TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
 from leakguard.model.snapshot import LOOP_ENDED
+
+# A loop has been long when the program has run so many times as long at its end as at the end of
+# the loop before that was looked at. Chosen: a run then has at most six such looks while it becomes
+# ten times as long.
+_LONGER = 1.5
 
 
 @dataclass(slots=True)
@@ -35,7 +41,7 @@ class WatchedLoop:
     _called: bool = False
     _is_left: Callable[[], bool] | None = None
     _caller: Caller | None = None
-    _loops_seen: int = 0
+    _seen_at: float | None = None
 
     @property
     def looker(self) -> Looker:
@@ -236,10 +242,21 @@ class WatchedLoop:
 
     def _look_after_loop(self) -> None:
         self.looks.settle(wait=True)
-        first = not self._loops_seen  # it takes the place of the look at the end of the run
-        if not self.looks.seen and (first or self.looker.affords_holders):
-            self._loops_seen += 1
+        if not self.looks.seen and (self._was_long() or self.looker.affords_holders):
             self.last_look(LOOP_ENDED)
+            self._seen_at = self.looker.schedule.program_seconds
+
+    def _was_long(self) -> bool:
+        """Return whether the loop that ends may be the last one, which no other look comes after.
+
+        Its look takes the place of that at the end of the run. A loop after it gets one whatever
+        it costs where the program has run half as long again: few loops can be the longest so far.
+        """
+        schedule, before = self.looker.schedule, self._seen_at
+        if before is None:
+            return True
+        is_long = schedule.program_seconds >= _LONGER * before
+        return is_long and schedule.pays_for_rise(Depth.HOLDERS)
 
     def last_look(self, what: str) -> None:
         """Look at the end of a run that nobody announced, as at the end of a generation."""

@@ -176,6 +176,11 @@ class Schedule:
         return self._share is None
 
     @property
+    def program_seconds(self) -> float:
+        """How long the program has run in its generations, the guard's own work left out."""
+        return self._meter.program
+
+    @property
     def rising(self) -> bool:
         """True while the cheap numbers go on to new heights."""
         return self._heights.quiet <= max(self._distance, 1)

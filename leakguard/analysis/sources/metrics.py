@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.knowledge import NATIVE_ADVICE, POOLS_ADVICE
+from leakguard.analysis.knowledge import GONE_ADVICE, NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.sources.metric_row import MetricRow, always, grows
 from leakguard.analysis.timeline import LIVE_MEMORY
 from leakguard.analysis.tolerance import (
@@ -208,6 +208,8 @@ def lost_in_pools(case: Case) -> bool:
 def _memory_fix(case: Case, judged: Judged) -> str:
     if not case.counts_objects:
         return "record the run with LeakGuard(out=...) to see which objects grow"
+    if case.timeline.let_go:
+        return GONE_ADVICE
     return POOLS_ADVICE if lost_in_pools(case) else NATIVE_ADVICE
 
 

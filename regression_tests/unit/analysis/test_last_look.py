@@ -93,3 +93,20 @@ def with_walks(told: Snapshot, kept: str) -> Snapshot:
         census=told.census and Census({"app.Walk": TypeCount(walks, 64 * walks)}),
         holders=tuple(axes) if gone else (held, *axes) if told.holders else (),
     )
+
+
+@pytest.mark.parametrize(("left", "said"), [(0.0, "let go of it"), (1.0, "C code keeps it")])
+def test_memory_that_is_gone_after_the_loop_may_have_been_an_object_s(left, said):
+    """No class was seen to grow; only where the memory is still there are objects ruled out."""
+    run = told(figures=0)
+    snapshots = tuple(only_memory(s, left if s.moment == "end" else 1.0) for s in run.snapshots)
+    leading = diagnose(replace(run, snapshots=snapshots)).findings[0]
+    assert leading.kind == "native"
+    assert said in leading.fix
+
+
+def only_memory(told: Snapshot, left: float) -> Snapshot:
+    gained = round(left * 100 * KB * (LAST if told.moment == "end" else told.generation or 0))
+    census = told.census and Census({"list": TypeCount(900, 80 * KB)})
+    metrics = {"heap_in_use": 40 * MB + gained, "python_in_use": 50 * MB}
+    return replace(told, metrics=metrics, census=census, holders=())

@@ -169,6 +169,37 @@ def test_loops_behave_as_without(script):
     same(script.plain(), script.watched())
 
 
+def test_while_loops_end_as_without(script):
+    script.write("""
+        import asyncio, sys
+        names, left = sorted(globals()), 3
+        while left := left - 1: print(left, sorted(globals()) == [*names, "left", "names"])
+        else: print("else")
+        while True:
+            left += 1
+            if left < 3: continue
+            break
+        else: print("never")
+        def returns():
+            while True:
+                try: return sorted(locals())
+                finally: print("finally")
+        async def waits():
+            while await asyncio.sleep(0, left > 0): raise KeyError(left)
+        def fails():
+            while 1 / (left - 3): pass
+        print(returns())
+        for run in (lambda: asyncio.run(waits()), fails):
+            try: run()
+            except Exception as error:
+                lines = []
+                at = error.__traceback__
+                while at is not None: lines.append(at.tb_lineno); at = at.tb_next
+                print(repr(error), lines[:1], lines[-1:])
+    """)
+    same(script.plain(), script.watched())
+
+
 def test_item_of_a_loop_is_let_go_as_without(script):
     script.write("""
         import weakref

@@ -88,7 +88,7 @@ TASKS = {
              "a dense reward: here evolution should not help"),
         Task(SPARSE_PENDULUM, 50_000, 100.0, PENDULUM,
              "sparse: nothing is earned before a swing-up from hanging has been found"),
-        Task("Swimmer-v5", 100_000, 300.0, SWIMMER,
+        Task("Swimmer-v5", 1_000_000, 300.0, SWIMMER,
              "local optima: a discount of 0.99 hides the stroke that pays"),
     )
 }  # fmt: skip
