@@ -61,13 +61,14 @@ def play_episode(
 
     `horizon` is a time limit: the episode is whole with so many steps. After `limit` it is cut.
     """
+    stretch = to_range(env)
     observation, info = env.reset(seed=seed, options=options)
     if buffer is not None:
         buffer.begin(observation, info)
     total, steps, over = 0.0, 0, False
     while not over and steps < limit:
         action = policy(flat(observation))
-        observation, reward, terminated, truncated, info = env.step(to_range(env, action))
+        observation, reward, terminated, truncated, info = env.step(stretch(action))
         if buffer is not None:
             buffer.add(Step(action, float(reward), terminated, observation, info))
         total += float(reward)
@@ -86,13 +87,13 @@ def flat(observation: np.ndarray) -> np.ndarray:
     return np.asarray(observation, dtype=np.float32).reshape(-1)
 
 
-def to_range(env: gymnasium.Env[Any, Any], action: np.ndarray) -> np.ndarray:
-    """Stretch an action from [-1, 1] to the bounds of the environment."""
+def to_range(env: gymnasium.Env[Any, Any]) -> Callable[[np.ndarray], np.ndarray]:
+    """What stretches actions from [-1, 1] to the bounds of the environment."""
     space = env.action_space
     if isinstance(env.unwrapped, TradingEnvironment) or not isinstance(space, gymnasium.spaces.Box):
-        return action
-    middle, half = (space.high + space.low) / 2, (space.high - space.low) / 2
-    return (middle + half * action).astype(space.dtype)
+        return lambda action: action
+    middle, half, dtype = (space.high + space.low) / 2, (space.high - space.low) / 2, space.dtype
+    return lambda action: (middle + half * action).astype(dtype)
 
 
 def _summary(env: gymnasium.Env[Any, Any]) -> EpisodeSummary | None:

@@ -62,8 +62,8 @@ def _model(task: Task, method: str, seed: int) -> Any:
 
 def _policy(model: Any, env: gymnasium.Env[Any, Any]) -> Any:
     """Its action without noise, in [-1, 1] as `play_episode` stretches it."""
-    highest = to_range(env, np.ones(env.action_space.shape or ()))
-    lowest = to_range(env, -np.ones(env.action_space.shape or ()))
+    stretch, one = to_range(env), np.ones(env.action_space.shape or ())
+    highest, lowest = stretch(one), stretch(-one)
 
     def policy(observation: np.ndarray) -> np.ndarray:
         action = model.predict(observation, deterministic=True)[0]
