@@ -15,7 +15,7 @@ from leakguard.analysis.tolerance import (
     MATERIAL_SHARE,
     NOTABLE_BYTES,
 )
-from leakguard.model import Cleared, Finding, Snapshot
+from leakguard.model import Cleared, Finding, Run
 from leakguard.model.metric import METRICS, RESOURCES
 from leakguard.model.units import format_bytes, format_change, format_number
 
@@ -120,6 +120,7 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
         said.append("live objects were not counted by type beyond what the log names")
     if info.without_scan is not None:
         said.append(f"objects were walked in Python, several times slower: {info.without_scan}")
+    said.extend(case.run.notes)
     said.extend(_skipped(case))
     said.extend(_unavailable(case))
     return tuple(said)
@@ -132,8 +133,7 @@ def _skipped(case: Case) -> list[str]:
     if not looked or len(looked) == len(ends):
         return []
     said = f"objects were counted in {len(looked)} of {len(ends)} generations ({_listed(looked)})"
-    share = _cost_share(case)
-    return [said if share is None else f"{said}; all that the guard did took {share} of the run"]
+    return [f"{said}{_cost(case.run)}"]
 
 
 def _listed(numbers: list[int]) -> str:
@@ -144,12 +144,14 @@ def _listed(numbers: list[int]) -> str:
     return ", ".join(words)
 
 
-def _cost_share(case: Case) -> str | None:
-    """Return what the guard's own work took of the run's time, as a percentage."""
-    shots = case.run.snapshots
-    whole = max((s.seconds for s in shots if s.seconds is not None), default=0.0)
-    spent = case.run.watch_seconds
-    return f"{100 * spent / whole:.1f} %" if whole > 0 and spent > 0 else None
+def _cost(run: Run) -> str:
+    """Return what the guard's own work, and tracing, took of the run's time."""
+    whole = max((s.seconds for s in run.snapshots if s.seconds is not None), default=0.0)
+    if whole <= 0 or run.watch_seconds <= 0:
+        return ""
+    said = f"; all that the guard did took {100 * run.watch_seconds / whole:.1f} % of the run"
+    traced = run.tracing_seconds
+    return f"{said}, tracing {100 * traced / whole:.1f} % more" if traced > 0 else said
 
 
 def _unavailable(case: Case) -> list[str]:
@@ -157,11 +159,16 @@ def _unavailable(case: Case) -> list[str]:
         probe: reason
         for snapshot in case.run.snapshots
         for probe, reason in snapshot.unavailable.items()
-        if probe != "gpu" and not (probe == "holders" and _answered(case, snapshot))
+        if probe != "gpu" and probe != "holders"
     }
+    if (unasked := why_unasked(case.run)) is not None:
+        reasons["holders"] = unasked
     return [f"{probe}: {reason}" for probe, reason in reasons.items()]
 
 
-def _answered(case: Case, asked: Snapshot) -> bool:
-    """Return whether a look after ``asked`` has told who holds what."""
-    return any(s.holders for s in case.run.snapshots if s.serial > asked.serial)
+def why_unasked(run: Run) -> str | None:
+    """Return why nobody was asked who holds what, where no later look has told it."""
+    reason = None
+    for snapshot in run.snapshots:
+        reason = None if snapshot.holders else snapshot.unavailable.get("holders", reason)
+    return reason

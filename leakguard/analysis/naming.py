@@ -11,11 +11,12 @@ from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.known_leaks import known_leak
+from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
 from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
 from leakguard.analysis.timeline import count_reader
-from leakguard.model import Finding, Holder, Hop, Proof
+from leakguard.model import Finding, Holder, Hop, Proof, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
@@ -39,7 +40,7 @@ _HEX_DIGITS = 12
 
 def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast where they are known."""
-    finding = with_library(_traced(case, defect))
+    finding = with_library(_with_holder_sought(case.run, _traced(case, defect)))
     if finding.library is None and finding.kind == "native":
         finding = replace(finding, fix=native_remedy(case.run, finding))
     return with_forecast(case, finding)
@@ -52,6 +53,21 @@ def _traced(case: Case, defect: Defect) -> Finding:
     own = size if size is None else size - defect.native_rate
     traced = with_origin(case.run, replace(finding, bytes_per_generation=own))
     return replace(traced, bytes_per_generation=size)
+
+
+# Kinds that a container of the program keeps, most often.
+_KEPT = frozenset({"instances", "container", "tensors", "arrays", "autograd", "tasks", "queue"})
+
+
+def _with_holder_sought(run: Run, finding: Finding) -> Finding:
+    """Return the finding with why no holder is named, where one might be."""
+    grows = finding.verdict in ("leak", "suspect") and finding.kind in _KEPT
+    if finding.held_by is not None or not grows or run.info.source in ("log", "curve"):
+        return finding
+    reason = why_unasked(run)
+    if reason is None and any(snapshot.holders for snapshot in run.snapshots):
+        reason = "no container that was seen has gained as many"
+    return replace(finding, held_by_unknown=reason)
 
 
 def with_library(finding: Finding) -> Finding:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS, same
-from leakguard.model import Finding, Run, Site, Snapshot
+from leakguard.model import Finding, Run, Site
 from leakguard.model.census import GRAPH_NODE
 
 # Kinds that a line of the program makes. Handles and peaks are told by their own names.
@@ -86,7 +86,7 @@ def _why_not(run: Run, finding: Finding) -> str | None:
     reason = next(filter(None, reasons), None)
     if reason is not None or run.info.source in ("log", "curve"):
         return reason
-    traced = [s for s in run.snapshots if _is_traced(s) and s.generation]
+    traced = [s for s in run.snapshots if s.was_traced and s.generation]
     if not traced:
         return _why_untraced(run)
     last = max(traced, key=lambda s: s.generation or 0)
@@ -114,10 +114,6 @@ def _why_untraced(run: Run) -> str:
         "no generation was traced: no two looks in a row agreed on what grows before the run was "
         'over; a longer one names the line, unless trace is "off"'
     )
-
-
-def _is_traced(snapshot: Snapshot) -> bool:
-    return bool(snapshot.sites) or snapshot.cost.slowdown is not None
 
 
 def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:

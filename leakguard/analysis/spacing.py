@@ -18,9 +18,10 @@ _MOMENTS_ENOUGH = 48
 
 
 def evenly_spaced(run: Run) -> Run:
-    """Return the run with what lies between evenly spaced generations left out, looks kept.
+    """Return the run with what lies between evenly spaced generations left out.
 
-    A run of generations that were recorded one by one is returned as it is.
+    Those that were looked at or traced stay. A run of generations that were recorded one by one is
+    returned as it is.
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]
@@ -28,7 +29,7 @@ def evenly_spaced(run: Run) -> Run:
         return run
     distance = _distance(numbers)
     left = {n for n in numbers if (numbers[-1] - n) % distance == 0}
-    left |= {s.generation or 0 for s in run.snapshots if s.census is not None}
+    left |= {s.generation or 0 for s in run.snapshots if s.census is not None or s.was_traced}
     return replace(run, snapshots=tuple(s for s in run.snapshots if _stays(s, left)))
 
 

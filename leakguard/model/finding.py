@@ -43,6 +43,7 @@ class Finding:
         interval: (low, high) of the rate in bytes, or in objects where bytes are unknown.
         retained_bytes: what would be released by cutting the suspect reference.
         held_by: the growing container, from a root, indices collapsed.
+        held_by_unknown: why no holder is named, where one might be; None with a holder.
         holder_name: what a person calls that container, where its path does not say it well.
         path: the leak trace, one line a hop.
         created_at: the program's line that made what survives, ``trainer.py:152 in evaluate``;
@@ -77,6 +78,7 @@ class Finding:
     interval: tuple[float, float] | None = None
     retained_bytes: int | None = None
     held_by: str | None = None
+    held_by_unknown: str | None = None
     holder_name: str | None = None
     path: tuple[str, ...] = ()
     created_at: str | None = None

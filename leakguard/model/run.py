@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import fsum
 
 from leakguard.model.snapshot import Snapshot
@@ -112,6 +113,15 @@ class Run:
         """What the guard's work took in all."""
         total = self.snapshots[-1].cost.total if self.snapshots else None
         return fsum(s.cost.seconds for s in self.snapshots) if total is None else total
+
+    @property
+    def tracing_seconds(self) -> float:
+        """How much longer the traced generations took than they would have without."""
+        return fsum(
+            (end.seconds - before.seconds) * (1 - 1 / end.cost.slowdown)
+            for before, end in pairwise(self.generation_ends())
+            if end.cost.slowdown and end.cost.slowdown > 1 and end.seconds and before.seconds
+        )
 
     @property
     def phases(self) -> tuple[str, ...]:

@@ -189,6 +189,11 @@ class Snapshot:
     taken: int | None = None
 
     @property
+    def was_traced(self) -> bool:
+        """Whether its generation was traced, whatever that told."""
+        return bool(self.sites) or self.cost.slowdown is not None
+
+    @property
     def ends_loop(self) -> bool:
         """True for a look when the loop was over and its function still had its locals."""
         return self.moment == "end" and self.label.startswith(LOOP_ENDED)

@@ -93,12 +93,18 @@ def _line(finding: Finding) -> str | None:
     return None if reason is None else f"unknown: {reason}"
 
 
+def _holder(finding: Finding) -> str | None:
+    """Return the container that keeps it, or why none is named."""
+    reason = finding.held_by_unknown
+    return finding.holder_name or finding.held_by or (reason and f"unknown: {reason}")
+
+
 def deep_facts(finding: Finding) -> tuple[Fact, ...]:
     """Return the lines that need more than a text log: holder, site, bytes at stake, fix."""
     lines = (
         ("Type", _qualified(finding)),
         ("Known leak of", finding.library),
-        ("Held by", finding.holder_name or finding.held_by),
+        ("Held by", _holder(finding)),
         ("Created at", _line(finding)),
         ("Retained", _retained(finding)),
         ("Proven", _proven(finding)),

@@ -33,9 +33,9 @@ _INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff
 _RUN = "name source started command pid rank python platform packages memory_limit"
 _FINDING = (
     "fingerprint kind verdict pattern phase started_at type counts count_per_generation "
-    "bytes_per_generation interval retained_bytes held_by holder_name path created_at "
-    "created_at_likely created_at_unknown created_stack confidence reason fix label ruled_out "
-    "library forecast serial proof in_pools"
+    "bytes_per_generation interval retained_bytes held_by held_by_unknown holder_name path "
+    "created_at created_at_likely created_at_unknown created_stack confidence reason fix label "
+    "ruled_out library forecast serial proof in_pools"
 )
 _CLEARED = "metric pattern reason plateau until"
 _LEDGER = "growth since until generations unknown"

@@ -81,6 +81,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
 
     ``trend_rows`` shortens the trend of a long run to its first and last rows.
     """
+    unseen = limits(report)
     for section in (
         processes_section(report),
         _cleared(report),
@@ -89,8 +90,8 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
         _parts("phases", "Growth by phase", " per generation", "Phase", report.phase_growth),
         ledger_section(report),
         _counts(report),
-        Section("limits", "What this run could not show", sentences=limits(report)),
-        Section("notes", "Notes", sentences=notes(report.run)),
+        Section("limits", "What this run could not show", sentences=unseen),
+        Section("notes", "Notes", sentences=tuple(n for n in notes(report.run) if n not in unseen)),
         Section("run", "This run", ("Fact", "Value"), run_facts(report.run), texts=frozenset({1})),
     ):
         if section.rows or section.sentences:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import fsum
 
 from leakguard.model.run import Run
@@ -71,12 +70,7 @@ def watching_cost(run: Run) -> str | None:
 
 def _slowed(run: Run, lasted: float | None) -> str:
     """Return how much longer the traced generations took, which the looks' seconds leave out."""
-    ends = run.generation_ends()
-    more = fsum(
-        (end.seconds - before.seconds) * (1 - 1 / end.cost.slowdown)
-        for before, end in pairwise(ends)
-        if end.cost.slowdown and end.cost.slowdown > 1 and end.seconds and before.seconds
-    )
+    more = run.tracing_seconds
     share = f" ({more / lasted * 100:.2g} %)" if lasted else ""
     return f"; tracing took {more:.2g} s more{share}" if more > 0 else ""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 
 from leakguard import diagnose
 from leakguard.analysis.spacing import evenly_spaced
-from leakguard.model import Census, PhaseTotal, Run, RunInfo, Snapshot
+from leakguard.model import Census, Cost, PhaseTotal, Run, RunInfo, Snapshot
 
 MB = 1_000_000
 
@@ -49,6 +50,16 @@ def test_generations_lie_evenly_and_looks_stay():
     assert {3, 66} <= set(numbers)
     assert {b - a for a, b in itertools.pairwise(numbers[20:])} == {8}
     assert numbers[-1] == run.generations[-1]
+
+
+def test_generation_that_was_traced_stays():
+    run = run_of(lambda number: MB)
+    shots = (
+        replace(s, cost=Cost(slowdown=2.0, cut=True)) if s.generation == 33 else s
+        for s in run.snapshots
+    )
+    assert 33 not in evenly_spaced(run).generations
+    assert 33 in evenly_spaced(replace(run, snapshots=tuple(shots))).generations
 
 
 def test_a_run_with_few_large_generations_keeps_the_small_ones():

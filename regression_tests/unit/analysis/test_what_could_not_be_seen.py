@@ -1,0 +1,74 @@
+"""What a report says of what its run could not show: the holder, the file's losses, the cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.model import Cost, Holder, Run
+from leakguard.render import facts
+from leakguard.testing import RunStory, State
+
+MB = 1_000_000
+PROBE = "app.Probe"
+ASKED_LATER = "who holds it is asked at a later look"
+
+
+@pytest.fixture
+def leaking() -> Run:
+    """Ten probes more in each of eight generations, and nobody asked who holds them."""
+    story = RunStory()
+    for number in range(9):
+        state = State({"heap_in_use": 80 * MB + number * MB}, {PROBE: 10 * number}, {PROBE: MB})
+        if number:
+            story.generation(train=state)
+        else:
+            story.baseline(state)
+    return story.run()
+
+
+def changed(run: Run, number: int, **fields) -> Run:
+    """Change the end of a generation."""
+    end = {s.serial for s in run.generation_ends() if s.generation == number}
+    shots = (replace(s, **fields) if s.serial in end else s for s in run.snapshots)
+    return replace(run, snapshots=tuple(shots))
+
+
+def holder_told(run: Run) -> str | None:
+    (finding,) = diagnose(run).findings
+    assert finding.type == PROBE
+    return next((f.value for f in facts.leak_facts(finding) if f.label == "Held by"), None)
+
+
+def test_missing_holder_is_told_with_its_reason(leaking):
+    unasked = changed(leaking, 5, unavailable={"holders": ASKED_LATER})
+    assert holder_told(unasked) == f"unknown: {ASKED_LATER}"
+    elsewhere = Holder("app.table[*]", "int", 40, retained_bytes=1000)
+    asked = changed(unasked, 8, holders=(elsewhere,))
+    assert holder_told(asked) == "unknown: no container that was seen has gained as many"
+    found = changed(asked, 8, holders=(Holder("app.probes[*]", PROBE, 80, retained_bytes=8 * MB),))
+    assert holder_told(found) == "app.probes[*]"
+
+
+def test_nothing_is_said_of_a_holder_where_nobody_could_tell_one(leaking):
+    assert holder_told(leaking) is None
+
+
+def test_losses_of_the_file_are_in_the_short_report(leaking):
+    lost = "line 9 was skipped: JSON is malformed"
+    assert lost in diagnose(replace(leaking, notes=(lost,))).limits
+
+
+def test_tracing_is_part_of_what_the_guard_took(leaking):
+    shots = (
+        replace(s, seconds=float(n), census=None if n == 4 else s.census)
+        for n, s in enumerate(leaking.snapshots)
+    )
+    run = replace(leaking, snapshots=tuple(shots))
+    last = run.generation_ends()[-1].generation or 0
+    run = changed(run, last - 1, cost=Cost(0.5, slowdown=2.0))
+    said = next(line for line in diagnose(run).limits if line.startswith("objects were counted"))
+    assert "all that the guard did took " in said and said.endswith("% more")
+    assert "tracing" not in " ".join(diagnose(changed(run, last - 1, cost=Cost(0.5))).limits)
