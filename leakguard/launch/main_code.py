@@ -25,7 +25,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Loop = ast.For | ast.While | Comprehension
 
 
-class Rounds(Protocol):
+class RunningLoop(Protocol):
     """A loop without items that runs."""
 
     items: Iterator[tuple[()]]
@@ -39,7 +39,7 @@ class Marks(Protocol):
     def over(self, items: Any, line: int) -> Iterator[Any]:
         """Return the items of a loop."""
 
-    def rounds(self, line: int) -> Rounds:
+    def rounds(self, line: int) -> RunningLoop:
         """Return what a loop without items goes through and calls, when it begins."""
 
 
