@@ -22,9 +22,9 @@ class Loops:
         """Return the items of a ``for`` loop at ``line``, in their order, one at a time."""
         return chain.from_iterable(iter(_Batches(self, iter(items), line), None))
 
-    def rounds(self, line: int) -> Rounds:
+    def rounds(self, line: int) -> WhileLoop:
         """Return what a ``while`` loop at ``line`` that begins is to go through and call."""
-        return Rounds(self, line)
+        return WhileLoop(self, line)
 
     def source(self, line: int) -> StepSource:
         """Return a loop that begins."""
@@ -41,7 +41,7 @@ class Loops:
         self._pace.ended(source, whole=whole)
 
 
-class Rounds:
+class WhileLoop:
     """A ``while`` loop that runs: it goes through ``items``, which end when it is left.
 
     Attributes:
@@ -52,12 +52,12 @@ class Rounds:
 
     def __init__(self, loops: Loops, line: int) -> None:
         batches = _Batches(loops, None, line)
-        self.items: Iterator[tuple[()]] = chain.from_iterable(iter(_Left(batches), None))
+        self.items: Iterator[tuple[()]] = chain.from_iterable(iter(_LoopEnd(batches), None))
         self.begin: Callable[[], None] = chain.from_iterable(iter(batches, None)).__next__
         self.finish = batches.finish
 
 
-class _Left:
+class _LoopEnd:
     """Tells that a ``while`` loop was left, since nothing but its items holds it."""
 
     def __init__(self, batches: _Batches) -> None:
