@@ -9,7 +9,7 @@ from leakguard.analysis.account import settle
 from leakguard.analysis.case import Case
 from leakguard.analysis.forecast import run_forecast
 from leakguard.analysis.ledger import ledger, ledger_history
-from leakguard.analysis.limits import limits, undecided
+from leakguard.analysis.limits import least_seen, limits, undecided
 from leakguard.analysis.naming import headline, named
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.spacing import evenly_spaced
@@ -79,7 +79,9 @@ def _headline(verdict: Verdict, findings: Sequence[Finding], doubt: str | None, 
         return headline(findings[0])
     if doubt is not None:
         return f"Cannot tell: {doubt}."
-    return f"No leak: nothing grows without bound over {case.generations:,} generations."
+    unseen = least_seen(case)
+    but = "" if unseen is None else f"; memory below {unseen} a generation would not show"
+    return f"No leak: nothing grows without bound over {case.generations:,} generations{but}."
 
 
 def split_ignored(

@@ -102,15 +102,21 @@ def _rising_handles(case: Case, metric: str) -> str | None:
     )
 
 
+def least_seen(case: Case) -> str | None:
+    """Return the growth of memory a generation below which the run can tell nothing, in words."""
+    memory = case.memory()
+    if memory is None or not 0 < memory.verdict.detectable < math.inf:
+        return None
+    return format_bytes(memory.verdict.detectable)
+
+
 def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
     """Return what could not be seen in this run, in plain sentences."""
     said = [doubt] if doubt else []
-    memory = case.memory()
-    if memory is not None and 0 < memory.verdict.detectable < math.inf:
-        said.append(
-            f"cannot tell below {format_bytes(memory.verdict.detectable)} per generation in "
-            f"{METRICS[memory.series.name].words}"
-        )
+    memory, least = case.memory(), least_seen(case)
+    if memory is not None and least is not None:
+        name = METRICS[memory.series.name].words
+        said.append(f"cannot tell below {least} per generation in {name}")
     info = case.run.info
     if info.source in OUTSIDE or info.observer is not None:
         said.append(
