@@ -249,8 +249,8 @@ class WatchedLoop:
     def _was_long(self) -> bool:
         """Return whether the loop that ends may be the last one, which no other look comes after.
 
-        Its look takes the place of that at the end of the run. A loop after it gets one whatever
-        it costs where the program has run half as long again: few loops can be the longest so far.
+        The first look takes the place of that at the end of the run. A later one is worth what the
+        last look at a rise is, where the program has run half as long again: few loops can be so.
         """
         schedule, before = self.looker.schedule, self._seen_at
         if before is None:
