@@ -30,6 +30,11 @@ def train(folder: Path, program: str) -> list[str]:
     return done.stderr.splitlines()
 
 
+def without_sizes(lines: list[str]) -> list[str]:
+    """The words; memory that rises and falls by itself says how little of it would not show."""
+    return re.sub(r"[\d.]+ [kMG]?B\b", "SIZE", " ".join(lines)).split()
+
+
 def test_first_leak_is_told_as_the_readme_says_and_gone_after_the_fix(tmp_path):
     [program] = re.findall(r"```python\n(.*?)```", section("Your first leak"), re.DOTALL)
     leak, healthy = re.findall(r"```\n(leakguard: .*?)```", section("Your first leak"), re.DOTALL)
@@ -41,7 +46,7 @@ def test_first_leak_is_told_as_the_readme_says_and_gone_after_the_fix(tmp_path):
     ):
         assert line in said
     fixed = _MARKED.sub("best[:] = [rollout]", program)
-    assert train(tmp_path, fixed) == healthy.splitlines()
+    assert without_sizes(train(tmp_path, fixed)) == without_sizes(healthy.splitlines())
 
 
 def test_files_that_the_readme_points_to_exist():
