@@ -14,6 +14,7 @@ from types import GetSetDescriptorType
 from typing import Any, NamedTuple
 
 from leakguard.capture.heap.classes import derives, namespace
+from leakguard.capture.heap.half_built import is_blank
 
 Read = Callable[[Any], Any]
 # How a node's saved tensor is read raw, and unpacked.
@@ -205,6 +206,8 @@ class Frameworks:
         """Describe an array or tensor; None for what anything else does not tell."""
         for framework in (self.numpy, self.torch):
             if framework is not None and derives(type(thing), framework.kind):
+                if is_blank(thing):
+                    return _UNKNOWN
                 try:
                     shape, dtype = tuple(framework.shape(thing)), str(framework.dtype(thing))
                 except Exception:  # a wrapper that keeps its shape to itself
@@ -215,8 +218,10 @@ class Frameworks:
     def own_buffer(self, thing: Any) -> Buffer | None:
         """Return the memory of an array or plain tensor that is all its own; None for others."""
         if self.numpy is not None and type(thing) is self.numpy.kind:
-            return self.numpy.own_buffer(thing) if self.numpy.base(thing) is None else None
-        if self.torch is not None and type(thing) is self.torch.plain:
+            if is_blank(thing) or self.numpy.base(thing) is not None:
+                return None
+            return self.numpy.own_buffer(thing)
+        if self.torch is not None and type(thing) is self.torch.plain and not is_blank(thing):
             buffers = self.torch.buffers(thing)
             return buffers[0] if len(buffers) == 1 else None
         return None

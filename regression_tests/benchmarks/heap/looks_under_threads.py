@@ -31,7 +31,9 @@ from leakguard.capture.heap.inspection import take_inspection
 from leakguard.capture.heap.process_copy import CopyFailed, ProcessCopy
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "unit" / "heap"))
-from broken_objects import KINDS, DictKind, ListKind, new_list
+from broken_objects import KINDS
+from broken_objects.c_api import new_list
+from broken_objects.classes import DictKind, ListKind
 
 _ATTRIBUTES = 40  # names; more than an instance keeps inline, so that its values move
 _HELD = 500  # objects that each thread keeps

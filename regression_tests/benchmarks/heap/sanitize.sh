@@ -29,9 +29,9 @@ else
     # Each look at the corpus is in a process of its own: one that a sanitizer ends is told by kind.
     sanitized() { LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 "$python" "$@"; }
     sanitized "$planted" --objects 50000
-    corpus="$root/regression_tests/unit/heap/broken_objects.py"
-    sanitized "$corpus" compiled > "$work/ends"
+    export PYTHONPATH="$work:$root/regression_tests/unit/heap"
+    sanitized -m broken_objects compiled > "$work/ends"
     "$python" -c 'import json, sys; bad = {k: v for k, v in json.load(sys.stdin).items() if v != "fine"}; sys.exit(f"not fine: {bad}" if bad else 0)' < "$work/ends"
-    sanitized "$corpus" compiled --mutate "${SECONDS_OF_THREADS:-30}"
+    sanitized -m broken_objects compiled --mutate "${SECONDS_OF_THREADS:-30}"
 fi
 echo clean

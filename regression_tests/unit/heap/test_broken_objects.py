@@ -37,7 +37,7 @@ os._exit(0)  # the interpreter itself does not survive taking such a heap down
 
 
 def _told(*arguments: str) -> object:
-    script = [sys.executable, str(HERE / "broken_objects.py"), *arguments]
+    script = [sys.executable, "-m", "broken_objects", *arguments]
     done = subprocess.run(script, capture_output=True, text=True, timeout=900, cwd=HERE)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)

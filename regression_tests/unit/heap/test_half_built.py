@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import mmap
 import os
 import socket
 import sys
 from typing import Any
 
+import pytest
+from broken_objects.c_api import blank, untrack
 from heap_engines import Engine, both_engines
 
+from leakguard.capture.heap import frameworks
 from leakguard.capture.heap.half_built import entries_of
 
 _new_list = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t)(("PyList_New", ctypes.pythonapi))
@@ -85,3 +89,15 @@ def test_a_dict_that_a_thread_changes_meanwhile_is_read_to_its_end() -> None:
     assert next(entries) == ("first", 1)
     changed["third"] = 3
     assert set(entries) == {("first", 1), ("second", 2), ("third", 3)}
+
+
+@pytest.mark.parametrize(("module", "name"), [("numpy", "ndarray"), ("torch", "Tensor")])
+def test_an_array_that_was_only_allocated_is_not_asked_for_what_it_lacks(
+    module: str, name: str
+) -> None:
+    half = blank(getattr(pytest.importorskip(module), name))
+    if gc.is_tracked(half):
+        untrack(half)  # the collector would ask it, and end this process
+    known = frameworks.loaded()
+    assert known.describe(half) == frameworks.Description()
+    assert known.own_buffer(half) is None
