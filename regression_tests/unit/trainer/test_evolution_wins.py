@@ -118,6 +118,18 @@ def test_finished_runs_are_not_played_again(
     assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
 
 
+def test_settings_are_played_as_published_only_where_somebody_published_them() -> None:
+    playable = {
+        task.env_id: [method for method in contest.METHODS if task.has(method)]
+        for task in contest.TASKS.values()
+    }
+    assert playable["Pendulum-v1"] == list(contest.METHODS)
+    without = [method for method in contest.METHODS if not method.endswith("published")]
+    assert playable[SPARSE_PENDULUM] == without
+    assert "SB3 SAC, published" in playable["Swimmer-v5"]
+    assert "SB3 DDPG, published" not in playable["Swimmer-v5"]
+
+
 @pytest.mark.parametrize(
     ("on", "off", "word"),
     [

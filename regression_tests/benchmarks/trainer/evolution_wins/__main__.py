@@ -73,7 +73,13 @@ def _run(values: dict[str, object]) -> Run:
 def _missing(
     file: Path, tasks: Sequence[str], methods: Sequence[str], seeds: Sequence[int]
 ) -> Iterator[tuple[str, str, int]]:
-    for wanted in ((task, method, seed) for seed in seeds for task in tasks for method in methods):
+    for wanted in (
+        (task, method, seed)
+        for seed in seeds
+        for task in tasks
+        for method in methods
+        if TASKS[task].has(method)
+    ):
         # Asked each time: another process may have played it meanwhile.
         if wanted not in {(run.task, run.method, run.seed) for run in read(file)}:
             yield wanted

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     CURVE_EPISODES,
@@ -15,6 +17,7 @@ from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     OURS,
     POINTS,
     TASKS,
+    THEIRS,
     Run,
     Task,
 )
@@ -28,6 +31,14 @@ WITHOUT = {
     "no evolution, same updates": "the same agents, never selected, all together trained as much",
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
+}
+_PANELS_A_ROW = 2
+#: Colour and line of each method: ours drawn through, theirs in a colour for each algorithm.
+_LINES = {method: (f"C{number}", "-") for number, method in enumerate(OURS)} | {
+    method: (color, ":" if published else "--")
+    for (method, (_, published)), color in zip(
+        THEIRS.items(), 2 * ("C6", "black", "C9"), strict=True
+    )
 }
 
 
@@ -135,19 +146,28 @@ def _memory(runs: Sequence[Run]) -> str:
 def curves(runs: Sequence[Run], path: Path) -> None:
     """Learning curves, one panel a task: interquartile mean and interval at equal steps."""
     tasks = [task for task in TASKS.values() if any(run.task == task.env_id for run in runs)]
-    figure = Figure(figsize=(5.2 * len(tasks), 4.4), layout="constrained")
-    for task, axes in zip(tasks, figure.subplots(1, len(tasks), squeeze=False)[0], strict=True):
+    rows = math.ceil(len(tasks) / _PANELS_A_ROW)
+    figure = Figure(figsize=(5.6 * _PANELS_A_ROW, 3.8 * rows + 0.8), layout="constrained")
+    panels = figure.subplots(rows, _PANELS_A_ROW, squeeze=False).ravel()
+    drawn = {}
+    for task, axes in zip(tasks, panels, strict=False):
         marks = task.steps * np.arange(1, POINTS + 1) / POINTS
-        for color, method in enumerate(METHODS):
+        for method in METHODS:
             its = [run for run in runs if (run.task, run.method) == (task.env_id, method)]
             if its:
-                style = "-" if method in OURS else "--"
+                color, style = _LINES[method]
                 points = _points([_at(run, marks) for run in its])
-                axes.plot(marks, points[:, 0], style, color=f"C{color}", label=method)
-                axes.fill_between(marks, points[:, 1], points[:, 2], color=f"C{color}", alpha=0.12)
+                (drawn[method],) = axes.plot(marks, points[:, 0], style, color=color)
+                axes.fill_between(marks, points[:, 1], points[:, 2], color=color, alpha=0.08)
         axes.set_title(f"{task.env_id}: return of {CURVE_EPISODES} episodes", fontsize=10)
         axes.set_xlabel("environment steps")
-        axes.legend(fontsize=7)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    for axes in panels[len(tasks) :]:
+        axes.remove()
+    in_order = {method: drawn[method] for method in METHODS if method in drawn}
+    figure.legend(
+        in_order.values(), in_order.keys(), loc="outside lower center", ncols=4, fontsize=8
+    )
     figure.savefig(path, format="svg", metadata={"Date": None})
 
 

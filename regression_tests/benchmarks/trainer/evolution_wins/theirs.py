@@ -11,6 +11,7 @@ from reference_trainer.rollout import to_range
 from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     CURVE_EPISODES,
     FINAL_EPISODES,
+    THEIRS,
     Curve,
     Run,
     Task,
@@ -47,8 +48,8 @@ def _model(task: Task, method: str, seed: int) -> Any:
     import stable_baselines3
     from stable_baselines3.common import noise
 
-    name, settings = method.removeprefix("SB3 ").split(", ")
-    chosen = dict(task.published[name]) if settings == "published" else {}
+    name, published = THEIRS[method]
+    chosen = dict(task.published[name]) if published else {}
     env = gymnasium.make(task.env_id)
     if "noise" in chosen:
         kind, deviation = chosen.pop("noise")
