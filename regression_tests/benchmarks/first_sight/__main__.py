@@ -1,6 +1,7 @@
 """Run programs written by strangers once and print what leakguard says of them, as it comes.
 
 ``python -m regression_tests.benchmarks.first_sight FOLDER -o reports/leakbench/first_sight_N``
+``--unprepared`` plays scripts that know nothing of leakguard under ``leakguard run``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,8 @@ from regression_tests.benchmarks.leakbench.program import Planted
 from regression_tests.benchmarks.leakbench.score import Case, said_by
 
 Side = tuple[Planted, bool]
+#: What comes before the options and the script where it knows nothing of leakguard.
+UNPREPARED = ["-m", "leakguard", "run"]
 
 
 def main() -> int:
@@ -32,6 +36,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--patience", type=float, default=300, metavar="SECONDS")
     parser.add_argument("--only", default="", metavar="NAME", help="scripts with this in it")
+    parser.add_argument("--unprepared", action="store_true", help="under `leakguard run`")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the run files here")
     options = parser.parse_args()
     try:
@@ -40,9 +45,11 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
-        run = partial(case_of, runs=options.runs or Path(scratch), patience=options.patience)
+        runs = options.runs or Path(scratch)
+        watch = UNPREPARED if options.unprepared else []
+        run = partial(case_of, watch=watch, runs=runs, patience=options.patience)
         cases = list(pool.map(run, sides(scripts)))
-    text = page.page(cases, version())
+    text = page.page(cases, version(), watched(options.unprepared))
     print(text)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -57,14 +64,20 @@ def sides(scripts: list[Planted]) -> list[Side]:
     return [(s, leak) for s in scripts for leak in ((True, False) if s.truths else (False,))]
 
 
-def case_of(side: Side, runs: Path, patience: float) -> Case:
+def watched(unprepared: bool) -> str:
+    """Return who set up the guard, in words."""
+    return "unprepared under `leakguard run`" if unprepared else "the guard as its author set it up"
+
+
+def case_of(side: Side, watch: Sequence[str], runs: Path, patience: float) -> Case:
     """Run one side of a script, and return what leakguard says of the file that it leaves."""
     script, leak = side
     word = "leak" if leak else "clean"
     file = runs / f"{script.name}-{word}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
-    failure = _play([sys.executable, script.file, word], file, patience)
+    output = ["-o", str(file)] if watch else []
+    failure = _play([sys.executable, *watch, *output, script.file, word], file, patience)
     if not failure:
         try:
             report = leakguard.diagnose(leakguard.load(file))

@@ -9,26 +9,26 @@ from regression_tests.benchmarks.leakbench.score import Case, marks_of, stranger
 from regression_tests.benchmarks.leakbench.table import misses, share
 
 HEAD = (
-    "| script | side | verdict | found | type or kind | holder | phase | start | strangers |"
-    "\n|---|---|---|---|---|---|---|---|---|"
+    "| script | side | verdict | found | type or kind | holder | line | phase | start | strangers |"
+    "\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
-def page(cases: Sequence[Case], version: str) -> str:
+def page(cases: Sequence[Case], version: str, watched: str) -> str:
     """Return the sums, the table, and in words what was missed or wrongly accused."""
-    lines = [*sums(cases, version), "", HEAD]
+    lines = [*sums(cases, version, watched), "", HEAD]
     lines += [row for case in cases for row in rows(case)]
     return "\n".join([*lines, "", "What leakguard got wrong:\n", *misses(cases), ""])
 
 
-def sums(cases: Sequence[Case], version: str) -> list[str]:
+def sums(cases: Sequence[Case], version: str, watched: str) -> list[str]:
     """Return how many leaks were found and named, and how many calm runs were accused."""
     marks = [mark for case in cases if case.leak for mark in marks_of(case)]
     calm = [case for case in cases if not case.leak]
-    asked = ("type", "holder", "phase", "start")
+    asked = ("type", "holder", "line", "phase", "start")
     right = ", ".join(f"{name} {share(marks, attrgetter(name))}" for name in asked)
     return [
-        f"leakguard at {version}, each program run once, the guard as its author set it up.",
+        f"leakguard at {version}, each program run once, {watched}.",
         "",
         f"- leaks: {share(marks, lambda m: m.detected)} found, {share(marks, lambda m: m.named)} "
         f"named; right {right}",
@@ -43,12 +43,12 @@ def rows(case: Case) -> list[str]:
     name, verdict = case.program.name, case.failure or case.verdict or "-"
     if not case.leak:
         side = "clean" if case.program.truths else "look-alike"
-        cells = [name, side, verdict, "-", "-", "-", "-", "-", str(len(case.alarms))]
+        cells = [name, side, verdict, "-", "-", "-", "-", "-", "-", str(len(case.alarms))]
         return [f"| {' | '.join(cells)} |"]
     other = str(len(strangers(case)))
     answers = [
         [name, "leak", verdict, _found(m.detected, m.suspected),
-         *(_answer(mark) for mark in (m.type, m.holder, m.phase, m.start)), other]
+         *(_answer(mark) for mark in (m.type, m.holder, m.line, m.phase, m.start)), other]
         for m in marks_of(case)
     ]  # fmt: skip
     return [f"| {' | '.join(cells)} |" for cells in answers]

@@ -15,7 +15,7 @@ else:
     import tomli as tomllib
 
 _BLOCK = re.compile(r"^# /// truth\s*\n((?:#.*\n)+?)# ///\s*$", re.MULTILINE)
-_KEYS = {"type", "holder", "phase", "start", "within", "kind"}
+_KEYS = {"type", "holder", "phase", "start", "within", "kind", "line"}
 _WITHIN = 3
 """Generations that a start may be off where the stranger does not say: three looks decide."""
 
@@ -40,12 +40,13 @@ def read_script(file: Path) -> Planted:
     lines = (line.removeprefix("#").removeprefix(" ") for line in block[1].splitlines())
     try:
         said = tomllib.loads("\n".join(lines))
-        return Planted(file.stem, str(file), tuple(map(_truth, said.get("leak", []))))
+        truths = tuple(_truth(leak, file) for leak in said.get("leak", []))
+        return Planted(file.stem, str(file), truths)
     except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
         raise Unreadable(f"{file}: its truth: {error}") from error
 
 
-def _truth(leak: dict[str, Any]) -> Truth:
+def _truth(leak: dict[str, Any], file: Path) -> Truth:
     unknown = leak.keys() - _KEYS
     if unknown:
         raise ValueError(f"unknown key {min(unknown)}; known: {', '.join(sorted(_KEYS))}")
@@ -53,10 +54,21 @@ def _truth(leak: dict[str, Any]) -> Truth:
         _several(leak, "phase"),
         tuple(name.rpartition(".")[2] for name in _several(leak, "type")),
         _several(leak, "holder"),
-        int(leak["start"]),
+        int(leak["start"]) if "start" in leak else None,
         int(leak.get("within", _WITHIN)),
         _several(leak, "kind"),
+        lines=tuple(place for text in _several(leak, "line") for place in _places(text, file)),
     )
+
+
+def _places(text: str, file: Path) -> list[str]:
+    """Return where a line stands, ``file.py:12``: in the script, or else in what it imports."""
+    for source in (file, *sorted(file.parent.glob("*/**/*.py"))):
+        lines = source.read_text(encoding="utf-8").splitlines()
+        found = [f"{source.name}:{n}" for n, line in enumerate(lines, 1) if line.strip() == text]
+        if found:
+            return found
+    raise ValueError(f"no line is {text!r}")
 
 
 def _several(leak: dict[str, Any], key: str) -> tuple[str, ...]:

@@ -21,19 +21,21 @@ class Truth:
         phase: phase that makes or keeps them, both where they differ; None between phases.
         type: last parts of the names of the types that pile up.
         holder: pieces of text, one of which names the place that keeps them.
-        start: first generation whose end shows the growth.
+        start: first generation whose end shows the growth; None where the author cannot know.
         within: how many generations a named start may be off.
         kind: kinds of finding that are right; a kind without objects is wrong with a type.
         size: bytes that a generation adds, on average over the generations since the start.
+        lines: ``file.py:12``, where what piles up is made, each equally right.
     """
 
     phase: tuple[str | None, ...]
     type: tuple[str, ...] = ()
     holder: tuple[str, ...] = ()
-    start: int = 1
+    start: int | None = 1
     within: int = 1
     kind: tuple[str, ...] = ()
     size: float | None = None
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,13 +81,14 @@ class Marks:
     type: bool | None
     holder: bool | None
     phase: bool | None
-    start: bool
+    start: bool | None
     size: bool | None
+    line: bool | None
 
     @property
     def wrong(self) -> list[str]:
         """The names of what was asked and is not right."""
-        asked = ("type", "holder", "phase", "start", "size")
+        asked = ("type", "holder", "phase", "start", "size", "line")
         return [name for name in asked if getattr(self, name) is False]
 
 
@@ -116,7 +117,7 @@ def _merit(said: Sequence[Said], truths: Sequence[Truth], t: int, s: int) -> int
 
 
 def _marks(case: Case, truth: Truth, said: Said | None) -> Marks:
-    right = (False,) * 5 if said is None else _fits(said, truth)
+    right = (False,) * 6 if said is None else _fits(said, truth)
     return Marks(
         said is not None and said.verdict == "leak",
         said is not None and said.verdict != "leak",
@@ -124,23 +125,26 @@ def _marks(case: Case, truth: Truth, said: Said | None) -> Marks:
         right[0] if truth.type or truth.kind else None,
         right[1] if truth.holder else None,
         right[2] if truth.phase else None,
-        right[3],
+        right[3] if truth.start is not None else None,
         right[4] if truth.size else None,
+        right[5] if truth.lines else None,
     )
 
 
 def _names_it(said: Said, truth: Truth, case: Case) -> bool:
     in_program = said.site is not None and case.program.file in said.site
-    return in_program or any(_fits(said, truth)[:2])
+    type_, holder, *_, line = _fits(said, truth)
+    return in_program or type_ or holder or line
 
 
-def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool, bool]:
+def _fits(said: Said, truth: Truth) -> tuple[bool, bool, bool, bool, bool, bool]:
     return (
         _is_it(said, truth),
         _names(said.holder, truth.holder),
         said.phase in truth.phase,
-        said.start is not None and abs(said.start - truth.start) <= truth.within,
+        _near_start(said.start, truth),
         _near(said.size, truth.size),
+        _names(f"{said.site} ", [f"{line} " for line in truth.lines]),
     )
 
 
@@ -149,6 +153,10 @@ def _is_it(said: Said, truth: Truth) -> bool:
         return True
     no_object = said.kind in ("native", "memory")
     return said.kind in truth.kind and not (no_object and said.type)
+
+
+def _near_start(said: int | None, truth: Truth) -> bool:
+    return None not in (said, truth.start) and abs(said - truth.start) <= truth.within  # type: ignore[operator]
 
 
 def _near(said: float | None, truth: float | None) -> bool:

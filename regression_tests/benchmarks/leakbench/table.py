@@ -144,7 +144,8 @@ def _truth(truth: Truth) -> str:
     return (
         f"type {'/'.join(truth.type) or '-'}, kind {'/'.join(truth.kind) or 'any'}, "
         f"holder {'/'.join(truth.holder) or '-'}, phase {'/'.join(map(str, truth.phase))}, "
-        f"start {truth.start} ± {truth.within}{size}"
+        f"start {'-' if truth.start is None else f'{truth.start} ± {truth.within}'}{size}"
+        f"{', line ' if truth.lines else ''}{'/'.join(truth.lines)}"
     )
 
 
@@ -152,5 +153,5 @@ def _line(said: Said) -> str:
     size = f", {format_bytes(said.size)} a generation" if said.size else ""
     return (
         f"{said.verdict} {said.kind} {said.type}, phase {said.phase}, held by {said.holder}, "
-        f"start {said.start}{size}: {said.reason}"
+        f"made at {said.site}, start {said.start}{size}: {said.reason}"
     )

@@ -80,13 +80,49 @@ def test_the_truth_of_a_script_is_read_from_its_comment(tmp_path: Path) -> None:
     assert one == truth("log_in log_out", type="Session", holder="sessions", start=61, within=3)
 
 
+UNPREPARED = """import helpers
+sessions = {}
+# /// truth
+# about = "sessions stay"
+# [[leak]]
+# type = "Session"
+# line = "sessions[token] = Session(token)"
+# ///
+for token in helpers.tokens():
+    sessions[token] = Session(token)
+"""
+
+
+def test_a_line_is_asked_by_its_text_and_a_start_only_where_the_author_knows(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "web.py"
+    file.write_text(UNPREPARED)
+    truths = read_script(file).truths
+    assert truths[0].lines == ("web.py:10",)
+    right, wrong = said(type="Session", site="web.py:10 in <module>"), said(site="web.py:1 in f")
+    assert marks_of(case([right], *truths))[0].wrong == []
+    assert marks_of(case([wrong], *truths))[0].wrong == ["type", "line"]
+
+
+def test_a_line_may_stand_in_a_module_of_the_script(tmp_path: Path) -> None:
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "desk.py").write_text("def log_in(token):\n    return Session(token)\n")
+    file = tmp_path / "web.py"
+    file.write_text(UNPREPARED.replace("sessions[token] = ", "return ", 1))
+    assert read_script(file).truths[0].lines == ("desk.py:2",)
+
+
 def test_a_script_without_a_leak_is_a_look_alike(tmp_path: Path) -> None:
     file = tmp_path / "calm.py"
     file.write_text('# /// truth\n# about = "a cache"\n# ///\n')
     assert scripts_of(tmp_path)[0].truths == ()
 
 
-@pytest.mark.parametrize("text", ["", SCRIPT.replace("start = 61", "begin = 61")])
+@pytest.mark.parametrize(
+    "text",
+    ["", SCRIPT.replace("start = 61", "begin = 61"), UNPREPARED.replace('line = "s', 'line = "')],
+)
 def test_a_script_without_a_readable_truth_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "web.py"
     file.write_text(text)
