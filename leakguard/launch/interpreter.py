@@ -47,7 +47,7 @@ def begin() -> None:
 
     def compile_(source: bytes | str, file: str) -> CodeType:
         try:
-            return compiled(source, file, changes, watching.loops)
+            return compiled(source, file, changes, watching.loops_of(file), watching.mentioned)
         except LeakguardError as error:
             stop(error)
 

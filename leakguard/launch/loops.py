@@ -1,8 +1,9 @@
-"""Rounds of the script's own loops, counted at the speed of C: a call of ours every so many."""
+"""Rounds of the program's own loops, counted at the speed of C: a call of ours every so many."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import PurePath
@@ -10,24 +11,39 @@ from typing import Any
 
 from leakguard.launch.pace import Pace, Rank, StepSource
 
+#: A loop that began so often beside what is counted is none that runs once; it is left alone.
+OFTEN = 1_000
+
 
 class Loops:
-    """Follows loops that the script's code was told to hand over; see ``main_code``."""
+    """Follows loops that the code of a file was told to hand over; see ``main_code``."""
 
     def __init__(self, pace: Pace, file: str) -> None:
         self._pace = pace
         self._file = PurePath(file).name
+        self._beside: Counter[int] = Counter()
 
     def over(self, items: Iterable[Any], line: int) -> Iterator[Any]:
         """Return the items of a ``for`` loop at ``line``, in their order, one at a time."""
+        if self._beside[line] >= OFTEN:
+            return iter(items)
         return chain.from_iterable(iter(_Batches(self, iter(items), line), None))
 
     def rounds(self, line: int) -> WhileLoop:
         """Return what a ``while`` loop at ``line`` that begins is to go through and call."""
-        return WhileLoop(self, line)
+        if self._beside[line] >= OFTEN:
+            return _UNSEEN
+        batches = _Batches(self, None, line)
+        return WhileLoop(
+            chain.from_iterable(iter(_LoopEnd(batches), None)),
+            chain.from_iterable(iter(batches, None)).__next__,
+            batches.finish,
+        )
 
     def source(self, line: int) -> StepSource:
         """Return a loop that begins."""
+        if self._pace.chosen is not None:
+            self._beside[line] += 1
         return self._pace.add(
             StepSource(Rank.LOOP, "round", f" of the loop at {self._file}:{line}")
         )
@@ -50,11 +66,17 @@ class WhileLoop:
         finish: to be called when the loop's condition is false: its last round was whole.
     """
 
-    def __init__(self, loops: Loops, line: int) -> None:
-        batches = _Batches(loops, None, line)
-        self.items: Iterator[tuple[()]] = chain.from_iterable(iter(_LoopEnd(batches), None))
-        self.begin: Callable[[], None] = chain.from_iterable(iter(batches, None)).__next__
-        self.finish = batches.finish
+    def __init__(
+        self,
+        items: Iterator[tuple[()]],
+        begin: Callable[[], None] = lambda: None,
+        finish: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.items, self.begin, self.finish = items, begin, finish
+
+
+# A loop that nobody follows.
+_UNSEEN = WhileLoop(repeat(()))
 
 
 class _LoopEnd:

@@ -1,9 +1,9 @@
-"""The script's own code, compiled with marks at its outermost loops and at functions by name.
+"""The program's own code, compiled with marks at its outermost loops and at functions by name.
 
 A script is most often a file whose work is done in a loop at its top, or in a function that is
-called once: neither can be reached from outside, as a function of another module can. So the mark
-is put in when the source is compiled. What it calls are builtins whose names no program can write.
-Lines, names and the module's namespace stay as they are.
+called once, here or in a module that lies beside it: a loop cannot be reached from outside, as a
+function can. So the mark is put in when the source is compiled. What it calls are builtins whose
+names no program can write. Lines, names and the module's namespace stay as they are.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any, Protocol
 
 from leakguard.errors import UsageError
 from leakguard.launch.target import Target
 
-_OVER = "@leakguard over"
 Change = Callable[[Any], Any]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-Loop = ast.For | ast.While | Comprehension
+Statement = ast.For | ast.While
+Loop = Statement | Comprehension
 
 
 class RunningLoop(Protocol):
@@ -44,33 +44,64 @@ class Marks(Protocol):
 
 
 def compiled(
-    source: bytes | str, file: str, changes: Mapping[Target, Change], marks: Marks
+    source: bytes | str,
+    file: str,
+    changes: Mapping[Target, Change],
+    marks: Marks,
+    mentioned: set[str],
 ) -> CodeType:
     """Return the code of a script; ``changes`` is what becomes of the functions it names.
+
+    Args:
+        mentioned: gains the names that stand outside of loops, for the modules it imports.
 
     Raises:
         SyntaxError: as the interpreter would.
         UsageError: the script defines no such function.
     """
-    flags: int = ast.PyCF_ONLY_AST
-    tree: ast.Module = compile(source, file, "exec", flags, dont_inherit=True)
+    tree = _parsed(source, file)
     for target, change in changes.items():
         _decorate(_found(tree, target, file), f"@leakguard {target.name}", change)
-    setattr(builtins, _OVER, marks.over)
-    endless = _EndlessLoops(marks)
-    for loop in outermost_loops(tree):
+    return _marked(tree, outermost_loops(tree, mentioned), file, marks)
+
+
+def compiled_module(
+    source: bytes | str, file: str, marks: Marks, mentioned: set[str]
+) -> CodeType | None:
+    """Return the code of a module of the program's own; None where no loop of it is outermost.
+
+    Raises:
+        SyntaxError: as the interpreter would.
+    """
+    tree = _parsed(source, file)
+    loops = [loop for loop in outermost_loops(tree, mentioned) if isinstance(loop, Statement)]
+    return _marked(tree, loops, file, marks) if loops else None
+
+
+def _parsed(source: bytes | str, file: str) -> ast.Module:
+    flags: int = ast.PyCF_ONLY_AST
+    tree: ast.Module = compile(source, file, "exec", flags, dont_inherit=True)
+    return tree
+
+
+def _marked(tree: ast.Module, loops: Sequence[Loop], file: str, marks: Marks) -> CodeType:
+    over = f"@leakguard over {file}"
+    setattr(builtins, over, marks.over)
+    endless = _EndlessLoops(marks, file)
+    for loop in loops:
         if isinstance(loop, ast.While):
             endless.chosen.append(loop)
         else:
-            _mark(loop)
+            _mark(loop, over)
     return compile(endless.visit(tree), file, "exec", dont_inherit=True)
 
 
-def outermost_loops(tree: ast.Module) -> list[Loop]:
+def outermost_loops(tree: ast.Module, mentioned: set[str]) -> list[Loop]:
     """Return the loops that run once in a program, as far as names can tell.
 
     They are in no other loop, and in the body of the module or of a function that is named in such
-    a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``. A
+    a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``; the names
+    of the files that were asked before are in ``mentioned``, which gains those of this one. A
     comprehension that calls functions of the script, ``[run(trial) for trial in trials]``, is one
     only where there is no other: most of them prepare data.
     """
@@ -82,13 +113,16 @@ def outermost_loops(tree: ast.Module) -> list[Loop]:
     loops: list[Loop] = []
     comprehensions: list[Loop] = []
     waiting: list[ast.Module | Function] = [tree]
+    for known_before in mentioned & known:
+        waiting += functions.pop(known_before)
     while waiting:
         for part in _outside_loops(waiting.pop(), known):
-            if isinstance(part, ast.For | ast.While):
+            if isinstance(part, Statement):
                 loops.append(part)
             elif isinstance(part, Comprehension):
                 comprehensions += [part] if _repeats(part, known) else []
             elif (name := _named(part)) is not None:
+                mentioned.add(name)
                 waiting += functions.pop(name, [])
     return loops or comprehensions
 
@@ -126,16 +160,16 @@ def _outside_loops(block: ast.Module | Function, functions: frozenset[str]) -> I
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _mark(loop: ast.For | Comprehension) -> None:
+def _mark(loop: ast.For | Comprehension, over: str) -> None:
     if isinstance(loop, Comprehension):
         items = loop.generators[0].iter
         arguments = [items, ast.Constant(loop.lineno)]
-        loop.generators[0].iter = _at(ast.Call(_name(_OVER), arguments, []), items)
+        loop.generators[0].iter = _at(ast.Call(_name(over), arguments, []), items)
         return
     arguments = [loop.iter, ast.Constant(loop.lineno)]
     # Where the interpreter says that something cannot be looped over.
     place = loop if sys.version_info < (3, 13) else loop.iter
-    loop.iter = _at(ast.Call(_name(_OVER), arguments, []), place)
+    loop.iter = _at(ast.Call(_name(over), arguments, []), place)
 
 
 class _EndlessLoops(ast.NodeTransformer):
@@ -145,14 +179,16 @@ class _EndlessLoops(ast.NodeTransformer):
     function still has its locals. The loop's target is an empty tuple, so that no name is new.
     """
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: Marks, file: str) -> None:
         self.chosen: list[ast.While] = []
         self._marks = marks
+        self._file = file
 
     def visit_While(self, loop: ast.While) -> ast.AST:
         if loop not in self.chosen:
             return loop  # what is in it is in a loop
-        enter, begin, finish = (f"@leakguard {what} {loop.lineno}" for what in _MOMENTS)
+        place = f"{self._file}:{loop.lineno}"
+        enter, begin, finish = (f"@leakguard {what} {place}" for what in _MOMENTS)
 
         def entered() -> Iterator[tuple[()]]:
             rounds = self._marks.rounds(loop.lineno)

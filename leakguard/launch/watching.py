@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, TextIO
 
 from leakguard.errors import LeakguardError, UsageError
@@ -19,7 +19,7 @@ from leakguard.guard import LeakGuard
 from leakguard.launch import sources
 from leakguard.launch.imports import Imports
 from leakguard.launch.loops import Loops
-from leakguard.launch.main_code import Change
+from leakguard.launch.main_code import Change, compiled_module
 from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
@@ -38,9 +38,9 @@ class Watching:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.imports = Imports()
+        self.imports = Imports(self._compiled)
         self.pace = Pace(self._begin, plan.every, self._loop_over)
-        self.loops = Loops(self.pace, plan.program)
+        self.mentioned: set[str] = set()  # names that the program's own code calls outside of loops
         self._guard: LeakGuard | None = None
         self._generation: Generation | None = None
         self._is_over = self._is_many = False
@@ -62,7 +62,15 @@ class Watching:
             if target.module != MAIN:
                 self.imports.when_imported(target.module, partial(_replace, target, change))
         sources.listen(self.imports, self.pace)
+        self.imports.listen()
         atexit.register(self._say_what_was_missed)
+
+    def loops_of(self, file: str) -> Loops:
+        """Return what the marks in the code of a file call."""
+        return Loops(self.pace, file)
+
+    def _compiled(self, source: bytes, file: str) -> CodeType | None:
+        return compiled_module(source, file, self.loops_of(file), self.mentioned)
 
     def changes_of_main(self) -> dict[Target, Change]:
         """Return what becomes of functions in the script itself."""

@@ -36,8 +36,12 @@ def containers(case: Case) -> list[Growth]:
 
 
 def looks_at_holders(case: Case) -> list[Look]:
-    """Return the looks at ends of generations, and those that were asked for between two."""
-    found: dict[int, tuple[Holder, ...]] = {}
+    """Return the looks at ends of generations, and those that were asked for between two.
+
+    Where a loop ended in a generation, it is the look while its function still had its locals.
+    """
+    over = (s for s in case.run.snapshots if s.ends_loop and s.holders)
+    found = {s.generation: s.holders or () for s in over if s.generation is not None}
     ended: int | None = None
     for snapshot in case.run.snapshots:
         if snapshot.moment == "generation":

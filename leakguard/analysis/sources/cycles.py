@@ -17,9 +17,10 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import NO_COLLECTOR
+from leakguard.analysis.sources.containers import NO_ROOT
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import MATERIAL_BYTES, OWN_SHARE
-from leakguard.model import Collection, Snapshot
+from leakguard.model import Collection, Holder, Snapshot
 from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
@@ -33,7 +34,7 @@ _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 def cycles(case: Case) -> list[Growth]:
     """Return the class that leads what collections freed, when they freed much of it."""
-    collected = [s for s in case.run.snapshots if s.collection is not None]
+    collected = [s for s in case.run.snapshots if s.collection and not _was_held(case, s)]
     leads = [lead for lead in map(_lead, collected) if lead is not None]
     if not leads:
         return []
@@ -64,6 +65,24 @@ def _lead(snapshot: Snapshot) -> str | None:
     watched = [name for name in collection.types if name in snapshot.watched]
     own = [name for name in collection.types if is_users(name)]
     return next(iter((*watched, *own, *collection.types)))
+
+
+def _was_held(case: Case, snapshot: Snapshot) -> bool:
+    """True where a root led to what was freed as long as the loop ran: its function had it.
+
+    What a loop left in a list is garbage once the function is over, in cycles where each of it
+    knows the others, such as exceptions with the frame that kept them.
+    """
+    lead = _lead(snapshot)
+    looks = [s for s in case.run.snapshots if s.serial < snapshot.serial and s.holders]
+    if lead is None or not looks:
+        return False
+    before = {h.path: h for h in looks[-1].holders or () if h.element == lead and not _is_adrift(h)}
+    return any(_is_adrift(h) and h.path in before for h in snapshot.holders or ())
+
+
+def _is_adrift(holder: Holder) -> bool:
+    return bool(holder.trace) and holder.trace[0].label == NO_ROOT
 
 
 def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:

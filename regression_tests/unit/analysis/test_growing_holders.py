@@ -12,7 +12,7 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.contribution import type_contribution
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.place_in_loop import start_with
-from leakguard.analysis.sources.containers import containers
+from leakguard.analysis.sources.containers import NO_ROOT, containers
 from leakguard.analysis.timeline import count_reader
 from leakguard.model import Collection, Gauge, Holder, Run
 from leakguard.model.holder import Hop, Trait
@@ -319,3 +319,18 @@ def test_chain_of_small_objects_is_a_leak_where_a_list_of_them_is_a_record():
     (finding,) = diagnose(chained(("chain",))).findings
     assert (finding.type, finding.held_by) == ("app.Span", "app.Span.parent[*]")
     assert diagnose(chained(())).findings == ()
+
+
+@pytest.mark.parametrize(("root", "kinds"), [("local desk in main()", []), (NO_ROOT, ["cycles"])])
+def test_what_a_function_let_go_of_after_its_loop_was_no_garbage_of_the_loop(root, kinds):
+    def held(n):
+        trace = (Hop(NO_ROOT if n == 10 else root, "app.Desk"), Hop("[*]", "app.Ticket"))
+        return entries("app.Desk.tickets[*]", n, 30, size=100_000, trace=trace)
+
+    told = run(held, lambda n: {"app.Ticket": 30 * n}, heap=3 * MB)
+    *before, last = told.snapshots
+    collection = Collection(300, bytes=30 * MB, types={"app.Ticket": 300})
+    ended = replace(last, collection=collection)
+    found = diagnose(replace(told, snapshots=(*before, ended))).findings
+    assert [finding.kind for finding in found if finding.kind == "cycles"] == kinds
+    assert "app.Desk.tickets[*]" in {finding.held_by for finding in found}

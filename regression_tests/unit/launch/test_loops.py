@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from leakguard.launch.loops import Loops
-from leakguard.launch.main_code import compiled
-from leakguard.launch.pace import Pace
+from leakguard.launch.loops import OFTEN, Loops
+from leakguard.launch.main_code import compiled, compiled_module
+from leakguard.launch.pace import Pace, Rank, StepSource
 
 
 class Told(Pace):
@@ -35,7 +35,7 @@ class Told(Pace):
 def run():
     def follow(source):
         told = Told()
-        exec(compiled(dedent(source), "script.py", {}, Loops(told, "script.py")), {})
+        exec(compiled(dedent(source), "script.py", {}, Loops(told, "script.py"), set()), {})
         return told
 
     return follow
@@ -77,3 +77,29 @@ def test_loop_that_an_exception_leaves_is_over_when_its_frame_is(run):
         except KeyError as error: pass
     """)
     assert (told.rounds, told.wholes) == (1, [False])
+
+
+@pytest.mark.parametrize("loop", ["for number in range(3): pass", "while number < 3: number += 1"])
+def test_loop_that_begins_again_and_again_beside_what_is_counted_is_left_alone(run, loop):
+    told = run("pass")
+    told.chosen = StepSource(Rank.OPTIMIZER, "optimizer step")
+    source = f"def look():\n    number = 0\n    {loop}\nlook()"
+    names = {}
+    exec(compiled(source, "script.py", {}, Loops(told, "script.py"), set()), names)
+    for _ in range(2 * OFTEN):
+        names["look"]()
+    assert len(told.wholes) == OFTEN
+
+
+def test_functions_of_a_module_are_known_by_the_names_that_the_script_calls():
+    mentioned = set()
+    script = (
+        "import fit\ndef main():\n    fit.Trainer().train()\n    for n in []: fit.peek()\nmain()"
+    )
+    marks = Loops(Told(), "fit.py")
+    compiled(script, "script.py", {}, marks, mentioned)
+    assert {"train", "Trainer", "main"} <= mentioned
+    assert "peek" not in mentioned
+    module = "class Trainer:\n    def {name}(self):\n        while True: break\n"
+    assert compiled_module(module.format(name="train"), "fit.py", marks, mentioned) is not None
+    assert compiled_module(module.format(name="peek"), "fit.py", marks, mentioned) is None

@@ -211,14 +211,14 @@ if __name__ == "__main__":
         launch(main)
         Trainer().fit()
 """
-    lines = {loop.lineno for loop in outermost_loops(ast.parse(source))}
+    lines = {loop.lineno for loop in outermost_loops(ast.parse(source), set())}
     assert lines == {2, 7, 11, 16}
 
 
 def lines_of_loops(source):
     import ast
 
-    return {loop.lineno for loop in outermost_loops(ast.parse(source))}
+    return {loop.lineno for loop in outermost_loops(ast.parse(source), set())}
 
 
 SWEEP = """

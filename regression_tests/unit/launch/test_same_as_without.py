@@ -200,6 +200,38 @@ def test_while_loops_end_as_without(script):
     same(script.plain(), script.watched())
 
 
+def test_modules_of_the_program_are_as_without(script):
+    script.write("from . import deep", "own/__init__.py").write("import sys, runs", "own/deep.py")
+    script.write("def broken(:", "wrong.py").write("\xe4 = 1", "unicode.py")
+    script.write(
+        """
+        def main(count):
+            seen = []
+            while len(seen) < count: seen.append(len(seen))
+            for number in seen: yield number
+        def fails():
+            for number in (1, 0): print(1 / number)
+    """,
+        "runs.py",
+    )
+    script.write("""
+        import importlib, inspect, sys
+        import own, runs, unicode
+        print(own.deep.runs is runs, runs.__spec__.name, type(runs.__loader__), len(vars(unicode)))
+        print(sorted(vars(runs)), runs.__file__, vars(runs.__loader__), inspect.getsource(runs))
+        print(list(runs.main(5)), list(importlib.reload(runs).main(3)))
+        for wrong in (lambda: importlib.import_module("wrong"), runs.fails, lambda: own.absent):
+            try: wrong()
+            except Exception as error:
+                at = error.__traceback__
+                while at.tb_next is not None: at = at.tb_next
+                print(repr(error), at.tb_lineno)
+        try: import own.absent
+        except ImportError as error: print(repr(error))
+    """)
+    same(script.plain(), script.watched())
+
+
 def test_item_of_a_loop_is_let_go_as_without(script):
     script.write("""
         import weakref

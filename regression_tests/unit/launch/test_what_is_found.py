@@ -54,6 +54,16 @@ def test_clean_twin_stays_silent(script):
     assert len(ended.run.generations) == 11
 
 
+def test_loop_may_be_in_a_module_that_lies_beside_the_script(script):
+    library = LOOP.replace('if __name__ == "__main__":\n        main()', "pass")
+    script.write("", "lib/__init__.py")
+    script.write(library.format(keep="best.append(rollout)"), "lib/search.py")
+    script.write("from lib.search import main\nmain()\n")
+    ended = script.watched()
+    assert "1 Rollout more each generation, held by lib.search.best[*]" in ended.err
+    assert "a generation is 1 round of the loop at search.py:10" in ended.err
+
+
 def test_watched_classes_are_counted(script):
     script.write(LOOP.format(keep="best[:] = [rollout]"))
     ended = script.watched("--watch", "__main__:Rollout", "--watch", "nowhere:X", "script.py")
