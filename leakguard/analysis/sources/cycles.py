@@ -27,6 +27,9 @@ from leakguard.model.units import format_bytes, format_number
 
 # Times that the program's own collector must have come to be in time: once may be by chance.
 _TIMELY = 2
+# Objects made between two looks for each that is left, from which on the collector came in time: of
+# one that came once, by chance, a tenth of the time or less would have to be left. Chosen.
+_FAR_FEWER = 10
 # Confidence (0 to 1) where they piled up or were freed more than once, and where neither is known.
 # Chosen.
 _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
@@ -34,12 +37,14 @@ _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 def cycles(case: Case) -> list[Growth]:
     """Return the class that leads what collections freed, when they freed much of it."""
+    least = 0 if switched_off(case) else MATERIAL_BYTES
     collected = [s for s in case.run.snapshots if s.collection and not _was_held(case, s)]
-    leads = [lead for lead in map(_lead, collected) if lead is not None]
-    if not leads:
+    leads = [_lead(snapshot, least) for snapshot in collected]
+    known = [lead for lead in leads if lead is not None]
+    if not known:
         return []
-    name = max(leads, key=leads.count)
-    freeing = [s for s, lead in zip(collected, map(_lead, collected), strict=True) if lead == name]
+    name = max(known, key=known.count)
+    freeing = [s for s, lead in zip(collected, leads, strict=True) if lead == name]
     watched = any(name in s.watched and s.watched[name].too_many for s in case.run.snapshots)
     # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
     is_programs = is_users(name) or watched
@@ -54,13 +59,14 @@ def switched_off(case: Case) -> bool:
     return bool(series.values) and not any(series.values)
 
 
-def _lead(snapshot: Snapshot) -> str | None:
+def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
     """Return the class that a collection freed most of, the program's own classes first.
 
-    A collection that freed little frees what every program leaves behind.
+    One that freed less than ``least`` bytes frees what every program leaves behind, and what the
+    program's own collector, where it is on, comes for.
     """
     collection = snapshot.collection
-    if collection is None or (collection.bytes or 0) < MATERIAL_BYTES or not collection.types:
+    if collection is None or (collection.bytes or 0) < least or not collection.types:
         return None
     watched = [name for name in collection.types if name in snapshot.watched]
     own = [name for name in collection.types if is_users(name)]
@@ -75,10 +81,15 @@ def _was_held(case: Case, snapshot: Snapshot) -> bool:
     """
     lead = _lead(snapshot)
     looks = [s for s in case.run.snapshots if s.serial < snapshot.serial and s.holders]
-    if lead is None or not looks:
+    if lead is None or not looks or _went_on(case, snapshot):
         return False
     before = {h.path: h for h in looks[-1].holders or () if h.element == lead and not _is_adrift(h)}
     return any(_is_adrift(h) and h.path in before for h in snapshot.holders or ())
+
+
+def _went_on(case: Case, snapshot: Snapshot) -> bool:
+    later = (s for s in case.run.snapshots if s.serial > snapshot.serial)
+    return any(s.moment == "generation" for s in later)
 
 
 def _is_adrift(holder: Holder) -> bool:
@@ -99,11 +110,21 @@ def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
 
 
 def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
-    """Return how often the count fell without a collection of the guard's: the collector's work."""
+    """Return how often the count fell without a collection of the guard's: the collector's work.
+
+    Between looks that are far apart it comes back unseen: by what is left of what was made.
+    """
     ours = {snapshot.generation for snapshot in freeing}
     series = case.timeline.best_series(name, count_reader(name))
-    changes = zip(series.generations, pairwise(series.values), strict=False)
-    return sum(later < earlier and number not in ours for number, (earlier, later) in changes)
+    each = _rate(_until(series, freeing[0])) or 0.0
+    drops = 0
+    points = zip(series.generations, series.values, strict=True)
+    for (at, earlier), (then, later) in pairwise(points):
+        if later * _FAR_FEWER < each * (then - at):
+            drops += _TIMELY
+        else:
+            drops += later < earlier and at not in ours
+    return drops
 
 
 def _own_full_collections(case: Case) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from leakguard import diagnose
-from leakguard.model import Cost, PhaseTotal, Run, RunInfo, Snapshot
+from leakguard.model import Census, Cost, PhaseTotal, Run, RunInfo, Snapshot
 from leakguard.model.units import KB, MB
 
 LOOKS = (1, 2, 3, 4, 7, 11, 14, 19, 25, 30, 39, 48)
@@ -29,7 +33,7 @@ def told(
                 metrics=_metrics(size),
                 entry=entry,
                 phases={"work": PhaseTotal(1, 0.05, {"heap_in_use": leak, "rss": leak})},
-                cost=Cost(0.01, 1 if generation in LOOKS else 0),
+                cost=Cost(0.01, 1 if generation in LOOKS or generation in own else 0),
             )
         )
         size += own.get(generation, 0) + between
@@ -43,8 +47,17 @@ def _metrics(size: int) -> dict[str, int]:
 STEPS = {14: 3 * MB, 19: 700 * KB, 39: 1_500 * KB, 48: 1_300 * KB}
 
 
-def test_steps_that_looks_leave_are_no_growth_of_the_program():
-    assert diagnose(told(0, STEPS)).verdict == "stable"
+@pytest.mark.parametrize("own", [STEPS, dict.fromkeys(range(1, 60, 5), 300 * KB)])
+def test_steps_that_looks_leave_are_no_growth_of_the_program(own):
+    assert diagnose(told(0, own)).verdict == "stable"
+
+
+def test_leak_is_seen_between_them_also_where_a_look_came_long_after_the_last_end_on_record():
+    run = told(20 * KB, STEPS)
+    last = run.snapshots[-1]
+    look = replace(last, serial=last.serial + 1, moment="end", generation=75, census=Census())
+    (finding,) = diagnose(replace(run, snapshots=(*run.snapshots, look))).findings
+    assert 19 * KB < finding.bytes_per_generation < 21 * KB
 
 
 def test_leak_is_seen_between_the_steps_that_looks_leave():

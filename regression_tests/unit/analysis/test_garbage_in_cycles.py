@@ -1,0 +1,77 @@
+"""Garbage that nobody collects is a leak, and garbage that the program collects in time is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.analysis.sources.containers import NO_ROOT
+from leakguard.model import Census, Collection, Cost, Holder, Run, RunInfo, Snapshot, TypeCount
+from leakguard.model.holder import Hop
+
+KB, MB = 1_000, 1_000_000
+NODE = "app.Node"
+#: Nodes, and bytes, that each generation makes in a cycle.
+MADE, SIZE = 300, 100 * KB
+#: The guard counts in generations 1 to 6, and collects after the fifth.
+COLLECTED, LAST = 5, 400
+
+
+def told(left: int, *, enabled: int = 0, holders: Mapping[int, Holder] | None = None) -> Run:
+    """Tell a run at whose last look ``left`` nodes are there."""
+    shots = []
+    for generation in (*range(1, 7), *range(16, LAST, 16), LAST):
+        since = generation - COLLECTED if generation > COLLECTED else generation
+        count = left if generation == LAST else MADE * since
+        looked = generation <= 6 or generation == LAST
+        # The program collects every sixteen generations where less is left than was made.
+        kept = count if looked else MADE * since if left == MADE * (LAST - COLLECTED) else MADE
+        freed = Collection(MADE * COLLECTED, bytes=SIZE * COLLECTED, types={NODE: MADE * COLLECTED})
+        held = (holders or {}).get(generation)
+        shots.append(
+            Snapshot(
+                generation,
+                f"Gen {generation}: End of generation",
+                "generation",
+                generation=generation,
+                metrics={
+                    "rss": 60 * MB + SIZE // MADE * kept,
+                    "heap_in_use": 5 * MB,
+                    "python_in_use": 10 * MB + SIZE // MADE * kept,
+                    "gc_enabled": enabled,
+                    "gc_full_collections": int(generation > COLLECTED),
+                },
+                census=Census({NODE: TypeCount(count, 56 * count)}) if looked else None,
+                collection=freed if generation == COLLECTED else None,
+                holders=() if held is None else (held,),
+                cost=Cost(0.01, int(looked)),
+            )
+        )
+    return Run(RunInfo(), tuple(shots), finished=True)
+
+
+PILED = MADE * (LAST - COLLECTED)
+
+
+def test_garbage_of_a_program_without_collector_is_a_leak_however_little_was_freed():
+    (finding,) = diagnose(told(PILED)).findings
+    assert (finding.verdict, finding.kind, finding.type) == ("leak", "cycles", NODE)
+    assert finding.count_per_generation == MADE
+
+
+@pytest.mark.parametrize("left", [0, MADE])
+def test_garbage_that_the_program_collects_by_itself_now_and_then_is_none(left):
+    assert diagnose(told(left)).verdict == "stable"
+
+
+def test_what_is_garbage_while_the_loop_goes_on_was_not_let_go_of_after_it():
+    path = f"{NODE}.children[*]"
+
+    def tree(root: str, entries: int) -> Holder:
+        return Holder(path, NODE, entries, trace=(Hop(root, NODE), Hop(".children", "list")))
+
+    holders = {4: tree("local root in main()", 4), COLLECTED: tree(NO_ROOT, 600)}
+    (finding,) = diagnose(told(PILED, holders=holders)).findings
+    assert (finding.kind, finding.type) == ("cycles", NODE)
