@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-import torch
 
 from reference_trainer.ddpg import AgentStack, Losses
 from reference_trainer.replay_buffer import Batch
@@ -42,7 +41,7 @@ class DDPGAgent:
 
     def act(self, observation: np.ndarray) -> np.ndarray:
         """The action for one observation."""
-        return self.stack.act(torch.from_numpy(observation).view(1, 1, -1)).numpy().reshape(-1)
+        return self.stack.answer(observation)
 
     def exploring(self, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
         """The policy of one episode with exploration noise on its actions."""

@@ -67,6 +67,8 @@ class Config:
     # What critics see of a reward; fitness is never scaled. Values far from 1 are learnt slowly.
     critic_reward_scale: float = 1.0
     updates_per_step: float | None = None
+    # Small networks by compiled code, where it was built; false: by PyTorch, as larger ones are.
+    compiled: bool = True
 
     # Replay buffer
     buffer_capacity: int = 5_000

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from reference_trainer.fused import FusedAgents
 from reference_trainer.networks import Architecture, NetworkStack, backward, forward
 from reference_trainer.replay_buffer import Batch
 
@@ -21,13 +23,24 @@ class Losses:
 
 
 class AgentStack:
-    """Actors and critics of several agents, one agent a row, trained in one pass."""
+    """Actors and critics of several agents, one agent a row, trained in one pass.
+
+    `compiled` leaves updates and answers to `FusedAgents`, where that can do them.
+    """
 
     def __init__(
-        self, architecture: Architecture, tau: float, actor: NetworkStack, critic: NetworkStack
+        self,
+        architecture: Architecture,
+        tau: float,
+        actor: NetworkStack,
+        critic: NetworkStack,
+        *,
+        compiled: bool = True,
     ) -> None:
         self.architecture, self.tau = architecture, tau
         self.actor, self.critic = actor, critic
+        self.compiled = compiled
+        self.fused = FusedAgents.of(architecture, actor, critic, tau) if compiled else None
 
     @classmethod
     def create(
@@ -39,16 +52,23 @@ class AgentStack:
         actor_lr: float,
         critic_lr: float,
         generator: torch.Generator,
+        compiled: bool = True,
     ) -> AgentStack:
         """New agents with independent random genomes."""
         actor = NetworkStack.create(architecture.actor_sizes, rows, actor_lr, generator)
         critic = NetworkStack.create(architecture.critic_sizes, rows, critic_lr, generator)
-        return cls(architecture, tau, actor, critic)
+        return cls(architecture, tau, actor, critic, compiled=compiled)
 
     @torch.inference_mode()
     def act(self, observations: Tensor) -> Tensor:
         """Noise-free actions of all agents: `[P, B, O]` to `[P, B, A]`."""
         return self.architecture.actor(self.actor.frozen, observations)
+
+    def answer(self, observation: np.ndarray) -> np.ndarray:
+        """Noise-free action `[A]` of the only agent for one observation `[O]`."""
+        if self.fused:
+            return self.fused.act(observation)
+        return self.act(torch.from_numpy(observation).view(1, 1, -1)).numpy().reshape(-1)
 
     # The update, algorithm 1 of the paper; a batch is discounted by gamma (1 - terminated).
 
@@ -57,13 +77,25 @@ class AgentStack:
 
         Each batch is sampled as it is reached, and used before the next one is.
         """
-        losses = [(self.critic_gradient(batch), self.actor_gradient(batch)) for batch in batches]
+        losses = [self.gradients(batch) for batch in batches]
+        self.descend(len(losses))
+        return Losses(*(losses[0] if len(losses) == 1 else torch.stack(losses).mean(0)))
+
+    def gradients(self, batch: Batch) -> Tensor:
+        """Add the slopes of both losses to the gradients; the losses `[2, P]`, critics' first."""
+        if self.fused:
+            return self.fused.gradients(batch)
+        return torch.stack([self.critic_gradient(batch), self.actor_gradient(batch)])
+
+    def descend(self, batches: int) -> None:
+        """Apply the mean gradients of so many batches; the targets follow."""
+        if self.fused:
+            self.fused.descend(batches)
+            return
         for network in self.networks:
-            network.grad.div_(len(losses))
+            network.grad.div_(batches)
             network.apply_gradients()
             network.update_target(self.tau)
-        critic, actor = zip(*losses, strict=True)
-        return Losses(torch.stack(critic).mean(0), torch.stack(actor).mean(0))
 
     def td_target(self, batch: Batch) -> Tensor:
         """y = r + gamma Q'(s', mu'(s')): `[P, B]`."""
@@ -137,4 +169,10 @@ class AgentStack:
                 matrix[target].copy_(matrix[source])
 
     def _with(self, change: Callable[[NetworkStack], NetworkStack]) -> AgentStack:
-        return AgentStack(self.architecture, self.tau, change(self.actor), change(self.critic))
+        return AgentStack(
+            self.architecture,
+            self.tau,
+            change(self.actor),
+            change(self.critic),
+            compiled=self.compiled,
+        )

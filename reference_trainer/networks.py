@@ -24,7 +24,8 @@ class Architecture:
     `actor_inputs` makes `[P, N, in]` of observations `[P, B, O]`, `critic_inputs` of observations
     and actions `[P, B, A]`, which are its last columns. N is B, or a multiple of it where one
     network reads several parts of an observation in turn; a critic's value is the sum over them.
-    P counts agents, B the batch. `keep` limits how many actions stay above -1.
+    P counts agents, B the batch. `keep` limits how many actions stay above -1. `is_plain` where
+    nothing of this matters: perceptrons read all of it at once, and say the actions.
     """
 
     actor_sizes: tuple[int, ...]
@@ -34,6 +35,7 @@ class Architecture:
     observation_size: int
     action_size: int
     keep: int | None = None
+    is_plain: bool = False
 
     def actor(self, layers: Layers, observation: Tensor) -> Tensor:
         """Actions `[P, B, A]` in [-1, 1]."""
@@ -114,6 +116,7 @@ def mlp_architecture(
         observation_size,
         action_size,
         keep,
+        is_plain=keep is None or keep >= action_size,
     )
 
 

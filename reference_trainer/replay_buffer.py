@@ -79,7 +79,7 @@ class ReplayBuffer:
         self.rows_written = 0
         self.transitions_written = 0
         self._oldest = 0
-        self._scratch: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
+        self._batches: dict[tuple[int, int], tuple[Batch, tuple[np.ndarray, ...]]] = {}
 
     def __len__(self) -> int:
         return self.transitions_written - self._oldest
@@ -113,9 +113,8 @@ class ReplayBuffer:
         self._oldest = max(self._oldest, self.transitions_written - self.capacity)
 
     def blank_batch(self, agents: int, size: int) -> Batch:
-        """A batch of zeros in the memory that `sample` will reuse."""
-        zeros = np.zeros(agents * size, dtype=np.float32)
-        return self._batch(agents, size, zeros, zeros)
+        """The batch in whose memory `sample` will write, of zeros before it has."""
+        return self._room(agents, size)[0]
 
     def sample(self, agents: int, size: int, rng: np.random.Generator) -> Batch:
         """Uniform transitions, `size` for each of `agents`; valid until the next sample."""
@@ -123,14 +122,14 @@ class ReplayBuffer:
             raise ValueError("cannot sample from an empty replay buffer")
         chosen = rng.integers(self._oldest, self.transitions_written, agents * size)
         rows = self._row_of[chosen % self.capacity].astype(np.int64)
-        observation, action, following = self._buffers(agents, size)
+        batch, (observation, action, reward, following, discount) = self._room(agents, size)
         self.storage.read_states(rows, observation)
         self.storage.read_actions(rows, action)
         self.storage.read_states((rows + 1) % self.rows, following)
-        reward = np.float32(self.reward_scale) * self.columns["reward"][rows]
-        terminated = self.columns["flags"][rows] == TERMINATED
-        discount = np.where(terminated, np.float32(0.0), np.float32(self.gamma))
-        return self._batch(agents, size, reward, discount)
+        np.multiply(self.columns["reward"][rows], np.float32(self.reward_scale), out=reward)
+        goes_on = self.columns["flags"][rows] != TERMINATED
+        np.multiply(goes_on, np.float32(self.gamma), out=discount)
+        return batch
 
     def state(self) -> dict[str, int]:
         """The counters that go with the columns into a checkpoint."""
@@ -162,22 +161,18 @@ class ReplayBuffer:
         if len(self) and self.rows_written >= self.rows:
             self._oldest += int(self._row_of[self._oldest % self.capacity]) == row
 
-    def _batch(self, agents: int, size: int, reward: np.ndarray, discount: np.ndarray) -> Batch:
-        observation, action, following = self._buffers(agents, size)
-        shape = (agents, size, -1)
-        return Batch(
-            torch.from_numpy(observation).view(shape),
-            torch.from_numpy(action).view(shape),
-            torch.from_numpy(reward).view(agents, size),
-            torch.from_numpy(following).view(shape),
-            torch.from_numpy(discount).view(agents, size),
-        )
-
-    def _buffers(self, agents: int, size: int) -> tuple[np.ndarray, ...]:
+    def _room(self, agents: int, size: int) -> tuple[Batch, tuple[np.ndarray, ...]]:
+        """A batch, and its fields one row a transition: the same memory each time."""
         key = (agents, size)
-        if key not in self._scratch:
-            rows = agents * size
-            observation, action = self.storage.observation_size, self.storage.action_size
-            shapes = ((rows, observation), (rows, action), (rows, observation))
-            self._scratch[key] = tuple(touched(shape, np.float32) for shape in shapes)
-        return self._scratch[key]
+        if key not in self._batches:
+            states, actions = self.storage.observation_size, self.storage.action_size
+            widths = ((states,), (actions,), (), (states,), ())
+            fields = tuple(touched((agents * size, *width), np.float32) for width in widths)
+            batch = Batch(
+                *(
+                    torch.from_numpy(field).view(agents, size, *width)
+                    for field, width in zip(fields, widths, strict=True)
+                )
+            )
+            self._batches[key] = batch, fields
+        return self._batches[key]

@@ -341,13 +341,12 @@ class ERLTrainer:
 
     def _log_losses(self, losses: Losses) -> None:
         """Each agent remembers its own losses as plain numbers, the record their means."""
-        for agent, critic, actor in zip(
-            self.population.learners, losses.critic.tolist(), losses.actor.tolist(), strict=True
-        ):
+        critics, actors = losses.critic.tolist(), losses.actor.tolist()
+        for agent, critic, actor in zip(self.population.learners, critics, actors, strict=True):
             agent.critic_losses.append(critic)
             agent.actor_losses.append(actor)
         self.metrics.note(
-            critic_loss=float(losses.critic.mean()), actor_loss=float(losses.actor.mean())
+            critic_loss=sum(critics) / len(critics), actor_loss=sum(actors) / len(actors)
         )
 
     def _state(self) -> dict[str, Any]:

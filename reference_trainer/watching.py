@@ -105,7 +105,6 @@ def _rehearse_update(trainer: ERLTrainer) -> None:
     if not stack.rows:
         return
     batch = trainer.buffer.blank_batch(stack.rows, config.batch_size)
-    stack.critic_gradient(batch)
-    stack.actor_gradient(batch)
+    stack.gradients(batch)
     for network in stack.networks:
         network.grad.zero_()
