@@ -239,6 +239,7 @@ typedef struct {
 
 typedef struct {
     Py_ssize_t agents, batch, observation, action;
+    float penalty;
     const float *observations, *actions, *rewards, *following, *discounts;
 } Batch;
 
@@ -271,7 +272,8 @@ agent_gradients(const Batch *all, const Networks *actor, const Networks *critic,
     float *actor_said = next + critics->sizes[0] * batch;
     float *critic_said = actor_said + hidden(actors, batch);
     float *value = critic_said + hidden(critics, batch), *slope = value + batch;
-    float *by_action = slope + batch, *rest = by_action + 2 * moves * batch;
+    float *by_action = slope + batch, *output = by_action + moves * batch;
+    float *rest = output + moves * batch;
 
     /* y = r + gamma Q'(s', mu'(s')) */
     float *chosen = next + states * batch;
@@ -299,18 +301,22 @@ agent_gradients(const Batch *all, const Networks *actor, const Networks *critic,
     backward(critics, critic->values + critic_row, read, batch, critic_said, slope,
              critic->grad + critic_row, NULL, 0, rest);
 
-    /* J = -mean Q(s, mu(s)) */
-    forward(actors, actor->values + actor_row, now, batch, actor_said, chosen);
-    for (Py_ssize_t i = 0; i < moves * batch; i++)
-        chosen[i] = tanhf(chosen[i]);
+    /* J = -mean Q(s, mu(s)) + c mean z(s)^2, mu = tanh z */
+    forward(actors, actor->values + actor_row, now, batch, actor_said, output);
+    squares = 0;
+    for (Py_ssize_t i = 0; i < moves * batch; i++) {
+        squares += output[i] * output[i];
+        chosen[i] = tanhf(output[i]);
+    }
     forward(critics, critic->values + critic_row, now, batch, critic_said, value);
-    *actor_loss = -sum(value, batch) / batch;
+    float penalty = all->penalty / (moves * batch);
+    *actor_loss = penalty * squares - sum(value, batch) / batch;
     for (Py_ssize_t b = 0; b < batch; b++)
         slope[b] = -1.0f / batch;
     backward(critics, critic->values + critic_row, NULL, batch, critic_said, slope, NULL,
              by_action, states, rest);
     for (Py_ssize_t i = 0; i < moves * batch; i++)
-        by_action[i] *= 1 - chosen[i] * chosen[i];
+        by_action[i] = by_action[i] * (1 - chosen[i] * chosen[i]) + 2 * penalty * output[i];
     backward(actors, actor->values + actor_row, read, batch, actor_said, by_action,
              actor->grad + actor_row, NULL, 0, rest);
 }
@@ -427,9 +433,9 @@ release(Py_buffer *buffers, int count)
 }
 
 PyDoc_STRVAR(gradients_doc,
-"gradients(agents, actor_sizes, critic_sizes, observation, action, reward, next_observation,\n"
-"          discount, actor_values, actor_target, actor_grad, critic_values, critic_target,\n"
-"          critic_grad, scratch, losses)\n\n"
+"gradients(agents, penalty, actor_sizes, critic_sizes, observation, action, reward,\n"
+"          next_observation, discount, actor_values, actor_target, actor_grad, critic_values,\n"
+"          critic_target, critic_grad, scratch, losses)\n\n"
 "Add the slopes of every agent's losses to its gradients; the losses are critics', then actors'.");
 
 static PyObject *
@@ -442,9 +448,9 @@ gradients(PyObject *module, PyObject *args)
     Batch all = {0};
     Networks actor = {0}, critic = {0};
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(args, "nOOy*y*y*y*y*y*y*w*y*y*w*w*w*", &all.agents, &actor_sizes,
-                          &critic_sizes, &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &b[6], &b[7],
-                          &b[8], &b[9], &b[10], &b[11], &b[12]))
+    if (!PyArg_ParseTuple(args, "nfOOy*y*y*y*y*y*y*w*y*y*w*w*w*", &all.agents, &all.penalty,
+                          &actor_sizes, &critic_sizes, &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
+                          &b[6], &b[7], &b[8], &b[9], &b[10], &b[11], &b[12]))
         return NULL;
     if (!read_shape(actor_sizes, &actor.shape) || !read_shape(critic_sizes, &critic.shape))
         goto done;

@@ -4,6 +4,7 @@ from typing_extensions import Buffer
 
 def gradients(
     agents: int,
+    penalty: float,
     actor_sizes: tuple[int, ...],
     critic_sizes: tuple[int, ...],
     observation: Buffer,

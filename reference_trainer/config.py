@@ -57,6 +57,9 @@ class Config:
     tau: float = 0.005
     actor_lr: float = 1e-3
     critic_lr: float = 1e-3
+    # What an actor pays for the squares of what it says before the tanh: without it, one that a
+    # sparse reward has driven to the bounds of all actions stays there.
+    saturation_penalty: float = 0.0
     noise: str = "gaussian"
     noise_scale: float = 0.1
 

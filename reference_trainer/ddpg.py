@@ -35,12 +35,15 @@ class AgentStack:
         actor: NetworkStack,
         critic: NetworkStack,
         *,
+        saturation_penalty: float = 0.0,
         compiled: bool = True,
     ) -> None:
         self.architecture, self.tau = architecture, tau
         self.actor, self.critic = actor, critic
-        self.compiled = compiled
-        self.fused = FusedAgents.of(architecture, actor, critic, tau) if compiled else None
+        self.saturation_penalty, self.compiled = saturation_penalty, compiled
+        self.fused: FusedAgents | None = None
+        if compiled:
+            self.fused = FusedAgents.of(architecture, actor, critic, tau, saturation_penalty)
 
     @classmethod
     def create(
@@ -52,12 +55,20 @@ class AgentStack:
         actor_lr: float,
         critic_lr: float,
         generator: torch.Generator,
+        saturation_penalty: float = 0.0,
         compiled: bool = True,
     ) -> AgentStack:
         """New agents with independent random genomes."""
         actor = NetworkStack.create(architecture.actor_sizes, rows, actor_lr, generator)
         critic = NetworkStack.create(architecture.critic_sizes, rows, critic_lr, generator)
-        return cls(architecture, tau, actor, critic, compiled=compiled)
+        return cls(
+            architecture,
+            tau,
+            actor,
+            critic,
+            saturation_penalty=saturation_penalty,
+            compiled=compiled,
+        )
 
     @torch.inference_mode()
     def act(self, observations: Tensor) -> Tensor:
@@ -109,9 +120,16 @@ class AgentStack:
         return (value - target).square().mean(-1)
 
     def actor_loss(self, batch: Batch) -> Tensor:
-        """J = -mean Q(s, mu(s)): `[P]`, with its graph; the critic does not learn from it."""
-        action = self.architecture.actor(self.actor.live, batch.observation)
-        return -self.architecture.critic(self.critic.frozen, batch.observation, action).mean(-1)
+        """J = -mean Q(s, mu(s)): `[P]`, with its graph; the critic does not learn from it.
+
+        And the penalty c mean z(s)^2, where mu = tanh z: gradients do not lead out of an actor
+        whose answers are all -1 or 1 (as the policies of Haarnoja et al. 2018 are kept from it).
+        """
+        output, _ = forward(self.actor.live, self.architecture.actor_inputs(batch.observation))
+        value = self.architecture.critic(
+            self.critic.frozen, batch.observation, self.architecture.action(output)
+        )
+        return self.saturation_penalty * output.square().mean((1, 2)) - value.mean(-1)
 
     @torch.inference_mode()
     def critic_gradient(self, batch: Batch) -> Tensor:
@@ -139,8 +157,13 @@ class AgentStack:
         columns = action.numel() // value[..., 0].numel()
         # Where an action was set to -1, the slope of tanh is 0 as well.
         slope = torch.ops.aten.tanh_backward(slope[..., -columns:].reshape(action.shape), action)
-        backward(self.actor.frozen, seen, slope.view(output.shape), self.actor.grad_layers)
-        return value.view(len(value), -1).sum(-1) / -size
+        slope = slope.view(output.shape)
+        loss = value.view(len(value), -1).sum(-1) / -size
+        if self.saturation_penalty:
+            loss += self.saturation_penalty * output.square().mean((1, 2))
+            slope = slope + output * (2 * self.saturation_penalty / output[0].numel())
+        backward(self.actor.frozen, seen, slope, self.actor.grad_layers)
+        return loss
 
     # Rows: one a member.
 
@@ -174,5 +197,6 @@ class AgentStack:
             self.tau,
             change(self.actor),
             change(self.critic),
+            saturation_penalty=self.saturation_penalty,
             compiled=self.compiled,
         )

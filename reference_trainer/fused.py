@@ -26,8 +26,10 @@ MOST_PARAMETERS = 2**17
 class FusedAgents:
     """The actors and critics of a stack, in the same memory."""
 
-    def __init__(self, actor: NetworkStack, critic: NetworkStack, tau: float) -> None:
-        self.rows, self.tau = actor.rows, tau
+    def __init__(
+        self, actor: NetworkStack, critic: NetworkStack, tau: float, saturation_penalty: float
+    ) -> None:
+        self.rows, self.tau, self.saturation_penalty = actor.rows, tau, saturation_penalty
         self.sizes = (actor.sizes, critic.sizes)
         self.actor, self.critic = _arrays(actor), _arrays(critic)
         self._steps = [network.step.numpy() for network in (actor, critic)]
@@ -37,12 +39,17 @@ class FusedAgents:
 
     @classmethod
     def of(
-        cls, architecture: Architecture, actor: NetworkStack, critic: NetworkStack, tau: float
+        cls,
+        architecture: Architecture,
+        actor: NetworkStack,
+        critic: NetworkStack,
+        tau: float,
+        saturation_penalty: float,
     ) -> FusedAgents | None:
         """None where PyTorch has to do it: nothing was built, or other or larger networks."""
         most = max(network.values.shape[1] for network in (actor, critic))
         fits = kernel is not None and architecture.is_plain and most <= MOST_PARAMETERS
-        return cls(actor, critic, tau) if fits else None
+        return cls(actor, critic, tau, saturation_penalty) if fits else None
 
     def gradients(self, batch: Batch) -> Tensor:
         """Add the slopes of all losses to the gradients; the losses `[2, P]`, critics' first."""
@@ -52,7 +59,7 @@ class FusedAgents:
         if size not in self._scratch:
             self._scratch[size] = np.zeros(kernel.scratch(*self.sizes, size), np.float32)
         kernel.gradients(
-            self.rows, *self.sizes, *fields, *self.actor[:3], *self.critic[:3],
+            self.rows, self.saturation_penalty, *self.sizes, *fields, *self.actor[:3], *self.critic[:3],
             self._scratch[size], losses,
         )  # fmt: skip
         return torch.from_numpy(losses)

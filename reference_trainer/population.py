@@ -38,6 +38,7 @@ class Population:
             actor_lr=config.actor_lr,
             critic_lr=config.critic_lr,
             generator=generator,
+            saturation_penalty=config.saturation_penalty,
             compiled=config.compiled,
         )
         self.trained = self.stack.view(0, config.trained_agents)

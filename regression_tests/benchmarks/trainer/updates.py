@@ -1,4 +1,4 @@
-"""Agent updates per CPU second: the stacked population, a loop, and stable-baselines3.
+"""Agent updates per CPU second: the stacked population, loops, and stable-baselines3.
 
     python -m regression_tests.benchmarks.trainer.updates --out reports/trainer/updates.md
 
@@ -27,69 +27,102 @@ AGENTS, OBSERVATION, ACTION, BATCH = 16, 24, 6, 64
 ROUNDS, STEPS = 5, 5
 #: Rows and columns of the product that says what the processor can do.
 LARGE = 1_024
+WAYS = ("stack", "one by one", "stack by PyTorch", "one by one by autograd")
 
 
 @click.command()
 @click.option("--widths", default="64,128,256", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True)
 def main(widths: str, out: Path) -> None:
-    """Measure the three ways at each width, one after the other in one process."""
+    """Measure every way at each width, one after the other in one process."""
     torch.set_num_threads(1)
+    rate = _large_product()
     lines = [
         f"Agent updates per CPU second: {AGENTS} agents, batch {BATCH} each, {OBSERVATION} "
         f"observations, {ACTION} actions, DDPG, one thread.",
         "",
-        "| networks | stacked | loop over 16 single agents | stable-baselines3 | "
-        "stacked / loop | stacked / SB3 | loop / SB3 | limit | stacked / limit | only moved |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| networks | {' | '.join(WAYS)} | stable-baselines3 | limit |",
+        "|" + "---|" * (len(WAYS) + 3),
     ]
-    rate = _large_product()
-    for width in (int(part) for part in widths.split(",")):
-        stacked, loop, moving = _trainer(width)
-        other = _stable_baselines(width)
-        limit = rate / _operations(width)
-        lines.append(
-            f"| {width}x{width} | {stacked:,.0f} | {loop:,.0f} | {other:,.0f} | "
-            f"x{stacked / loop:.1f} | x{stacked / other:.1f} | x{loop / other:.1f} | "
-            f"{limit:,.0f} | {stacked / limit:.0%} | {moving:.0%} |"
-        )
-        click.echo(lines[-1])
-    lines += [
+    ratios = [
         "",
+        "| networks | stack / one by one | stack / one by one by autograd | stack / stack by "
+        "PyTorch | one by one / stable-baselines3 | stack / stable-baselines3 | stack / limit | "
+        "only moved |",
+        "|" + "---|" * 8,
+    ]
+    for width in (int(part) for part in widths.split(",")):
+        found = {way: AGENTS / _cpu_seconds(call) for way, call in _ways(width).items()}
+        stack, single, by_torch, autograd = (found[way] for way in WAYS)
+        other, limit = _stable_baselines(width), rate / _operations(width)
+        numbers = " | ".join(f"{value:,.0f}" for value in (*found.values(), other, limit))
+        lines.append(f"| {width}x{width} | {numbers} |")
+        times = " | ".join(
+            f"x{ratio:.1f}"
+            for ratio in (
+                stack / single, stack / autograd, stack / by_torch, single / other, stack / other
+            )
+        )  # fmt: skip
+        ratios.append(
+            f"| {width}x{width} | {times} | {stack / limit:.0%} | {_moved(width) * stack:.0%} |"
+        )
+        click.echo(f"{lines[-1]}\n{ratios[-1]}")
+    lines += [
+        *ratios,
+        "",
+        "Stack: all agents in one call of `AgentStack.update`, compiled where it was built; one by "
+        "one: the same for each agent; by PyTorch: `compiled=False`; by autograd: each agent's "
+        "losses differentiated and applied by PyTorch, as a trainer of single agents does.",
         f"Limit: the matrix products of one update ({_operations(64) / 1e6:.1f} million "
         f"floating-point operations at 64x64) at {rate / 1e9:.0f} GFLOP/s, what one product of "
         f"{LARGE} x {LARGE} reaches here. Only moved: the share of Adam and the target networks, "
-        "which need memory rather than arithmetic, in the stacked update.",
+        "which need memory rather than arithmetic, in the stack's update.",
     ]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("\n".join(lines) + "\n")
 
 
-def _trainer(width: int) -> tuple[float, float, float]:
-    """Updates per CPU second of the stack and of its rows one by one; share of Adam and targets."""
-    stack = AgentStack.create(
+def _ways(width: int) -> dict[str, Callable[[], object]]:
+    """What makes one update of all agents, by name."""
+    data = _batch()
+    parts = [Batch(*(field[i : i + 1] for field in vars(data).values())) for i in range(AGENTS)]
+    stack, by_torch = (_stack(width, compiled=compiled) for compiled in (True, False))
+    singles, plain = (
+        [whole.view(row, row + 1).copy() for row in range(AGENTS)] for whole in (stack, by_torch)
+    )
+
+    def one_by_one() -> None:
+        for single, part in zip(singles, parts, strict=True):
+            single.update([part])
+
+    def autograd() -> None:
+        for single, part in zip(plain, parts, strict=True):
+            with torch.no_grad():
+                target = single.td_target(part)
+            single.critic.accumulate(single.critic_loss(part, target).sum())
+            single.actor.accumulate(single.actor_loss(part).sum())
+            single.descend(1)
+
+    calls = (lambda: stack.update([data]), one_by_one, lambda: by_torch.update([data]), autograd)
+    return dict(zip(WAYS, calls, strict=True))
+
+
+def _moved(width: int) -> float:
+    """CPU seconds of Adam and the target networks for one agent."""
+    stack = _stack(width, compiled=True)
+    return _cpu_seconds(lambda: stack.descend(1)) / AGENTS
+
+
+def _stack(width: int, *, compiled: bool) -> AgentStack:
+    return AgentStack.create(
         mlp_architecture(OBSERVATION, ACTION, (width, width)),
         AGENTS,
         tau=0.005,
         actor_lr=1e-4,
         critic_lr=1e-3,
         generator=torch.Generator().manual_seed(0),
+        compiled=compiled,
     )
-    singles = [stack.view(row, row + 1).copy() for row in range(AGENTS)]
-    data = _batch()
-    parts = [Batch(*(field[i : i + 1] for field in vars(data).values())) for i in range(AGENTS)]
-
-    def one_by_one() -> None:
-        for single, part in zip(singles, parts, strict=True):
-            single.update([part])
-
-    def move() -> None:
-        for network in stack.networks:
-            network.apply_gradients()
-            network.update_target(stack.tau)
-
-    update = _cpu_seconds(lambda: stack.update([data]))
-    return AGENTS / update, AGENTS / _cpu_seconds(one_by_one), _cpu_seconds(move) / update
 
 
 def _operations(width: int) -> int:

@@ -21,7 +21,13 @@ from reference_trainer.replay_buffer import Batch
 def test_gradients_are_those_of_the_losses(architecture: Architecture) -> None:
     draw = torch.Generator().manual_seed(0)
     stack = AgentStack.create(
-        architecture, 3, tau=0.1, actor_lr=1e-3, critic_lr=1e-3, generator=draw
+        architecture,
+        3,
+        tau=0.1,
+        actor_lr=1e-3,
+        critic_lr=1e-3,
+        generator=draw,
+        saturation_penalty=0.3,
     )
     batch = Batch(
         torch.randn(3, 16, 22, generator=draw),

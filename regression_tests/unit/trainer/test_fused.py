@@ -39,6 +39,7 @@ def twins(observation: int, action: int, hidden: tuple[int, ...], rows: int) -> 
             actor_lr=1e-3,
             critic_lr=2e-3,
             generator=torch.Generator().manual_seed(0),
+            saturation_penalty=0.3,
             compiled=compiled,
         )
         for compiled in (True, False)
@@ -154,10 +155,10 @@ def test_a_buffer_of_another_size_is_refused(wrong: int) -> None:
             fused.kernel.scratch(*sizes, size), 2 * rows,
         )
     ]  # fmt: skip
-    fused.kernel.gradients(rows, *sizes, *buffers)
+    fused.kernel.gradients(rows, 0.1, *sizes, *buffers)
     buffers[wrong] = np.append(buffers[wrong], np.float32(0))
     with pytest.raises(ValueError, match="numbers were expected"):
-        fused.kernel.gradients(rows, *sizes, *buffers)
+        fused.kernel.gradients(rows, 0.1, *sizes, *buffers)
 
 
 @pytest.mark.parametrize("sizes", [(), (4,), (4, 0, 2), (4, -1, 2), tuple(range(1, 30)), [4, 2]])
