@@ -235,6 +235,7 @@ GYM: dict[str, Any] = {
     "batch_size": 64,
     "accumulation_steps": 1,
     "updates_per_step": 1.0,
+    "saturation_penalty": 1e-3,
     "random_steps": 500,
     "buffer_capacity": 50_000,
     "buffer_ready": 500,

@@ -59,8 +59,8 @@ class FusedAgents:
         if size not in self._scratch:
             self._scratch[size] = np.zeros(kernel.scratch(*self.sizes, size), np.float32)
         kernel.gradients(
-            self.rows, self.saturation_penalty, *self.sizes, *fields, *self.actor[:3], *self.critic[:3],
-            self._scratch[size], losses,
+            self.rows, self.saturation_penalty, *self.sizes, *fields,
+            *self.actor[:3], *self.critic[:3], self._scratch[size], losses,
         )  # fmt: skip
         return torch.from_numpy(losses)
 

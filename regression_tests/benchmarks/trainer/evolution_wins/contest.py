@@ -32,6 +32,10 @@ OURS: dict[str, dict[str, Any]] = {
     "genetic only": {"learners": 0},
     "gradient only": {"evolution": False, "learners": None, "population_size": 1},
     "PDERL operators": {"crossover": "distillation", "mutation": "proximal"},
+    "evolution, no penalty": {"saturation_penalty": 0.0},
+    "gradient only, no penalty": {
+        "evolution": False, "learners": None, "population_size": 1, "saturation_penalty": 0.0,
+    },
 }  # fmt: skip
 #: Algorithms of stable-baselines3, and whether with the settings published for the task.
 THEIRS = {

@@ -31,10 +31,18 @@ WITHOUT = {
     "no evolution, same updates": "the same agents, never selected, all together trained as much",
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
+    "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
 }
 _PANELS_A_ROW = 2
-#: Colour and line of each method: ours drawn through, theirs in a colour for each algorithm.
-_LINES = {method: (f"C{number}", "-") for number, method in enumerate(OURS)} | {
+#: Colour and line of each method: ours drawn through, or with dots where the penalty is missing;
+#: theirs in a colour for each algorithm.
+_PENALISED = [method for method in OURS if "no penalty" not in method]
+_LINES = {
+    method: (f"C{_PENALISED.index(method.partition(',')[0])}", "-.")
+    if "no penalty" in method
+    else (f"C{_PENALISED.index(method)}", "-")
+    for method in OURS
+} | {
     method: (color, ":" if published else "--")
     for (method, (_, published)), color in zip(
         THEIRS.items(), 2 * ("C6", "black", "C9"), strict=True
