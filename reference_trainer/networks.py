@@ -24,8 +24,8 @@ class Architecture:
     `actor_inputs` makes `[P, N, in]` of observations `[P, B, O]`, `critic_inputs` of observations
     and actions `[P, B, A]`, which are its last columns. N is B, or a multiple of it where one
     network reads several parts of an observation in turn; a critic's value is the sum over them.
-    P counts agents, B the batch. `keep` limits how many actions stay above -1. `is_plain` where
-    nothing of this matters: perceptrons read all of it at once, and say the actions.
+    P counts agents, B the batch. `keep` limits how many actions stay above -1. `is_plain` says
+    that both read their inputs as they come, and that each action counts.
     """
 
     actor_sizes: tuple[int, ...]

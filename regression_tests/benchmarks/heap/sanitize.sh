@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the compiled heap scan under AddressSanitizer and UndefinedBehaviorSanitizer on a planted
-# heap and on the corpus of broken objects, also while threads change the heap; prints "clean" or the
-# first report. With --valgrind, the planted heap under memcheck instead.
+# heap and on the corpus of broken objects, also while threads change the heap, and the compiled
+# updates of the reference trainer on their tests; prints "clean" or the first report. With
+# --valgrind, the planted heap under memcheck instead.
 # Usage: regression_tests/benchmarks/heap/sanitize.sh [--valgrind] [PYTHON]
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../../.." && pwd)
@@ -33,5 +34,13 @@ else
     sanitized -m broken_objects compiled > "$work/ends"
     "$python" -c 'import json, sys; bad = {k: v for k, v in json.load(sys.stdin).items() if v != "fine"}; sys.exit(f"not fine: {bad}" if bad else 0)' < "$work/ends"
     sanitized -m broken_objects compiled --mutate "${SECONDS_OF_THREADS:-30}"
+    cp -r "$root/reference_trainer" "$root"/regression_tests/unit/trainer/test_fused.py \
+        "$root"/regression_tests/unit/trainer/small_stacks.py "$work"
+    rm -f "$work"/reference_trainer/_fused*.so
+    # shellcheck disable=SC2086
+    ${CC:-cc} $flags "$work/reference_trainer/_fused.c" -o "$work/reference_trainer/_fused$suffix" -lm
+    cd "$work"
+    LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so) $(${CC:-cc} -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+        "$python" -m pytest -q -p no:cacheprovider -p no:memray -p no:leakguard test_fused.py
 fi
 echo clean

@@ -94,6 +94,19 @@ def test_stable_baselines_takes_the_same_steps(method: str) -> None:
     assert len(played.curve) == contest.POINTS
 
 
+@pytest.mark.usefixtures("one_episode")
+def test_where_all_steps_take_too_long_stable_baselines_gets_some_and_the_table_says_so() -> None:
+    pytest.importorskip("stable_baselines3")
+    task = dataclasses.replace(SHORT, steps=1000, steps_of_theirs=200)
+    played = theirs.run(task, "SB3 SAC, default", 100)
+    assert played.steps == 200
+    assert len(played.curve) == contest.POINTS
+    marks = np.array([100.0, 200.0, 300.0, 1000.0])
+    assert list(np.isnan(table._at(played, marks))) == [False, False, True, True]
+    assert "gets 200 of the steps" in table._heading(task)
+    assert "gets" not in table._heading(SHORT)
+
+
 def test_finished_runs_are_not_played_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

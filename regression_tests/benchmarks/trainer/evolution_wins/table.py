@@ -57,8 +57,8 @@ def markdown(runs: Sequence[Run], chosen_on: str) -> str:
         f"Interquartile mean over seeds of the mean return of {FINAL_EPISODES} fresh episodes "
         "without noise, with a 95 % bootstrap interval (Agarwal et al. 2021); judged are the best "
         "agent of the trainer; the learner alone and stable-baselines3's policy as they are at the "
-        "end. Every run takes the same environment steps, those that select among agents included. "
-        "As in ERL (Khadka & Tumer 2018), the learner makes one gradient update for each step kept "
+        "end. Every run of a task takes the same environment steps but where it says so, those that "
+        "select among agents included. As in ERL (Khadka & Tumer 2018), the learner makes one gradient update for each step kept "
         "to learn from; those that judge the best agent are not kept. Without evolution each of "
         "the ten agents makes as many (ten times the work), or all ten together do. The settings "
         f"are its defaults for Gymnasium tasks, one set for all tasks, chosen on {chosen_on}. "
@@ -83,7 +83,13 @@ def _seeds(runs: Sequence[Run]) -> str:
 
 
 def _heading(task: Task) -> str:
-    return f"## {task.env_id}, {task.steps:,} steps\n\n{task.why[0].upper()}{task.why[1:]}."
+    fewer = (
+        f" stable-baselines3 gets {task.steps_of_theirs:,} of the steps: all of them would take a "
+        "core some four hours a run."
+        if task.steps_of_theirs
+        else ""
+    )
+    return f"## {task.env_id}, {task.steps:,} steps\n\n{task.why[0].upper()}{task.why[1:]}.{fewer}"
 
 
 def _rows(task: Task, runs: Sequence[Run]) -> str:
@@ -191,10 +197,13 @@ def _points(curves_: Sequence[list[float]]) -> np.ndarray:
 
 
 def _at(run: Run, marks: np.ndarray) -> list[float]:
-    """The last judged return at each mark; before the first point nothing is known."""
+    """The last judged return at each mark; nothing is known before the first and after the run."""
     steps, scores = [step for step, _ in run.curve], [score for _, score in run.curve]
     places = np.searchsorted(steps, marks, side="right") - 1
-    return [scores[place] if place >= 0 else float("nan") for place in places]
+    return [
+        scores[place] if place >= 0 and mark <= run.steps else float("nan")
+        for place, mark in zip(places, marks, strict=True)
+    ]
 
 
 def _mean(runs: Sequence[Run], value: Callable[[Run], float]) -> float:

@@ -21,13 +21,14 @@ from regression_tests.benchmarks.trainer.evolution_wins.stopwatch import Stopwat
 
 
 def run(task: Task, method: str, seed: int) -> Run:
-    """Learn as many steps as the trainer takes; judged is the policy as it is then."""
+    """Learn as many steps as the task gives; judged is the policy as it is then."""
     from stable_baselines3.common.callbacks import BaseCallback
 
     env = gymnasium.make(task.env_id)
     model = _model(task, method, seed)
     policy = _policy(model, env)
-    curve = Curve(task.steps, lambda: judged(policy, env, CURVE_EPISODES))
+    steps = task.steps_of_theirs or task.steps
+    curve = Curve(steps, lambda: judged(policy, env, CURVE_EPISODES))
     stopwatch = Stopwatch()
 
     class Judge(BaseCallback):  # type: ignore[misc]
@@ -36,7 +37,7 @@ def run(task: Task, method: str, seed: int) -> Run:
                 curve.reached(self.num_timesteps)
             return True
 
-    model.learn(task.steps, callback=Judge())
+    model.learn(steps, callback=Judge())
     wall, cpu = stopwatch.seconds()
     return Run(
         task.env_id, method, seed, int(model.num_timesteps), judged(policy, env, FINAL_EPISODES),
