@@ -2,7 +2,7 @@
 # make test    run the suite, each promise at least once
 # make test-all  run the suite with its whole matrices: both engines, every corpus, every framework
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
-# make sanitize  the compiled heap scan under AddressSanitizer and UBSan
+# make sanitize  the compiled heap scan and the trainer's compiled updates under AddressSanitizer and UBSan
 # make lint    ruff and mypy
 # make lock    pin the newest versions of requirements.in, with the hashes of their files
 # make audit   known vulnerabilities of the pinned versions; it fails, and says so, where nobody can be asked

@@ -57,11 +57,12 @@ def markdown(runs: Sequence[Run], chosen_on: str) -> str:
         f"Interquartile mean over seeds of the mean return of {FINAL_EPISODES} fresh episodes "
         "without noise, with a 95 % bootstrap interval (Agarwal et al. 2021); judged are the best "
         "agent of the trainer; the learner alone and stable-baselines3's policy as they are at the "
-        "end. Every run of a task takes the same environment steps but where it says so, those that "
-        "select among agents included. As in ERL (Khadka & Tumer 2018), the learner makes one gradient update for each step kept "
-        "to learn from; those that judge the best agent are not kept. Without evolution each of "
-        "the ten agents makes as many (ten times the work), or all ten together do. The settings "
-        f"are its defaults for Gymnasium tasks, one set for all tasks, chosen on {chosen_on}. "
+        "end. Every run of a task takes the same environment steps, but where it says otherwise, "
+        "and those that select among agents are included. As in ERL (Khadka & Tumer 2018), the "
+        "learner makes one gradient update for each step kept to learn from; those that judge the "
+        "best agent are not kept. Without evolution each of the ten agents makes as many (ten "
+        "times the work), or all ten together do. The settings are its defaults for Gymnasium "
+        f"tasks, one set for all tasks, chosen on {chosen_on}. "
         "One thread of a shared machine: wall seconds hold waiting, CPU seconds do not.",
         _seeds(runs),
     ]
