@@ -69,6 +69,28 @@ def test_actor_climbs_its_critic() -> None:
     assert torch.equal(stack.critic.values, before)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_saturated_actor_finds_back_by_the_penalty_alone(compiled: bool) -> None:
+    def largest_after(penalty: float) -> float:
+        stack = AgentStack.create(
+            mlp_architecture(4, 2, (8, 8)),
+            3,
+            tau=0.005,
+            actor_lr=0.1,
+            critic_lr=1e-3,
+            generator=torch.Generator().manual_seed(0),
+            saturation_penalty=penalty,
+            compiled=compiled,
+        )
+        stack.actor.frozen[-1][1].fill_(20.0)  # tanh 20 is 1, and its slope is 0
+        for _ in range(300):
+            stack.update([make_batch()])
+        return float(stack.act(make_batch().observation).abs().mean())
+
+    assert largest_after(0.0) == 1.0
+    assert largest_after(1e-3) < 0.99
+
+
 def test_actor_step_leaves_no_gradient_in_the_critic() -> None:
     stack, batch = make_stack(), make_batch()
     stack.actor.accumulate(stack.actor_loss(batch).sum())

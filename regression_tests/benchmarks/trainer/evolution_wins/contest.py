@@ -101,6 +101,8 @@ TASKS = {
              "deceptive: every action costs, and only the flag pays"),
         Task("Pendulum-v1", 20_000, -200.0, PENDULUM,
              "a dense reward: here evolution should not help"),
+        Task("InvertedDoublePendulum-v5", 20_000, 9_000.0, {},
+             "unstable: an episode ends when the poles fall, and few random policies last long"),
         Task(SPARSE_PENDULUM, 50_000, 100.0, {},
              "sparse: nothing is earned before a swing-up from hanging has been found"),
         Task("Swimmer-v5", 1_000_000, 300.0, SWIMMER,
