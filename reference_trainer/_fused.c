@@ -1,10 +1,10 @@
 /* One gradient step of DDPG for stacked ReLU perceptrons, and their answers to one observation.
  *
  * The same arithmetic as ddpg.py and networks.py, in which each small product costs less than the
- * call that asks for it. Here an agent's step is one call, and nothing is allocated.
+ * call that asks for it. Here all gradients of all agents are one call, and nothing is allocated.
  *
  * A batch is kept feature by feature, [features, B]: weights are read as they lie in the genome,
- * [out, in] and then the biases, and every row that is worked on is as long as the batch.
+ * [out, in] and then the biases, and what a layer says of a batch is worked on in long rows.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -35,6 +35,8 @@ typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
 #define TILE 4
 #define UNROLL _Pragma("GCC unroll 4")
 #define MOST_LAYERS 16
+/* One more whenever a call or what it computes changes; fused.py names the one that it fits. */
+#define VERSION 1
 
 /* ------------------------------------------------------------------ products */
 
@@ -170,7 +172,7 @@ forward(const Shape *shape, const float *genome, const float *in, Py_ssize_t bat
         add_product(answer, batch, weight, in, batch, outer, batch, inner);
         if (!is_last) {
             for (Py_ssize_t i = 0; i < outer * batch; i++)
-                answer[i] = answer[i] > 0 ? answer[i] : 0;
+                answer[i] = answer[i] < 0 ? 0 : answer[i]; /* NaN stays, as in PyTorch */
             in = said;
             said += outer * batch;
         }
@@ -218,7 +220,7 @@ backward(const Shape *shape, const float *genome, const Part *parts, Py_ssize_t 
             memset(next, 0, inner * batch * sizeof(float));
             add_product(next, batch, turned_weight, slope, batch, inner, batch, outer);
             for (Py_ssize_t i = 0; i < inner * batch; i++)
-                next[i] = said[i] > 0 ? next[i] : 0;
+                next[i] = said[i] <= 0 ? 0 : next[i];
             slope = next;
         } else if (by_input != NULL) {
             Factor turned_weight = {weight + first, 1, inner};
@@ -250,7 +252,7 @@ scratch_size(const Shape *actor, const Shape *critic, Py_ssize_t batch)
     Py_ssize_t inputs = critic->sizes[0];
     return 2 * inputs * batch                                   /* states and actions, two times */
            + hidden(actor, batch) + hidden(critic, batch)       /* what layers say */
-           + (2 * (inputs - actor->sizes[0]) + 2) * batch       /* slopes at the ends */
+           + (2 * (inputs - actor->sizes[0]) + 2) * batch       /* value, slope, by_action, output */
            + 3 * widest * batch;
 }
 
@@ -375,7 +377,7 @@ answer_of_one(const Shape *shape, const float *genome, const float *in, float *s
                 total += sums[v];
             for (; i < inner; i++)
                 total += weight[i] * in[i];
-            answer[o] = is_last ? tanhf(total) : total > 0 ? total : 0;
+            answer[o] = is_last ? tanhf(total) : total < 0 ? 0 : total;
         }
         in = answer;
         genome = bias + outer;
@@ -456,7 +458,11 @@ gradients(PyObject *module, PyObject *args)
         goto done;
     all.observation = actor.shape.sizes[0];
     all.action = actor.shape.sizes[actor.shape.layers];
-    if (all.agents < 1 || critic.shape.sizes[0] != all.observation + all.action ||
+    if (all.agents < 1 || all.agents > b[REWARD].len / (Py_ssize_t)sizeof(float)) {
+        PyErr_SetString(PyExc_ValueError, "each agent has a transition, or more");
+        goto done;
+    }
+    if (critic.shape.sizes[0] != all.observation + all.action ||
         critic.shape.sizes[critic.shape.layers] != 1) {
         PyErr_SetString(PyExc_ValueError, "a critic reads what its actor reads and says");
         goto done;
@@ -558,11 +564,25 @@ scratch(PyObject *module, PyObject *args)
     return PyLong_FromSsize_t(scratch_size(&actor, &critic, batch));
 }
 
+PyDoc_STRVAR(use_wide_doc,
+"use_wide(wanted)\n\nTake the code for new processors, or that for all; whether the first is taken.");
+
+static PyObject *
+use_wide(PyObject *module, PyObject *wanted)
+{
+    int on = PyObject_IsTrue(wanted);
+    if (on < 0)
+        return NULL;
+    is_wide = on && HAS_WIDE;
+    return PyBool_FromLong(is_wide);
+}
+
 static PyMethodDef methods[] = {
     {"gradients", gradients, METH_VARARGS, gradients_doc},
     {"descend", descend, METH_VARARGS, descend_doc},
     {"answer", answer, METH_VARARGS, answer_doc},
     {"scratch", scratch, METH_VARARGS, scratch_doc},
+    {"use_wide", use_wide, METH_O, use_wide_doc},
     {NULL},
 };
 
@@ -573,6 +593,12 @@ static struct PyModuleDef module_def = {
 PyMODINIT_FUNC
 PyInit__fused(void)
 {
+    PyObject *module = PyModule_Create(&module_def);
+    if (module == NULL || PyModule_AddIntConstant(module, "VERSION", VERSION) < 0 ||
+        PyModule_AddIntConstant(module, "MOST_LAYERS", MOST_LAYERS) < 0) {
+        Py_XDECREF(module);
+        return NULL;
+    }
     is_wide = HAS_WIDE;
-    return PyModule_Create(&module_def);
+    return module;
 }

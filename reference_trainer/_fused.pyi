@@ -2,6 +2,9 @@
 
 from typing_extensions import Buffer
 
+VERSION: int
+MOST_LAYERS: int
+
 def gradients(
     agents: int,
     penalty: float,
@@ -36,3 +39,4 @@ def answer(
     sizes: tuple[int, ...], values: Buffer, observation: Buffer, scratch: Buffer, action: Buffer
 ) -> None: ...
 def scratch(actor_sizes: tuple[int, ...], critic_sizes: tuple[int, ...], batch: int) -> int: ...
+def use_wide(wanted: bool) -> bool: ...

@@ -185,18 +185,22 @@ class Config:
 
     def check_settings(self, stored: Mapping[str, Any]) -> None:
         """Raise `CheckpointError` when a checkpoint was made with other numbers."""
+        fields = type(self).__dataclass_fields__
         for name, value in self.algorithm_settings().items():
-            if stored.get(name) != value:
+            # A setting that is younger than the checkpoint had the effect of its default.
+            known = stored.get(name, fields[name].default)
+            if known != value:
                 raise CheckpointError(
-                    f"the checkpoint was made with {name}={stored.get(name)!r}, this run has "
+                    f"the checkpoint was made with {name}={known!r}, this run has "
                     f"{value!r}: resume with the settings of the first run"
                 )
 
 
-#: Fields that never decide a number of the run, so a resumed run may change them.
+#: Fields that never decide a number of the run, so a resumed run may change them; `compiled`
+#: decides the last digits, as another processor does.
 VOLATILE = (
     "out", "data_dir", "generations", "max_env_steps", "upload", "progress",
-    "plot_every", "keep_checkpoints", "checkpoint_every", "force",
+    "plot_every", "keep_checkpoints", "checkpoint_every", "force", "compiled",
 )  # fmt: skip
 CHOICES: dict[str, tuple[str, ...]] = {
     "reward": ("log", "excess"),

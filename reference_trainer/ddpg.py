@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,9 +42,7 @@ class AgentStack:
         self.architecture, self.tau = architecture, tau
         self.actor, self.critic = actor, critic
         self.saturation_penalty, self.compiled = saturation_penalty, compiled
-        self.fused: FusedAgents | None = None
-        if compiled:
-            self.fused = FusedAgents.of(architecture, actor, critic, tau, saturation_penalty)
+        self.fused = FusedAgents.of(architecture, actor, critic) if compiled else None
 
     @classmethod
     def create(
@@ -95,13 +94,13 @@ class AgentStack:
     def gradients(self, batch: Batch) -> Tensor:
         """Add the slopes of both losses to the gradients; the losses `[2, P]`, critics' first."""
         if self.fused:
-            return self.fused.gradients(batch)
+            return self.fused.gradients(batch, self.saturation_penalty)
         return torch.stack([self.critic_gradient(batch), self.actor_gradient(batch)])
 
     def descend(self, batches: int) -> None:
         """Apply the mean gradients of so many batches; the targets follow."""
         if self.fused:
-            self.fused.descend(batches)
+            self.fused.descend(batches, self.tau)
             return
         for network in self.networks:
             network.grad.div_(batches)
@@ -190,6 +189,15 @@ class AgentStack:
         for network in self.networks:
             for matrix in network.followers():
                 matrix[target].copy_(matrix[source])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "fused": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A deep copy has other memory, on which nothing compiled works yet."""
+        vars(self).update(state)
+        if self.compiled:
+            self.fused = FusedAgents.of(self.architecture, self.actor, self.critic)
 
     def _with(self, change: Callable[[NetworkStack], NetworkStack]) -> AgentStack:
         return AgentStack(

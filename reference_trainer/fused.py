@@ -1,8 +1,8 @@
-"""The update of small networks as one compiled call, where `_fused.c` was built.
+"""Updates of small networks and their answers by compiled code, where `_fused.c` was built.
 
-A network of 64 units a layer needs a tenth of the time that PyTorch needs to be asked for its
-hundred small operations. `ddpg.py` says what is computed; this computes the same, without
-allocating anything.
+PyTorch takes an update apart into a hundred small operations, and at 64 units a layer to ask for
+them takes several times as long as to do them. `ddpg.py` says what is computed; this computes the
+same.
 """
 
 from __future__ import annotations
@@ -14,68 +14,73 @@ from torch import Tensor
 from reference_trainer.networks import Architecture, NetworkStack
 from reference_trainer.replay_buffer import Batch
 
+#: The compiled module that this file fits; one that was built for other sources is left alone.
+VERSION = 1
+#: A larger network no longer fits the cache of a core, for which PyTorch's products are made.
+MOST_PARAMETERS = 2**17
+
 try:
     from reference_trainer import _fused as kernel
 except ImportError:  # no compiler was there
     kernel = None  # type: ignore[assignment]
-
-#: A larger network no longer fits the cache of a core, for which PyTorch's products are made.
-MOST_PARAMETERS = 2**17
+if getattr(kernel, "VERSION", None) != VERSION:
+    kernel = None  # type: ignore[assignment]
 
 
 class FusedAgents:
     """The actors and critics of a stack, in the same memory."""
 
-    def __init__(
-        self, actor: NetworkStack, critic: NetworkStack, tau: float, saturation_penalty: float
-    ) -> None:
-        self.rows, self.tau, self.saturation_penalty = actor.rows, tau, saturation_penalty
+    def __init__(self, actor: NetworkStack, critic: NetworkStack) -> None:
+        self.networks = (actor, critic)
         self.sizes = (actor.sizes, critic.sizes)
         self.actor, self.critic = _arrays(actor), _arrays(critic)
-        self._steps = [network.step.numpy() for network in (actor, critic)]
-        self._rates = [network.lr for network in (actor, critic)]
+        self._steps = [network.step.numpy() for network in self.networks]
         self._scratch: dict[int, np.ndarray] = {}
         self._said = np.zeros(2 * max(actor.sizes), np.float32)
 
     @classmethod
     def of(
-        cls,
-        architecture: Architecture,
-        actor: NetworkStack,
-        critic: NetworkStack,
-        tau: float,
-        saturation_penalty: float,
+        cls, architecture: Architecture, actor: NetworkStack, critic: NetworkStack
     ) -> FusedAgents | None:
         """None where PyTorch has to do it: nothing was built, or other or larger networks."""
-        most = max(network.values.shape[1] for network in (actor, critic))
-        fits = kernel is not None and architecture.is_plain and most <= MOST_PARAMETERS
-        return cls(actor, critic, tau, saturation_penalty) if fits else None
+        if kernel is None or not architecture.is_plain:
+            return None
+        fits = all(
+            network.values.shape[1] <= MOST_PARAMETERS
+            and len(network.sizes) <= kernel.MOST_LAYERS + 1
+            for network in (actor, critic)
+        )
+        return cls(actor, critic) if fits else None
 
-    def gradients(self, batch: Batch) -> Tensor:
+    def gradients(self, batch: Batch, saturation_penalty: float) -> Tensor:
         """Add the slopes of all losses to the gradients; the losses `[2, P]`, critics' first."""
-        fields = [np.ascontiguousarray(field.numpy()) for field in vars(batch).values()]
-        losses = np.empty((2, self.rows), np.float32)
-        size = fields[2].shape[1]
+        fields = [
+            np.ascontiguousarray(field.detach().numpy(), np.float32)
+            for field in vars(batch).values()
+        ]
+        rows, size = fields[2].shape
+        losses = np.empty((2, rows), np.float32)
         if size not in self._scratch:
             self._scratch[size] = np.zeros(kernel.scratch(*self.sizes, size), np.float32)
         kernel.gradients(
-            self.rows, self.saturation_penalty, *self.sizes, *fields,
-            *self.actor[:3], *self.critic[:3], self._scratch[size], losses,
+            rows, saturation_penalty, *self.sizes, *fields, *self.actor[:3], *self.critic[:3],
+            self._scratch[size], losses,
         )  # fmt: skip
         return torch.from_numpy(losses)
 
-    def descend(self, batches: int) -> None:
+    def descend(self, batches: int, tau: float) -> None:
         """One step of Adam on the mean gradients of so many batches; targets follow."""
-        for arrays, step, rate in zip(
-            (self.actor, self.critic), self._steps, self._rates, strict=True
+        for network, arrays, step in zip(
+            self.networks, (self.actor, self.critic), self._steps, strict=True
         ):
             step += 1
-            kernel.descend(*arrays, float(step), rate, 1 / batches, self.tau)
+            kernel.descend(*arrays, float(step), network.lr, 1 / batches, tau)
 
     def act(self, observation: np.ndarray) -> np.ndarray:
         """The action of the only agent for one observation."""
         action = np.empty(self.sizes[0][-1], np.float32)
-        kernel.answer(self.sizes[0], self.actor[0], observation, self._said, action)
+        seen = np.ascontiguousarray(observation, np.float32)
+        kernel.answer(self.sizes[0], self.actor[0], seen, self._said, action)
         return action
 
 

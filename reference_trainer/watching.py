@@ -100,11 +100,12 @@ def warm_up(trainer: ERLTrainer) -> None:
 
 
 def _rehearse_update(trainer: ERLTrainer) -> None:
-    """Compute both gradients on a blank batch and forget them; no parameter moves."""
+    """Compute gradients on a blank batch, compiled and by PyTorch; no parameter moves."""
     config, stack = trainer.config, trainer.population.trained
     if not stack.rows:
         return
     batch = trainer.buffer.blank_batch(stack.rows, config.batch_size)
-    stack.gradients(batch)
+    for gradient in (stack.gradients, stack.critic_gradient, stack.actor_gradient):
+        gradient(batch)
     for network in stack.networks:
         network.grad.zero_()

@@ -40,7 +40,9 @@ else
     # shellcheck disable=SC2086
     ${CC:-cc} $flags "$work/reference_trainer/_fused.c" -o "$work/reference_trainer/_fused$suffix" -lm
     cd "$work"
-    LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so) $(${CC:-cc} -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-        "$python" -m pytest -q -p no:cacheprovider -p no:memray -p no:leakguard test_fused.py
+    export LD_PRELOAD="$(${CC:-cc} -print-file-name=libasan.so) $(${CC:-cc} -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0
+    "$python" -c "from reference_trainer import fused; assert fused.kernel.__file__.startswith('$work'), fused.kernel"
+    "$python" -m pytest -q -p no:cacheprovider -p no:memray -p no:leakguard test_fused.py
+    unset LD_PRELOAD
 fi
 echo clean

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import itertools
+import shutil
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -16,10 +20,10 @@ from reference_trainer.networks import mlp_architecture, per_asset_architecture
 from reference_trainer.population import Population
 from reference_trainer.replay_buffer import Batch
 
-pytestmark = pytest.mark.skipif(fused.kernel is None, reason="no compiler was there")
-
-# Sizes beside those of vectors and tiles, of one layer and of several.
+# Sizes beside those of vectors and tiles, without a hidden layer and with several.
 SHAPES = [
+    (3, 2, (), 2, 5),
+    (40, 1, (3, 70, 2, 33), 1, 7),
     (3, 1, (64, 64), 1, 64),
     (8, 2, (64, 64), 3, 64),
     (24, 6, (32, 48), 4, 100),
@@ -27,6 +31,19 @@ SHAPES = [
     (17, 4, (130,), 2, 8),
     (2, 1, (3,), 1, 2),
 ]
+
+
+@pytest.fixture(autouse=True, params=["new processors", "all processors"])
+def code(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The code for processors with wide vectors, and that which runs on every one."""
+    if fused.kernel is None:
+        assert not shutil.which("cc"), "it was not built, though a compiler is here"
+        pytest.skip("no compiler is here")
+    wanted = request.param == "new processors"
+    if fused.kernel.use_wide(wanted) != wanted:
+        pytest.skip("this processor has no wide vectors")
+    yield
+    fused.kernel.use_wide(True)
 
 
 def twins(observation: int, action: int, hidden: tuple[int, ...], rows: int) -> list[AgentStack]:
@@ -80,12 +97,10 @@ def test_a_step_is_that_of_pytorch(
 ) -> None:
     compiled, plain = twins(observation, action, hidden, rows)
     draw = torch.Generator().manual_seed(2)
-    for _, (one, other) in itertools.product(
-        range(3), zip(compiled.networks, plain.networks, strict=True)
-    ):
-        other.grad.normal_(generator=draw)
-        one.grad.copy_(other.grad)
     for _ in range(3):
+        for one, other in zip(compiled.networks, plain.networks, strict=True):
+            other.grad.normal_(generator=draw)
+            one.grad.copy_(other.grad)
         compiled.descend(2)
         plain.descend(2)
     for one, other in zip(compiled.networks, plain.networks, strict=True):
@@ -95,7 +110,7 @@ def test_a_step_is_that_of_pytorch(
             assert torch.allclose(mine, theirs, rtol=1e-5, atol=1e-7)
 
 
-def test_halves_of_a_batch_are_read_in_place() -> None:
+def test_halves_of_a_batch_give_what_pytorch_makes_of_them() -> None:
     compiled, plain = twins(4, 2, (8, 8), 3)
     losses = [stack.update(make_batch().split(2)) for stack in (compiled, plain)]
     assert torch.allclose(losses[0].critic, losses[1].critic, atol=1e-6)
@@ -126,11 +141,60 @@ def test_other_networks_and_large_ones_are_left_to_pytorch() -> None:
         per_asset_architecture(5, 3, (8, 8)),
         mlp_architecture(4, 5, (8,), keep=2),
         mlp_architecture(4, 2, (1024, 1024)),
+        mlp_architecture(4, 2, (8,) * 16),
     ):
         stack = AgentStack.create(
             architecture, 1, tau=0.1, actor_lr=1e-3, critic_lr=1e-3, generator=torch.Generator()
         )
         assert stack.fused is None
+
+
+def test_what_is_not_a_number_is_passed_on() -> None:
+    for stack in twins(4, 2, (8, 8), 3):
+        seen = np.array([0.0, np.nan, 0.0, 0.0], np.float32)
+        assert np.isnan(stack.view(0, 1).answer(seen)).all()
+        stack.critic.frozen[0][0][1, 2, 3] = np.nan
+        losses = stack.update([make_batch()])
+        assert (
+            losses.critic.isnan().tolist() == losses.actor.isnan().tolist() == [False, True, False]
+        )
+
+
+def test_numbers_of_another_format_are_converted() -> None:
+    stack = twins(4, 2, (8, 8), 3)[0]
+    batch, alone = make_batch(), stack.view(0, 1)
+    doubles = Batch(*(field.double() for field in vars(batch).values()))
+    assert torch.equal(stack.gradients(doubles), stack.gradients(batch))
+    seen = np.arange(8, dtype=np.int64)[::2]
+    assert np.array_equal(alone.answer(seen), alone.answer(seen.astype(np.float32)))
+
+
+def test_a_deep_copy_learns_in_memory_of_its_own() -> None:
+    stack = make_stack()
+    twin, before = copy.deepcopy(stack), stack.actor.values.clone()
+    assert twin.fused is not None
+    twin.update([make_batch()])
+    assert torch.equal(stack.actor.values, before)
+    stack.update([make_batch()])
+    assert torch.equal(stack.actor.values, twin.actor.values)
+    assert stack.actor.step == twin.actor.step == 1
+
+
+def test_a_rate_may_change_on_the_way() -> None:
+    stack = make_stack()
+    stack.actor.lr = 0.0
+    before = stack.actor.values.clone()
+    stack.update([make_batch()])
+    assert torch.equal(stack.actor.values, before)
+
+
+def test_a_module_of_other_sources_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(fused.kernel, "VERSION", fused.VERSION + 1)
+            assert importlib.reload(fused).kernel is None
+    finally:
+        assert importlib.reload(fused).kernel is not None
 
 
 def test_a_run_may_ask_for_pytorch() -> None:
@@ -159,6 +223,13 @@ def test_a_buffer_of_another_size_is_refused(wrong: int) -> None:
     buffers[wrong] = np.append(buffers[wrong], np.float32(0))
     with pytest.raises(ValueError, match="numbers were expected"):
         fused.kernel.gradients(rows, 0.1, *sizes, *buffers)
+
+
+@pytest.mark.parametrize("agents", [0, -1, 3, 2**62])
+def test_agents_without_a_transition_are_refused(agents: int) -> None:
+    sizes, nothing = ((4, 2), (6, 1)), np.zeros(0, np.float32)
+    with pytest.raises(ValueError, match="each agent has a transition"):
+        fused.kernel.gradients(agents, 0.1, *sizes, *[nothing] * 13)
 
 
 @pytest.mark.parametrize("sizes", [(), (4,), (4, 0, 2), (4, -1, 2), tuple(range(1, 30)), [4, 2]])
