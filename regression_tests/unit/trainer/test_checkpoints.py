@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from reference_trainer.checkpoint import CheckpointStore, verify
+from reference_trainer.config import Config
 from reference_trainer.errors import CheckpointError
 from reference_trainer.trainer import ERLTrainer
 from regression_tests.benchmarks.faults.kills import killed_at, moments, some_of
@@ -169,6 +170,16 @@ def test_missing_file_is_one_clear_error(trainer: Trainer, run: Run, name: str) 
     (latest / name).unlink()
     with pytest.raises(CheckpointError, match=name):
         trainer().resume()
+
+
+def test_a_setting_younger_than_the_checkpoint_had_the_effect_of_its_default() -> None:
+    stored = Config().algorithm_settings()
+    del stored["saturation_penalty"]
+    Config(compiled=False).check_settings(stored)
+    with pytest.raises(
+        CheckpointError, match=r"made with saturation_penalty=0\.0, this run has 0\.5"
+    ):
+        Config(saturation_penalty=0.5).check_settings(stored)
 
 
 def test_other_settings_are_refused_before_anything_changes(trainer: Trainer, run: Run) -> None:
