@@ -42,7 +42,7 @@ class AgentStack:
         self.architecture, self.tau = architecture, tau
         self.actor, self.critic = actor, critic
         self.saturation_penalty, self.compiled = saturation_penalty, compiled
-        self.fused = FusedAgents.of(architecture, actor, critic) if compiled else None
+        self.fused = self._fuse()
 
     @classmethod
     def create(
@@ -196,8 +196,12 @@ class AgentStack:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A deep copy has other memory, on which nothing compiled works yet."""
         vars(self).update(state)
-        if self.compiled:
-            self.fused = FusedAgents.of(self.architecture, self.actor, self.critic)
+        self.fused = self._fuse()
+
+    def _fuse(self) -> FusedAgents | None:
+        if not self.compiled:
+            return None
+        return FusedAgents.of(self.architecture, self.actor, self.critic)
 
     def _with(self, change: Callable[[NetworkStack], NetworkStack]) -> AgentStack:
         return AgentStack(

@@ -34,13 +34,14 @@ WITHOUT = {
     "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
 }
 _PANELS_A_ROW = 2
-#: Colour and line of each method: ours drawn through, or with dots where the penalty is missing;
-#: theirs in a colour for each algorithm.
-_PENALISED = [method for method in OURS if "no penalty" not in method]
+#: Ours are drawn through, or with dots where the penalty is missing; theirs have a colour for each
+#: algorithm.
+_COLOURS = {
+    method: f"C{number}"
+    for number, method in enumerate(m for m in OURS if not m.endswith(", no penalty"))
+}
 _LINES = {
-    method: (f"C{_PENALISED.index(method.partition(',')[0])}", "-.")
-    if "no penalty" in method
-    else (f"C{_PENALISED.index(method)}", "-")
+    method: (_COLOURS[method.removesuffix(", no penalty")], "-" if method in _COLOURS else "-.")
     for method in OURS
 } | {
     method: (color, ":" if published else "--")
@@ -85,8 +86,8 @@ def _seeds(runs: Sequence[Run]) -> str:
 
 def _heading(task: Task) -> str:
     fewer = (
-        f" stable-baselines3 gets {task.steps_of_theirs:,} of the steps: all of them would take a "
-        "core some four hours a run."
+        f" stable-baselines3 gets {task.steps_of_theirs:,} of the steps: all of them would take "
+        "hours of a core a run."
         if task.steps_of_theirs
         else ""
     )
