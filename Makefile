@@ -14,6 +14,7 @@ PYTHONS ?= $(PYTHON)
 BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
+COMPILED := $(wildcard leakguard/capture/heap/scan/*.[ch] reference_trainer/*.c)
 DEMO := runs/demo
 # Five runs, each made whatever the others found: a walk of the heap takes as long as its process has objects. torch brings many, so does
 # every framework, each test that is collected, and the plugins of other packages, which no test of the heap or of a guard needs.
@@ -82,8 +83,8 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The compiled heap scan is optional: without a compiler the install succeeds and the pure twin runs.
-$(READY): requirements.lock pyproject.toml
+# What is compiled is optional: without a compiler the install succeeds, and Python and PyTorch do it.
+$(READY): requirements.lock pyproject.toml $(COMPILED)
 	$(PYTHON) -m venv .venv
 	$(HASHED) -r requirements.lock
 	$(PIP) $(TORCH)

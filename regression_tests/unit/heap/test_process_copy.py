@@ -152,30 +152,30 @@ def test_what_the_copy_prints_reaches_nobody(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_threads_that_want_the_interpreter_seldom_hang_a_copy_and_one_that_hangs_is_ended():
-    """A thread may hold the mutex of the interpreter's lock while the copy is made."""
-    stop, late = threading.Event(), 0
+def test_threads_that_want_the_interpreter_do_not_hang_the_copy():
+    """They stand in the queue of its lock, in the copy too, where nobody of them comes."""
+    stop = threading.Event()
 
     def spin():
         while not stop.is_set():
             sum(range(500))
             bytes(100_000)
 
-    threads = [threading.Thread(target=spin) for _ in range(4)]
+    def let_go_often():
+        for _ in range(50):
+            os.stat("/")
+        return b"%d" % heap.census().census.objects
+
+    threads = [threading.Thread(target=spin) for _ in range(8)]
     for thread in threads:
         thread.start()
     try:
         for _ in range(20):
-            try:
-                assert _answer(lambda: b"%d" % heap.census().census.objects, seconds=5.0)
-            except CopyFailed as failure:
-                assert "took too long" in str(failure)
-                late += 1
+            assert _answer(let_go_often)
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    assert late <= 5
 
 
 def test_lock_that_another_thread_holds_ends_the_copy_and_nothing_else():

@@ -4,9 +4,9 @@
    would make its threads new), and with no exit signal the program's wait() and SIGCHLD never hear
    of it. The price is that a lock which another thread held at that moment stays locked in the copy.
    The locks that a look would meet are dealt with here: the C allocator's (Python's blocks above 512
-   bytes come from a region of the copy's own, what was allocated before is never freed), and the
-   request of another thread for Python's lock (it is served before the copy is made). Whoever meets
-   another one hangs, and is ended by the alarm.
+   bytes come from a region of the copy's own, what was allocated before is never freed), and Python's,
+   with the threads that queue for it (see forget_threads). Whoever meets another one hangs, and is
+   ended by the alarm.
 
    Only with glibc since 2.25: before it, and in musl, the copy takes itself for the thread that it was
    made from, and its abort() would end the program. */
@@ -14,17 +14,24 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-/* The one place where the interpreter's inside is needed: before 3.13 a thread's request for Python's
-   lock lies there, see forget_request. */
-#if defined(__has_include)
+/* The one place where the interpreter's inside is needed: Python's lock lies there, and before 3.13 the
+   request of a thread for it, see forget_threads. Later versions than these were never tried. */
+#include <patchlevel.h>
+#if defined(__has_include) && PY_VERSION_HEX < 0x030E0000
 #if __has_include(<internal/pycore_interp.h>)
 #define HAVE_INSIDE 1
 #define Py_BUILD_CORE 1
 #endif
 #endif
 #include "scan.h"
-#if defined(HAVE_INSIDE) && PY_VERSION_HEX < 0x030D0000
+#ifdef HAVE_INSIDE
 #include <internal/pycore_interp.h>
+#if PY_VERSION_HEX < 0x030C0000
+#include <internal/pycore_runtime.h>
+#define PYTHON_LOCK (&_PyRuntime.ceval.gil)
+#else
+#define PYTHON_LOCK (PyInterpreterState_Get()->ceval.gil)
+#endif
 #endif
 
 #if defined(__linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
@@ -267,14 +274,23 @@ serve_request(void)
     Py_END_ALLOW_THREADS
 }
 
-/* Forget, in the copy, a request that came since: whoever made it is not here. */
+/* Forget, in the copy, the threads that want Python's lock: they are not here. One may have asked for
+   it since, and all of them stand in the queue of the lock's condition, whose mutex one may just have
+   held: whoever lets go of the lock would sooner or later wait for them. */
 static void
-forget_request(void)
+forget_threads(void)
 {
 #if PY_VERSION_HEX >= 0x030D0000
     PyThreadState_Get()->eval_breaker &= ~(uintptr_t)1;
 #elif defined(HAVE_INSIDE)
     _Py_atomic_store_relaxed(&PyInterpreterState_Get()->ceval.gil_drop_request, 0);
+#endif
+#ifdef HAVE_INSIDE
+    pthread_condattr_t by_clock;
+    pthread_condattr_init(&by_clock);
+    pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&PYTHON_LOCK->mutex, NULL);
+    pthread_cond_init(&PYTHON_LOCK->cond, &by_clock);
 #endif
 }
 
@@ -295,7 +311,7 @@ work_and_end(PyObject *work, size_t most, size_t address_space, double seconds)
     if (seclude(most, (rlim_t)address_space, seconds) < 0) {
         _exit(1);
     }
-    forget_request();
+    forget_threads();
     (void)PyObject_CallNoArgs(work);
     _exit(0);
 }
