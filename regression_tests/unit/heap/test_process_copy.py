@@ -163,7 +163,7 @@ def test_threads_that_want_the_interpreter_do_not_hang_the_copy():
 
     def let_go_often():
         for _ in range(50):
-            os.stat("/")
+            Path("/").stat()
         return b"%d" % heap.census().census.objects
 
     threads = [threading.Thread(target=spin) for _ in range(8)]
