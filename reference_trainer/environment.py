@@ -239,22 +239,24 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self._execute(-self.holdings)
 
     def _execute(self, orders: np.ndarray) -> None:
-        held, equity = self.holdings, self.equity
-        fee = np.abs(orders) * self.rules.cost_rate
-        sold = np.divide(-orders, held, out=np.zeros(self.stocks), where=(orders < 0) & (held > 0))
-        self._realized += np.where(sold > 0, -orders - sold * self._basis, 0.0) - fee
-        self._basis = np.where(sold > 0, self._basis * (1 - sold), self._basis + orders)
-        held += orders
-        closed = (sold > 0) & (held <= 1e-9)
-        held[closed] = 0.0
-        won = int((self._realized[closed] > 0).sum())
-        self.trades += int(closed.sum())
+        stocks, equity = np.flatnonzero(orders), self.equity
+        value, held, basis = orders[stocks], self.holdings[stocks], self._basis[stocks]
+        fee = np.abs(value) * self.rules.cost_rate
+        selling = (value < 0) & (held > 0)
+        sold = np.divide(-value, held, out=np.zeros(len(stocks)), where=selling)
+        realized = self._realized[stocks] + np.where(selling, -value - sold * basis, 0.0) - fee
+        basis = np.where(selling, basis * (1 - sold), basis + value)
+        held += value
+        closed = selling & (held <= 1e-9)
+        won, count = int((realized[closed] > 0).sum()), int(closed.sum())
+        self.trades += count
         self.wins += won
-        self.losses += int(closed.sum()) - won
-        self._realized[closed] = self._basis[closed] = 0.0
-        self.cash -= float(orders.sum() + fee.sum())
+        self.losses += count - won
+        held[closed] = realized[closed] = basis[closed] = 0.0
+        self.holdings[stocks], self._realized[stocks], self._basis[stocks] = held, realized, basis
+        self.cash -= float(value.sum() + fee.sum())
         self.cost += float(fee.sum())
-        self.turnover += float(np.abs(orders).sum()) / max(equity, 1e-9)
+        self.turnover += float(np.abs(value).sum()) / max(equity, 1e-9)
 
     def _book_keep(self, before: float, appetite: np.ndarray) -> float:
         change = np.log(max(self.equity, 1e-9) / max(before, 1e-9))
@@ -310,8 +312,13 @@ class TradingEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
     """Mask of the `count` largest values of a vector; ties go to the lower index."""
-    mask = np.zeros(len(values), dtype=bool)
-    mask[np.argsort(-values, kind="stable")[:count]] = True
+    if count >= len(values):
+        return np.ones(len(values), dtype=bool)
+    # Not sorted: of hundreds of values, most need not be put in order.
+    least = -np.partition(-values, count - 1)[count - 1]
+    mask = values > least
+    tied = np.flatnonzero(values == least)
+    mask[tied[: count - np.count_nonzero(mask)]] = True
     return mask
 
 

@@ -39,7 +39,6 @@ class MarketView:
         cells = out.reshape(len(days), stocks, len(self.lags), features)
         for place, lag in enumerate(self.lags):
             rows = cells[:, :, place]
-            rows[...] = self.source[days - lag]
-            rows -= self.stats.mean
+            np.subtract(self.source[days - lag], self.stats.mean, out=rows)
             rows /= self.stats.std
         np.clip(out, -CLIP, CLIP, out=out)

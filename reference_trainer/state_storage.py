@@ -123,7 +123,9 @@ class SparsePanelStates(_PanelStates):
             self.columns[f"{name}_value"] = touched((rows, slots), np.float16)
 
     def _write_vector(self, name: str, row: int, values: np.ndarray, rest: float) -> None:
-        chosen = np.flatnonzero(largest(values, self.slots) & (values > rest))
+        chosen = np.flatnonzero(values > rest)
+        if len(chosen) > self.slots:
+            chosen = chosen[largest(values[chosen], self.slots)]
         self.columns[f"{name}_stock"][row] = -1
         self.columns[f"{name}_stock"][row, : len(chosen)] = chosen
         self.columns[f"{name}_value"][row, : len(chosen)] = values[chosen]

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reference_trainer.data.panel import NormalizationStats
 from reference_trainer.data.synthetic import synthetic_market
-from reference_trainer.environment import TradingEnvironment, TradingRules
+from reference_trainer.environment import TradingEnvironment, TradingRules, largest
 
 DAYS, STOCKS = 80, 4
 
@@ -229,3 +231,10 @@ def test_history_of_an_episode_is_gone_after_reset() -> None:
     assert len(env.episode_rewards) == len(env.episode_actions) == 16
     env.reset()
     assert len(env.episode_rewards) == len(env.episode_actions) == 0
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1), st.integers(1, 14))
+def test_largest_values_are_the_first_of_a_stable_sort(values: list[float], count: int) -> None:
+    first = sorted(range(len(values)), key=lambda at: -values[at])[:count]
+
+    assert np.flatnonzero(largest(np.array(values), count)).tolist() == sorted(first)
