@@ -12,6 +12,7 @@ from matplotlib.ticker import EngFormatter
 
 from regression_tests.benchmarks.trainer.evolution_wins.contest import (
     CURVE_EPISODES,
+    FAR_SIGHTED,
     FINAL_EPISODES,
     METHODS,
     OURS,
@@ -31,18 +32,18 @@ WITHOUT = {
     "no evolution, same updates": "the same agents, never selected, all together trained as much",
     "gradient only": "the learner alone, with all steps to itself",
     "genetic only": "evolution alone, without a learner",
+    "gradient only, far-sighted": f"the learner alone, with a discount of {FAR_SIGHTED}",
     "evolution, no penalty": "evolution whose learner pays nothing for a saturated actor",
 }
 _PANELS_A_ROW = 2
-#: Ours are drawn through, or with dots where the penalty is missing; theirs have a colour for each
-#: algorithm.
-_COLOURS = {
-    method: f"C{number}"
-    for number, method in enumerate(m for m in OURS if not m.endswith(", no penalty"))
-}
-_LINES = {
-    method: (_COLOURS[method.removesuffix(", no penalty")], "-" if method in _COLOURS else "-.")
-    for method in OURS
+#: How ours with one setting changed are drawn; the rest are drawn through. Theirs have a colour for
+#: each algorithm.
+_CHANGED = {", no penalty": "-.", ", far-sighted": (0, (1, 1))}
+_PLAIN = [method for method in OURS if not method.endswith(tuple(_CHANGED))]
+_LINES: dict[str, tuple[str, str | tuple[int, tuple[int, int]]]] = {
+    plain + change: (f"C{number}", style)
+    for number, plain in enumerate(_PLAIN)
+    for change, style in {"": "-", **_CHANGED}.items()
 } | {
     method: (color, ":" if published else "--")
     for (method, (_, published)), color in zip(
@@ -173,7 +174,7 @@ def curves(runs: Sequence[Run], path: Path) -> None:
             if its:
                 color, style = _LINES[method]
                 points = _points([_at(run, marks) for run in its])
-                (drawn[method],) = axes.plot(marks, points[:, 0], style, color=color)
+                (drawn[method],) = axes.plot(marks, points[:, 0], linestyle=style, color=color)
                 axes.fill_between(marks, points[:, 1], points[:, 2], color=color, alpha=0.08)
         axes.set_title(f"{task.env_id}: return of {CURVE_EPISODES} episodes", fontsize=10)
         axes.set_xlabel("environment steps")
