@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 
@@ -104,9 +105,10 @@ def build_config(
     **fields: Any,
 ) -> Config:
     """The configuration of a command line; raises `ConfigError` on a value that cannot work."""
+    changed = dict(parse_setting(text) for text in settings)
     if paper_size:
         fields = {**PAPER, **fields}
-    if fields["env_id"] is not None:
+    if changed.get("env_id", fields["env_id"]) is not None:
         fields = {**GYM, **fields}
     fields["upload"] = fields["upload"] or bucket_from_environment()
     config = Config(
@@ -114,7 +116,7 @@ def build_config(
         evolution=not no_evolution,
         progress=sys.stderr.isatty() if progress is None else progress,
     )
-    return dataclasses.replace(config, **dict(parse_setting(text) for text in settings))
+    return dataclasses.replace(config, **changed)
 
 
 def build_hooks(guard: bool, leaks: str, leak_size: str | None) -> Hooks:
@@ -131,30 +133,46 @@ def build_hooks(guard: bool, leaks: str, leak_size: str | None) -> Hooks:
 def parse_setting(text: str) -> tuple[str, Any]:
     """A field of the configuration and its value from `FIELD=VALUE`."""
     name, equals, value = text.partition("=")
-    kinds = {field.name: field.default for field in dataclasses.fields(Config)}
+    kinds = get_type_hints(Config)
     if not equals or name not in kinds:
         raise ConfigError(f"--set {text!r}: no field {name!r}; write FIELD=VALUE with a field of "
                           "the configuration")  # fmt: skip
+    may_be_none = isinstance(kinds[name], UnionType)
+    kind = get_args(kinds[name])[0] if may_be_none else get_origin(kinds[name]) or kinds[name]
+    if may_be_none and value.lower() == "none":
+        return name, None
     try:
-        return name, _converted(value, kinds[name])
+        return name, _READERS.get(kind, kind)(value)
     except ValueError:
-        kind = type(kinds[name]).__name__
-        raise ConfigError(f"--set {name}: {value!r} is not a {kind}") from None
+        raise ConfigError(f"--set {name}: {value!r} is not {_KINDS[kind]}") from None
 
 
-def _converted(value: str, default: Any) -> Any:
-    if isinstance(default, bool):
-        if value.lower() not in ("true", "false"):
-            raise ValueError(value)
-        return value.lower() == "true"
-    if isinstance(default, tuple):
-        return tuple(int(part) for part in value.split(","))
-    if default is None:
-        if value.lower() == "none":
-            return None
-        number = float(value)
-        return int(number) if number.is_integer() else number
-    return type(default)(value)
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _whole(text: str) -> int:
+    """An integer, which may be written as 1e6."""
+    number = float(text)
+    if not number.is_integer():
+        raise ValueError(text)
+    return int(text) if text.strip().isdecimal() else int(number)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+#: How a value is read, where its type does not read it itself, and what one is called.
+_READERS: dict[type, Callable[[str], Any]] = {bool: _truth, int: _whole, tuple: _sizes}
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    tuple: "sizes: write them like 64,64",
+}
 
 
 def _train(config: Config, hooks: Hooks, resume: bool) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from reference_trainer.__main__ import main, parse_setting
-from reference_trainer.config import Config
+from reference_trainer.__main__ import build_config, main, parse_setting
+from reference_trainer.config import GYM, Config
 from reference_trainer.leaks import LEAKS
 from reference_trainer.trainer import ERLTrainer
 
@@ -76,7 +76,10 @@ def test_a_fresh_run_keeps_the_checkpoints_of_the_last_one_aside(
         (("--env", "Nothing-v9"), "no environment 'Nothing-v9'"),
         (("--env", "CartPole-v1"), "needs boxes of numbers"),
         (("--set", "colour=red"), "no field 'colour'"),
-        (("--set", "gamma=high"), "'high' is not a float"),
+        (("--set", "gamma=high"), "'high' is not a number"),
+        (("--set", "generations=2.5"), "'2.5' is not a whole number"),
+        (("--set", "hidden=wide"), "'wide' is not sizes: write them like 64,64"),
+        (("--set", "evolution=1"), "'1' is not true or false"),
         (("--set", "validation_days=5"), "the validation range has 5 days"),
         (("--set", "network=deep"), "network='deep'"),
         (("--set", "population_size=1"), "population_size=1"),
@@ -147,6 +150,24 @@ def test_paper_size_is_the_original() -> None:
     assert config.generations == 25
 
 
-def test_a_field_that_may_be_nothing_is_set_to_none_by_name() -> None:
+def test_a_field_is_set_to_a_value_of_its_type_or_to_none_by_name() -> None:
     assert parse_setting("learners=none") == ("learners", None)
     assert parse_setting("learners=2") == ("learners", 2)
+    assert parse_setting("max_env_steps=1e6") == ("max_env_steps", 1_000_000)
+    assert parse_setting("env_id=Pendulum-v1") == ("env_id", "Pendulum-v1")
+    assert parse_setting("data=panel.parquet") == ("data", Path("panel.parquet"))
+    assert parse_setting("hidden=32,16") == ("hidden", (32, 16))
+    assert parse_setting("updates_per_step=0.5") == ("updates_per_step", 0.5)
+
+
+def test_a_task_that_is_set_as_a_field_has_the_settings_of_tasks_too() -> None:
+    def config(*words: str) -> Config:
+        options = main.make_context("train", list(words)).params
+        for name in ("resume", "guard", "leaks", "leak_size"):
+            del options[name]
+        return build_config(**options)
+
+    by_option = config("--env", "Pendulum-v1")
+
+    assert by_option.learners == GYM["learners"]
+    assert config("--set", "env_id=Pendulum-v1") == by_option
