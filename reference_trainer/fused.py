@@ -23,8 +23,10 @@ try:
     from reference_trainer import _fused as kernel
 except ImportError:  # no compiler was there
     kernel = None  # type: ignore[assignment]
-if getattr(kernel, "VERSION", None) != VERSION:
-    kernel = None  # type: ignore[assignment]
+#: Why PyTorch has to do it all, where it has.
+HINDRANCE: str | None = None if kernel is not None else "it was not built"
+if kernel is not None and getattr(kernel, "VERSION", None) != VERSION:
+    kernel, HINDRANCE = None, "it was built for other sources"  # type: ignore[assignment]
 
 
 class FusedAgents:

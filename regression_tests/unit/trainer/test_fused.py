@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
 import itertools
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from reference_trainer.ddpg import AgentStack
 from reference_trainer.networks import mlp_architecture, per_asset_architecture
 from reference_trainer.population import Population
 from reference_trainer.replay_buffer import Batch
+from reference_trainer.trainer import ERLTrainer
 
 # Sizes beside those of vectors and tiles, without a hidden layer and with several.
 SHAPES = [
@@ -193,8 +196,22 @@ def test_a_module_of_other_sources_is_left_alone(monkeypatch: pytest.MonkeyPatch
         with monkeypatch.context() as patch:
             patch.setattr(fused.kernel, "VERSION", fused.VERSION + 1)
             assert importlib.reload(fused).kernel is None
+            assert fused.HINDRANCE == "it was built for other sources"
     finally:
         assert importlib.reload(fused).kernel is not None
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_run_that_falls_back_to_pytorch_unasked_says_so(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("reference_trainer.trainer.HINDRANCE", "it was not built")
+    log = io.StringIO()
+    ERLTrainer(Config(**GYM, env_id="Pendulum-v1", compiled=compiled, out=tmp_path), log)
+
+    assert (
+        "by PyTorch, not by the compiled module: it was not built" in log.getvalue()
+    ) == compiled
 
 
 def test_a_run_may_ask_for_pytorch() -> None:
