@@ -15,9 +15,11 @@
 #define _GNU_SOURCE 1
 #endif
 /* The one place where the interpreter's inside is needed: Python's lock lies there, and before 3.13 the
-   request of a thread for it, see forget_threads. Later versions than these were never tried. */
+   request of a thread for it, see forget_threads. Later versions and builds without the lock were not
+   tried. */
 #include <patchlevel.h>
-#if defined(__has_include) && PY_VERSION_HEX < 0x030E0000
+#include <pyconfig.h>
+#if defined(__has_include) && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
 #if __has_include(<internal/pycore_interp.h>)
 #define HAVE_INSIDE 1
 #define Py_BUILD_CORE 1
