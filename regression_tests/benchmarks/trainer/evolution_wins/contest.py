@@ -112,7 +112,7 @@ TASKS = {
         Task(SPARSE_PENDULUM, 50_000, 100.0, {},
              "sparse: nothing is earned before a swing-up from hanging has been found"),
         Task("Swimmer-v5", 1_000_000, 300.0, SWIMMER,
-             "local optima: a learner stays at a small stroke, far-sighted or not", 50_000),
+             "local optima: the learner alone stays at a small stroke", 50_000),
     )
 }  # fmt: skip
 
