@@ -316,8 +316,12 @@ def largest(values: np.ndarray, count: int) -> np.ndarray:
         return np.ones(len(values), dtype=bool)
     # Not sorted: of hundreds of values, most need not be put in order.
     least = -np.partition(-values, count - 1)[count - 1]
-    mask = values > least
-    tied = np.flatnonzero(values == least)
+    if np.isnan(least):  # too few numbers: all of them, and what is none makes up the rest
+        mask = ~np.isnan(values)
+        tied = np.flatnonzero(~mask)
+    else:
+        mask = values > least
+        tied = np.flatnonzero(values == least)
     mask[tied[: count - np.count_nonzero(mask)]] = True
     return mask
 

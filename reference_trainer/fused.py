@@ -19,14 +19,15 @@ VERSION = 1
 #: A larger network no longer fits the cache of a core, for which PyTorch's products are made.
 MOST_PARAMETERS = 2**17
 
+#: Why PyTorch has to do it all, where it has.
+HINDRANCE: str | None = None
 try:
     from reference_trainer import _fused as kernel
 except ImportError:  # no compiler was there
-    kernel = None  # type: ignore[assignment]
-#: Why PyTorch has to do it all, where it has.
-HINDRANCE: str | None = None if kernel is not None else "it was not built"
-if kernel is not None and getattr(kernel, "VERSION", None) != VERSION:
-    kernel, HINDRANCE = None, "it was built for other sources"  # type: ignore[assignment]
+    kernel, HINDRANCE = None, "it was not built"  # type: ignore[assignment]
+else:
+    if getattr(kernel, "VERSION", None) != VERSION:
+        kernel, HINDRANCE = None, "it was built for other sources"  # type: ignore[assignment]
 
 
 class FusedAgents:

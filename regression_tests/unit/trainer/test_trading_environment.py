@@ -233,8 +233,15 @@ def test_history_of_an_episode_is_gone_after_reset() -> None:
     assert len(env.episode_rewards) == len(env.episode_actions) == 0
 
 
-@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1), st.integers(1, 14))
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, np.nan]), min_size=1), st.integers(1, 14))
 def test_largest_values_are_the_first_of_a_stable_sort(values: list[float], count: int) -> None:
-    first = sorted(range(len(values)), key=lambda at: -values[at])[:count]
+    first = sorted(range(len(values)), key=lambda at: (np.isnan(values[at]), -values[at]))[:count]
 
     assert np.flatnonzero(largest(np.array(values), count)).tolist() == sorted(first)
+
+
+def test_action_that_is_no_number_is_no_calm_day() -> None:
+    env = make_env(rules=TradingRules(max_positions=2))
+    env.reset(seed=0)
+
+    assert np.isnan(env.step(np.full(STOCKS, np.nan))[1])

@@ -23,6 +23,8 @@ POINTS = 10
 #: The discount that rl-baselines3-zoo publishes for Swimmer, where 0.99 is said to hide the stroke.
 FAR_SIGHTED = 0.9999
 
+#: One learner, and nobody else.
+ALONE: dict[str, Any] = {"evolution": False, "learners": None, "population_size": 1}
 #: What the trainer changes for a method; nothing for its defaults, which are ERL's operators. The
 #: learner makes one gradient update for each environment step of anybody, as in ERL. Without
 #: evolution each of the ten agents makes as many, or all together (`updates_per_step` is of each).
@@ -33,15 +35,11 @@ OURS: dict[str, dict[str, Any]] = {
         "evolution": False, "updates_per_step": GYM["updates_per_step"] / GYM["population_size"],
     },
     "genetic only": {"learners": 0},
-    "gradient only": {"evolution": False, "learners": None, "population_size": 1},
+    "gradient only": ALONE,
     "PDERL operators": {"crossover": "distillation", "mutation": "proximal"},
     "evolution, no penalty": {"saturation_penalty": 0.0},
-    "gradient only, no penalty": {
-        "evolution": False, "learners": None, "population_size": 1, "saturation_penalty": 0.0,
-    },
-    "gradient only, far-sighted": {
-        "evolution": False, "learners": None, "population_size": 1, "gamma": FAR_SIGHTED,
-    },
+    "gradient only, no penalty": {**ALONE, "saturation_penalty": 0.0},
+    "gradient only, far-sighted": {**ALONE, "gamma": FAR_SIGHTED},
 }  # fmt: skip
 #: Algorithms of stable-baselines3, and whether with the settings published for the task.
 THEIRS = {
