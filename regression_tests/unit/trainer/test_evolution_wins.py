@@ -131,6 +131,18 @@ def test_finished_runs_are_not_played_again(
     assert (tmp_path / "curves.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.parametrize("line", ['{"task": "Pendulum-v1", "met', "[]", '{"task": "Pendulum-v1"}'])
+def test_a_torn_line_is_one_clear_error_and_nothing_is_lost(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    file.write_text(line)
+
+    result = CliRunner().invoke(command.main, ["--out", str(tmp_path)])
+
+    assert result.exit_code == 2
+    assert "runs.jsonl, line 1: not a finished run" in result.output
+    assert file.read_text() == line
+
+
 def test_settings_are_played_as_published_only_where_somebody_published_them() -> None:
     playable = {
         task.env_id: [method for method in contest.METHODS if task.has(method)]

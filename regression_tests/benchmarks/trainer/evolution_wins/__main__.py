@@ -59,9 +59,16 @@ def main(
 
 
 def read(path: Path) -> list[Run]:
-    """The runs that are finished."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [_run(json.loads(line)) for line in lines]
+    """The runs that are finished; raises `UsageError` on a line that is none."""
+    runs = []
+    for number, line in enumerate(path.read_text().splitlines() if path.exists() else (), 1):
+        try:
+            runs.append(_run(json.loads(line)))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise click.UsageError(
+                f"{path}, line {number}: not a finished run; without the line it is played again"
+            ) from None
+    return runs
 
 
 def _run(values: dict[str, object]) -> Run:
