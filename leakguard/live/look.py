@@ -64,7 +64,7 @@ class Looker:
 
     ``grows`` says that the last look saw objects grow, ``trifles`` that they gained a few pages,
     ``swells`` the same of memory and of backward graphs, and ``climbs`` of memory from one look to
-    the next.
+    the next. It is ``owing`` while who holds what the last look saw grow is still to be asked.
     """
 
     recorder: Recorder
@@ -77,6 +77,7 @@ class Looker:
     trifles: bool = False
     swells: bool = False
     climbs: bool = False
+    owing: bool = False
     _collection: Collection | None = None
     _has_asked: bool = False
 
@@ -133,7 +134,10 @@ class Looker:
             self._note_growth(look.seen)
             if look.depth:
                 self.schedule.saw(index, growing=self.grows)
-            if targets or (look.depth and self._may_ask(index, why, grew=grew)):
+            asks = bool(targets) or (bool(look.depth) and self._may_ask(index, why, grew=grew))
+            if look.depth:
+                self.owing = self.grows and not asks
+            if asks:
                 look = self._with_holders(look, targets)
         finally:
             targets.clear()
@@ -220,6 +224,7 @@ class Looker:
         self.schedule.copied(self.copier.price, extra)
         look = Look(seen, Depth.CENSUS, why=under_way.why, copied=under_way.copy.seconds)
         found = copied.found
+        self.owing = self.grows and found is None
         if found is None:
             return look
         self._has_asked = True
@@ -237,14 +242,22 @@ class Looker:
             self.recorder.forbid(f"it would end the process as it ended copies of it: {failure}")
 
     def end(self, reading: PackedMeasurement) -> Look:
-        """Look at the end of the run, with who holds what if something grows."""
+        """Look at the end of the run, with who holds what if something grows.
+
+        What the last look saw grow, and left to a later one, has not grown any more since then.
+        """
+        owed, suspects = self.owing and self._is_worth_asking, self.suspicion.suspects()
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        grows = self.grows and not (self.trifles and self.schedule.spares_trifles)
-        if grows or self._has_asked or self._asks_for_memory():
-            found = self._ask([], self.suspicion.suspects())
+        if owed or self._is_worth_asking or self._has_asked or self._asks_for_memory():
+            found = self._ask([], self.suspicion.suspects() or suspects)
             look = replace(look, depth=Depth.HOLDERS, found=found)
         return look
+
+    @property
+    def _is_worth_asking(self) -> bool:
+        """Whether something grows by so much that who holds it is asked when all is over."""
+        return self.grows and not (self.trifles and self.schedule.spares_trifles)
 
     def asks_for_promised(self, why: str | None) -> bool:
         """Return whether who holds objects that should be gone may be asked now."""

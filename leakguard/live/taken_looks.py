@@ -16,7 +16,7 @@ _COPY_PATIENCE = 10.0
 class TakenLooks:
     """Writes what was looked at, now or when it has arrived from a copy.
 
-    ``seen`` says whether what the program did last has been looked at.
+    ``seen`` says whether what the program did last has been looked at, as deep as it calls for.
     """
 
     looker: Looker
@@ -27,7 +27,7 @@ class TakenLooks:
 
     def write(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
         """Write a snapshot; ``round_`` counts the generations from 0."""
-        self.seen = look.seen.census is not None or look.under_way is not None
+        self.seen = self._is_whole(look) or look.under_way is not None
         self.scribe.write(draft, look, round_)
         self.under_way = look.under_way or self.under_way
 
@@ -41,6 +41,9 @@ class TakenLooks:
             look = self.looker.awaited(self.under_way, _COPY_PATIENCE)
         if look is not None:
             self.under_way = None
-            self.seen = self.seen and look.seen.census is not None
+            self.seen = self.seen and self._is_whole(look)
             self.scribe.complete(look)
             self.traced.choose(look)
+
+    def _is_whole(self, look: Look) -> bool:
+        return look.seen.census is not None and not self.looker.owing
