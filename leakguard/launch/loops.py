@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from leakguard.launch.pace import Pace, Rank, StepSource
+from leakguard.live.main_thread import is_main_thread
 
 #: A loop that began so often beside what is counted is none that runs once; it is left alone.
 OFTEN = 1_000
@@ -44,9 +45,8 @@ class Loops:
         """Return a loop that begins."""
         if self._pace.chosen is not None:
             self._beside[line] += 1
-        return self._pace.add(
-            StepSource(Rank.LOOP, "round", f" of the loop at {self._file}:{line}")
-        )
+        rank = Rank.LOOP if is_main_thread() else Rank.THREAD_LOOP
+        return self._pace.add(StepSource(rank, "round", f" of the loop at {self._file}:{line}"))
 
     def begun(self, source: StepSource) -> int:
         """Take that a round begins; return how many may follow unseen, this one included."""

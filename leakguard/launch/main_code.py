@@ -12,6 +12,8 @@ import ast
 import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from threading import get_ident
 from types import CodeType
 from typing import Any, Protocol
 
@@ -187,25 +189,45 @@ class _EndlessLoops(ast.NodeTransformer):
     def visit_While(self, loop: ast.While) -> ast.AST:
         if loop not in self.chosen:
             return loop  # what is in it is in a loop
-        place = f"{self._file}:{loop.lineno}"
-        enter, begin, finish = (f"@leakguard {what} {place}" for what in _MOMENTS)
-
-        def entered() -> Iterator[tuple[()]]:
-            rounds = self._marks.rounds(loop.lineno)
-            setattr(builtins, begin, rounds.begin)
-            setattr(builtins, finish, rounds.finish)
-            return rounds.items
-
-        setattr(builtins, enter, entered)
-        over = [ast.Expr(_called(finish)), *loop.orelse, ast.Break()]
+        place = _EndlessLoop(partial(self._marks.rounds, loop.lineno), self._file, loop.lineno)
+        over = [ast.Expr(_called(place.finish)), *loop.orelse, ast.Break()]
         ends = _at(ast.If(ast.UnaryOp(ast.Not(), loop.test), over, []), loop)
-        begins = _at(ast.Expr(_called(begin)), loop.body[0])
+        begins = _at(ast.Expr(_called(place.begin)), loop.body[0])
         body = [ends, begins, *loop.body]
-        followed = ast.For(ast.Tuple([], ast.Store()), _called(enter), body, [])
+        followed = ast.For(ast.Tuple([], ast.Store()), _called(place.enter), body, [])
         return ast.fix_missing_locations(ast.copy_location(followed, loop))
 
 
-_MOMENTS = ("enter", "round", "end")
+class _EndlessLoop:
+    """The names that a ``while`` loop calls when it is entered, begins a round, and is finished.
+
+    In one thread they are what follows the loop there, at the speed of C. Where several are in the
+    same loop each is followed by itself.
+    """
+
+    def __init__(self, rounds: Callable[[], RunningLoop], file: str, line: int) -> None:
+        self.enter, self.begin, self.finish = (
+            f"@leakguard {moment} {file}:{line}" for moment in ("enter", "round", "end")
+        )
+        self._rounds = rounds
+        self._running: dict[int, tuple[Callable[[], None], Callable[[], None]]] = {}
+        setattr(builtins, self.enter, self._entered)
+
+    def _entered(self) -> Iterator[tuple[()]]:
+        loop = self._rounds()
+        # Not the loop itself: it is over when its items are held by nobody.
+        begin, finish = self._running[get_ident()] = loop.begin, loop.finish
+        if len(self._running) > 1:
+            begin, finish = self._begin_here, self._finish_here
+        setattr(builtins, self.begin, begin)
+        setattr(builtins, self.finish, finish)
+        return loop.items
+
+    def _begin_here(self) -> None:
+        self._running[get_ident()][0]()
+
+    def _finish_here(self) -> None:
+        self._running[get_ident()][1]()
 
 
 def _called(name: str) -> ast.Call:

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from leakguard.capture.run_queue import program_clock
+from leakguard.live.main_thread import main_thread_waits
 
 #: The first generations of grouped steps take about this long. A run may be over after a second,
 #: and small generations can be taken together later, where large ones can't be taken apart. Chosen:
@@ -28,6 +29,9 @@ PATIENCE_SECONDS = 10.0
 #: The same where none was seen, but the program can make them: a replay buffer fills for 10,000
 #: environment steps before the first optimizer step.
 FIRST_STEP_SECONDS = 20.0
+#: How long the main thread may take to come to its loop while others, such as those that load
+#: batches, are in theirs, unless it waits for them to end.
+MAIN_LOOP_SECONDS = 20.0
 #: So many generations that take less than half of what the first ones should were grouped by a slow
 #: beginning, and become longer at once: numbers alone take the guard 0.3 to 2 ms each.
 TOO_SHORT = 8
@@ -43,6 +47,7 @@ class Rank(IntEnum):
     OPTIMIZER = 2
     RESET = 3
     LOOP = 4
+    THREAD_LOOP = 5
 
 
 # A step that takes this long, in seconds, is a generation of its own; several optimizer steps
@@ -55,6 +60,7 @@ _LONG_ENOUGH = {
     Rank.OPTIMIZER: 0.2,
     Rank.RESET: 0.2,
     Rank.LOOP: 0.005,
+    Rank.THREAD_LOOP: 0.005,
 }
 # How long steps are timed, in seconds, where nothing better is known of.
 _SOON_SETTLED = 0.1
@@ -106,18 +112,27 @@ class Begin(Protocol):
         """Return what ends the generation."""
 
 
+class MainWaits(Protocol):
+    """Says whether the main thread waits for other threads to end."""
+
+    def __call__(self, for_results: bool = True) -> bool:
+        """``for_results`` is also true of one that waits for what they work out."""
+
+
 @dataclass(slots=True)
 class Pace:
     """Picks the best kind of step a program makes, and begins a generation every so many.
 
     ``over`` is called when the loop that is counted ends, or the one around the steps that are,
-    while its function still has its locals.
+    while its function still has its locals. ``main_waits`` says whether the main thread waits for
+    other threads.
     """
 
     begin: Begin
     every: int | None = None
     over: Callable[[], None] = lambda: None
     clock: Callable[[], float] = program_clock
+    main_waits: MainWaits = main_thread_waits
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
     generations: int = 0
@@ -128,6 +143,7 @@ class Pace:
     _of_this_size: int = 0
     _since: float = 0.0
     _chosen_at: float = 0.0
+    _free_since: float = -math.inf
     _full: float = FULL_SECONDS
     _is_grouped: bool = False
     _begun_at: float = 0.0
@@ -167,14 +183,23 @@ class Pace:
         if source in self.sources:
             self.sources.remove(source)
         if source is not self.chosen:
-            if self.chosen is not None and self.generations > source.since:
+            if self._is_around_chosen(source):
                 self.over()
             return
         if whole and self._left == 0:
             self.end_generation()
         self.over()
         if self.generations < PREPARATION or self._was_soon_over():
-            self.chosen, self._left = None, 0
+            self.chosen, self._left, self._free_since = None, 0, self.clock()
+
+    def _is_around_chosen(self, source: StepSource) -> bool:
+        """Return whether the steps that are counted lie in the loop that ends, as far as is known.
+
+        The loops of other threads run beside that of the main thread.
+        """
+        if self.chosen is None or self.generations <= source.since:
+            return False
+        return source.rank is not Rank.THREAD_LOOP or self.chosen.rank is not Rank.LOOP
 
     def _was_soon_over(self) -> bool:
         """Return whether the loop of short rounds that ends may be a part of another one."""
@@ -219,9 +244,23 @@ class Pace:
 
     def _better_may_come(self, best: StepSource, now: float) -> bool:
         better = [source for source in self.sources if source.rank < best.rank]
+        if best.rank is Rank.THREAD_LOOP:
+            if self._main_may_loop(best, now):
+                return True
+            better = [source for source in better if source.rank < Rank.LOOP]
         begun = any(s.count and now - s.first < PATIENCE_SECONDS for s in better)
         waited = now - best.first >= FIRST_STEP_SECONDS
         return begun or (not waited and any(s.expected and not s.count for s in better))
+
+    def _main_may_loop(self, best: StepSource, now: float) -> bool:
+        """Return whether the main thread may come to the second round of a loop of its own.
+
+        Threads that feed it are quicker than it is. One that has begun a loop may go over batches
+        in it that others work out, or over threads that it waits for.
+        """
+        loops = any(source.rank is Rank.LOOP and source.count for source in self.sources)
+        waited = now - max(best.first, self._free_since) >= MAIN_LOOP_SECONDS
+        return not (waited or self.main_waits(for_results=not loops))
 
     def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""

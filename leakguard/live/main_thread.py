@@ -1,4 +1,6 @@
-"""Calls a function in the main thread, between two instructions of what runs there.
+"""The main thread: which one it is, what it waits for, and a function that is called in it.
+
+The function is called between two instructions of what runs there.
 
 Another thread that looks at the heap must not let the program go on meanwhile: what it refers to
 has one reference more, and CPython refuses to enlarge a tuple that somebody else refers to. A
@@ -8,6 +10,7 @@ has one reference more, and CPython refuses to enlarge a tuple that somebody els
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 
@@ -26,6 +29,12 @@ class _Asked:
         return False
 
 
+# Functions of ``threading`` in which a thread waits for the end of another.
+_JOINS = frozenset({"join", "_shutdown"})
+# Modules in whose functions a thread waits for what others work out, and of an event loop for all.
+_RESULTS = ("concurrent.futures.", "selectors")
+# Packages whose functions are called by those that wait.
+_WAITS = frozenset({"threading", "concurrent", "selectors", "queue"})
 # CPython counts no reference to what it is to call.
 _waiting: list[_Asked] = []
 
@@ -33,6 +42,25 @@ _waiting: list[_Asked] = []
 def is_main_thread() -> bool:
     """Return whether this is the main thread, which alone makes such calls."""
     return threading.current_thread() is threading.main_thread()
+
+
+def main_thread_waits(for_results: bool = True) -> bool:
+    """Return whether the main thread waits for other threads to end.
+
+    ``for_results`` takes it for that, too, when it waits for what one of them works out.
+    """
+    main = threading.main_thread().ident
+    frame = None if main is None else sys._current_frames().get(main)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module == "threading" and frame.f_code.co_name in _JOINS:
+            return True
+        if for_results and module.startswith(_RESULTS):
+            return True
+        if module.partition(".")[0] not in _WAITS:
+            return False
+        frame = frame.f_back
+    return False
 
 
 def call_in_main_thread(call: Callable[[], object]) -> bool:

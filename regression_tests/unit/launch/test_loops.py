@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from textwrap import dedent
 
 import pytest
@@ -17,10 +18,14 @@ class Told(Pace):
 
     def __init__(self):
         super().__init__(lambda *_: lambda: None)
-        self.rounds, self.wholes, self.locals = 0, [], []
+        self.ranks, self.wholes, self.locals = Counter(), [], []
+
+    @property
+    def rounds(self):
+        return self.ranks.total()
 
     def step(self, source, most=1):
-        self.rounds += 1
+        self.ranks[source.rank] += 1
         return 1
 
     def ended(self, source, *, whole):
@@ -103,3 +108,26 @@ def test_functions_of_a_module_are_known_by_the_names_that_the_script_calls():
     module = "class Trainer:\n    def {name}(self):\n        while True: break\n"
     assert compiled_module(module.format(name="train"), "fit.py", marks, mentioned) is not None
     assert compiled_module(module.format(name="peek"), "fit.py", marks, mentioned) is None
+
+
+LOADERS = """
+    import threading
+    turns = threading.Barrier(2)
+    def load(rounds):
+        kept = []
+        while len(kept) < rounds:
+            kept.append(turns.wait() if len(kept) < 3 else None)
+    loaders = [threading.Thread(target=load, args=(rounds,)) for rounds in (3, 10)]
+    for loader in loaders: loader.start()
+    for loader in loaders: loader.join()
+"""
+
+
+def test_threads_in_one_while_loop_are_each_followed_by_themselves(run):
+    told = run(LOADERS)
+    ends = list(zip(told.locals, told.wholes, strict=True))
+    assert sorted(e for e in ends if e[0][0] == "load") == [
+        (("load", 3), True),
+        (("load", 10), True),
+    ]
+    assert told.ranks == {Rank.THREAD_LOOP: 3 + 10, Rank.LOOP: 2 + 2}

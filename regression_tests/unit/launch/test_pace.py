@@ -277,3 +277,81 @@ def test_end_of_the_loop_around_the_steps_that_are_counted_is_told(begun, clock)
     plots = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
     pace.ended(plots, whole=True)
     assert set(begun.words) == {"1 optimizer step"} and told == [len(begun.words)]
+
+
+def beside(pace, clock, main, seconds, *threads, each):
+    """Take steps of threads, one of them in ``each`` seconds, and of ``main`` every ``seconds``."""
+    for step in itertools.count():
+        if main is not None and step % round(seconds / each) == 0:
+            pace.step(main)
+        for thread in threads:
+            pace.step(thread)
+        clock.advance(each)
+        yield
+
+
+def loader(pace):
+    return pace.add(StepSource(Rank.THREAD_LOOP, "round", " of the loop at a.py:2"))
+
+
+def training(pace):
+    return pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
+
+
+TRAINING, LOADING = "1 round of the loop at a.py:9", "1 round of the loop at a.py:2"
+
+
+@pytest.mark.parametrize("loaders", [1, 6])
+def test_threads_that_feed_the_loop_of_the_main_thread_are_not_counted(begun, clock, loaders):
+    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: for_results)
+    threads = [loader(pace) for _ in range(loaders)]
+    took = beside(pace, clock, training(pace), 0.5, *threads, each=0.01)
+    list(itertools.islice(took, 1000))
+    assert set(begun.words) == {TRAINING} and len(begun.words) >= 18
+
+
+def test_loop_of_the_main_thread_may_begin_after_its_loaders(begun, clock):
+    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: False)
+    thread = loader(pace)
+    list(itertools.islice(beside(pace, clock, None, 0, thread, each=0.01), 500))
+    assert begun.words == []
+    list(itertools.islice(beside(pace, clock, training(pace), 0.5, thread, each=0.01), 500))
+    assert set(begun.words) == {TRAINING}
+
+
+def test_loop_after_a_preparation_of_the_main_thread_is_waited_for_too(begun, clock):
+    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: False)
+    thread, first = loader(pace), training(pace)
+    list(itertools.islice(beside(pace, clock, first, 10.0, thread, each=0.1), 600))
+    pace.ended(first, whole=True)
+    list(itertools.islice(beside(pace, clock, None, 0, thread, each=0.1), 150))
+    assert set(begun.words) == {TRAINING}
+
+
+@pytest.mark.parametrize("seconds", [0.3, 30.0])
+def test_training_in_a_thread_that_the_main_one_waits_for_is_counted(begun, clock, seconds):
+    """In a loop over its threads, such as ``for thread in threads: thread.join()``, too."""
+    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: True)
+    pace.step(training(pace))
+    thread = loader(pace)
+    for _ in range(30):
+        pace.step(thread)
+        clock.advance(seconds)
+    assert set(begun.words) == {LOADING} and len(begun.words) >= 28
+
+
+def test_training_in_a_thread_is_counted_where_the_main_one_comes_to_no_loop(begun, clock):
+    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: False)
+    list(itertools.islice(beside(pace, clock, None, 0, loader(pace), each=1.0), 60))
+    assert set(begun.words) == {LOADING} and 35 <= len(begun.words) <= 42
+
+
+def test_end_of_a_loader_is_no_end_of_the_loop_that_is_counted(begun, clock):
+    told = []
+    pace = Pace(begun, over=lambda: told.append(True), clock=clock)
+    thread, main = loader(pace), training(pace)
+    list(itertools.islice(beside(pace, clock, main, 0.5, thread, each=0.01), 1000))
+    pace.ended(thread, whole=True)
+    assert told == []
+    pace.ended(main, whole=True)
+    assert told == [True]

@@ -64,6 +64,44 @@ def test_loop_may_be_in_a_module_that_lies_beside_the_script(script):
     assert "a generation is 1 round of the loop at search.py:10" in ended.err
 
 
+FED = """
+    import queue, threading
+    class Batch:
+        def __init__(self): self.numbers = [float(n) for n in range(5_000)]
+    batches, done, kept = queue.Queue(8), threading.Event(), []
+    def load():
+        while not done.is_set():
+            try: batches.put([0.0] * 1_000, timeout=0.01)
+            except queue.Full: pass
+    def train():
+        for step in range(60):
+            for _ in range(3): batches.get()
+            batch = Batch()
+            {keep}
+            done.wait(0.01)
+    loaders = [threading.Thread(target=load) for _ in range(3)]
+    for loader in loaders: loader.start()
+    {train}
+    done.set()
+    for loader in loaders: loader.join()
+"""
+IN_THREAD = "trainer = threading.Thread(target=train); trainer.start(); trainer.join()"
+
+
+@pytest.mark.parametrize("train", ["train()", IN_THREAD])
+def test_leak_is_found_beside_threads_that_load(script, train):
+    script.write(FED.format(keep="kept.append(batch)", train=train))
+    ended = script.watched()
+    assert found(ended) == [("__main__.Batch", "__main__.kept[*]")], ended.err
+
+
+def test_loop_of_the_main_thread_is_counted_and_not_those_of_threads_that_load(script):
+    script.write(FED.format(keep="kept[:] = [batch]", train="train()"))
+    ended = script.watched()
+    assert ended.report.verdict == "stable"
+    assert "1 round of the loop at script.py:11" in ended.err
+
+
 def test_watched_classes_are_counted(script):
     script.write(LOOP.format(keep="best[:] = [rollout]"))
     ended = script.watched("--watch", "__main__:Rollout", "--watch", "nowhere:X", "script.py")
