@@ -30,6 +30,12 @@ else:
         kernel, HINDRANCE = None, "it was built for other sources"  # type: ignore[assignment]
 
 
+def is_small(architecture: Architecture, actor: NetworkStack, critic: NetworkStack) -> bool:
+    """Whether these are networks that compiled code is quicker with than PyTorch."""
+    sizes = (network.values.shape[1] for network in (actor, critic))
+    return architecture.is_plain and max(sizes) <= MOST_PARAMETERS
+
+
 class FusedAgents:
     """The actors and critics of a stack, in the same memory."""
 
@@ -46,13 +52,9 @@ class FusedAgents:
         cls, architecture: Architecture, actor: NetworkStack, critic: NetworkStack
     ) -> FusedAgents | None:
         """None where PyTorch has to do it: nothing was built, or other or larger networks."""
-        if kernel is None or not architecture.is_plain:
+        if kernel is None or not is_small(architecture, actor, critic):
             return None
-        fits = all(
-            network.values.shape[1] <= MOST_PARAMETERS
-            and len(network.sizes) <= kernel.MOST_LAYERS + 1
-            for network in (actor, critic)
-        )
+        fits = all(len(network.sizes) <= kernel.MOST_LAYERS + 1 for network in (actor, critic))
         return cls(actor, critic) if fits else None
 
     def gradients(self, batch: Batch, saturation_penalty: float) -> Tensor:

@@ -18,7 +18,7 @@ from reference_trainer.config import Config
 from reference_trainer.ddpg import Losses
 from reference_trainer.evaluation import Evaluation, Purpose, stream
 from reference_trainer.evolution import EvolutionRules, evolve, rank
-from reference_trainer.fused import HINDRANCE
+from reference_trainer.fused import HINDRANCE, is_small
 from reference_trainer.hooks import Hooks
 from reference_trainer.metrics import Metrics, Record
 from reference_trainer.operators import operators
@@ -48,9 +48,11 @@ class ERLTrainer:
         torch.set_num_threads(1)
         self.task = make_task(config)
         check_memory(config, self.task.architecture, self.say)
-        if config.compiled and self.task.architecture.is_plain and HINDRANCE:
-            self.say(f"Updates by PyTorch, not by the compiled module: {HINDRANCE}; install anew")
         self.population = Population(config, self.task.architecture)
+        learners = self.population.trained
+        small = is_small(self.task.architecture, learners.actor, learners.critic)
+        if config.compiled and small and HINDRANCE:
+            self.say(f"Updates by PyTorch, not by the compiled module: {HINDRANCE}; install anew")
         self.buffer = self._new_buffer()
         self.budget = StepBudget(config.max_env_steps)
         self.metrics = Metrics(config.out / "metrics.jsonl")

@@ -201,17 +201,18 @@ def test_a_module_of_other_sources_is_left_alone(monkeypatch: pytest.MonkeyPatch
         assert importlib.reload(fused).kernel is not None
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("compiled", "width", "says"), [(True, 16, True), (True, 512, False), (False, 16, False)]
+)
 def test_a_run_that_falls_back_to_pytorch_unasked_says_so(
-    compiled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    compiled: bool, width: int, says: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("reference_trainer.trainer.HINDRANCE", "it was not built")
     log = io.StringIO()
-    ERLTrainer(Config(**GYM, env_id="Pendulum-v1", compiled=compiled, out=tmp_path), log)
+    sizes = {"population_size": 3, "hidden": (width, width), "out": tmp_path}
+    ERLTrainer(Config(**{**GYM, **sizes}, env_id="Pendulum-v1", compiled=compiled), log)
 
-    assert (
-        "by PyTorch, not by the compiled module: it was not built" in log.getvalue()
-    ) == compiled
+    assert ("by PyTorch, not by the compiled module: it was not built" in log.getvalue()) == says
 
 
 def test_a_run_may_ask_for_pytorch() -> None:
