@@ -288,6 +288,12 @@ class LeakGuard:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def abandon(self) -> None:
+        """Close the run as it stands, without a last look and without a word."""
+        if self._watcher is not None:
+            self._watcher.let_go()
+        self._abandon()
+
     def enter_phase(self, name: str) -> Leave | None:
         """Begin a phase and return what ends it; ``phase`` calls this."""
         return self._started().enter_phase(name)

@@ -103,9 +103,10 @@ def outermost_loops(tree: ast.Module, mentioned: set[str]) -> list[Loop]:
 
     They are in no other loop, and in the body of the module or of a function that is named in such
     a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``; the names
-    of the files that were asked before are in ``mentioned``, which gains those of this one. A
-    comprehension that calls functions of the script, ``[run(trial) for trial in trials]``, is one
-    only where there is no other: most of them prepare data.
+    of the files that were asked before are in ``mentioned``, which gains those of this one. The
+    ``run`` of a class of threads is named by nobody. A comprehension that calls functions of the
+    script, ``[run(trial) for trial in trials]``, is one only where there is no other: most of them
+    prepare data.
     """
     functions: dict[str, list[Function]] = {}
     for node in ast.walk(tree):
@@ -114,7 +115,9 @@ def outermost_loops(tree: ast.Module, mentioned: set[str]) -> list[Loop]:
     known = frozenset(functions)
     loops: list[Loop] = []
     comprehensions: list[Loop] = []
-    waiting: list[ast.Module | Function] = [tree]
+    runs = list(_runs_of_threads(tree))
+    functions["run"] = [node for node in functions.get("run", ()) if node not in runs]
+    waiting: list[ast.Module | Function] = [tree, *runs]
     for known_before in mentioned & known:
         waiting += functions.pop(known_before)
     while waiting:
@@ -127,6 +130,19 @@ def outermost_loops(tree: ast.Module, mentioned: set[str]) -> list[Loop]:
                 mentioned.add(name)
                 waiting += functions.pop(name, [])
     return loops or comprehensions
+
+
+def _runs_of_threads(tree: ast.Module) -> Iterator[Function]:
+    """Yield what the threads run whose classes are defined here."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    threads: set[str] = set()
+    bases = {"Thread"}
+    while bases:
+        threads |= bases
+        bases = {c.name for c in classes if any(_named(b) in threads for b in c.bases)} - threads
+    for cls in classes:
+        if cls.name in threads:
+            yield from (f for f in cls.body if isinstance(f, Function) and f.name == "run")
 
 
 def _named(node: ast.AST) -> str | None:

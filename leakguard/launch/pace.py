@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -36,6 +37,7 @@ MAIN_LOOP_SECONDS = 20.0
 #: beginning, and become longer at once: numbers alone take the guard 0.3 to 2 ms each.
 TOO_SHORT = 8
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
+#: After more it may be so, too: the next one is counted once it has lasted as long.
 PREPARATION = 10
 
 
@@ -123,14 +125,19 @@ class MainWaits(Protocol):
 class Pace:
     """Picks the best kind of step a program makes, and begins a generation every so many.
 
+    Threads may tell of their steps at the same time: while one of them begins a generation, steps
+    of the others are not counted.
+
     ``over`` is called when the loop that is counted ends, or the one around the steps that are,
-    while its function still has its locals. ``main_waits`` says whether the main thread waits for
-    other threads.
+    while its function still has its locals; ``anew`` where a loop is counted from here on, and from
+    generation 1, that lasts longer than the one before. ``main_waits`` says whether the main thread
+    waits for other threads.
     """
 
     begin: Begin
     every: int | None = None
     over: Callable[[], None] = lambda: None
+    anew: Callable[[], None] = lambda: None
     clock: Callable[[], float] = program_clock
     main_waits: MainWaits = main_thread_waits
     sources: list[StepSource] = field(default_factory=list)
@@ -144,12 +151,14 @@ class Pace:
     _since: float = 0.0
     _chosen_at: float = 0.0
     _free_since: float = -math.inf
+    _lasted: float | None = None
     _full: float = FULL_SECONDS
     _is_grouped: bool = False
     _begun_at: float = 0.0
     _short_in_a_row: int = 0
     _rounds: int = 0
     _end: Callable[[], None] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def many(self) -> bool:
@@ -164,15 +173,19 @@ class Pace:
 
     def step(self, source: StepSource, most: int = 1) -> int:
         """Take up to ``most`` steps that begin now; return after how many to tell again."""
-        chosen = self.chosen
-        if source is not chosen:
-            if chosen is not None or not self._may_count(source):
-                return most
-            passed = self._note(source, most)
-            if self.chosen is not source:
-                return passed
-        if self._left <= 0:
-            self._begin_generation(source)
+        if source is not self.chosen and not self._may_count(source):
+            return most
+        if source is not self.chosen or self._left <= 0:
+            if not self._lock.acquire(blocking=False):
+                return 1
+            try:
+                passed = most if source is self.chosen else self._note(source, most)
+                if source is not self.chosen:
+                    return passed
+                if self._left <= 0:
+                    self._begin_generation(source)
+            finally:
+                self._lock.release()
         passed = min(most, self._left)
         self._left -= passed
         self._rounds += passed
@@ -189,8 +202,11 @@ class Pace:
         if whole and self._left == 0:
             self.end_generation()
         self.over()
+        self._free_since = self.clock()
         if self.generations < PREPARATION or self._was_soon_over():
-            self.chosen, self._left, self._free_since = None, 0, self.clock()
+            self.chosen, self._left = None, 0
+        else:
+            self._lasted = self._free_since - self._chosen_at
 
     def _is_around_chosen(self, source: StepSource) -> bool:
         """Return whether the steps that are counted lie in the loop that ends, as far as is known.
@@ -218,7 +234,12 @@ class Pace:
             end()
 
     def _may_count(self, source: StepSource) -> bool:
-        """Return whether the user, who may have named a function, wants these steps counted."""
+        """Return whether these steps may come to be counted.
+
+        Nothing else is, or no longer, and the user has not named a function of which it is another.
+        """
+        if self.chosen is not None and self._lasted is None:
+            return False
         return source.rank is Rank.NAMED or all(s.rank is not Rank.NAMED for s in self.sources)
 
     def _note(self, source: StepSource, most: int) -> int:
@@ -227,7 +248,7 @@ class Pace:
         source.first = min(source.first, now)
         source.count += 1
         best = min((s for s in self.sources if self._settled(s, now)), default=None, key=_rank)
-        if best is source and not self._better_may_come(best, now):
+        if best is source and not self._better_may_come(best, now) and self._takes_over(best, now):
             self._choose(source, source.period(now))
         passed = min(most, max(1, source.count // 16))
         source.count += passed - 1
@@ -241,6 +262,12 @@ class Pace:
         clear = alone and _is_long(source, source.period(now))
         settle = _SOON_SETTLED if alone else SETTLE_SECONDS
         return source.count > 1 and (clear or now - source.first >= settle)
+
+    def _takes_over(self, source: StepSource, now: float) -> bool:
+        """Return whether these steps are worth more than those of a loop that is over."""
+        if self.chosen is None or self._lasted is None or source.rank < self.chosen.rank:
+            return True
+        return now - max(source.first, self._free_since) >= self._lasted
 
     def _better_may_come(self, best: StepSource, now: float) -> bool:
         better = [source for source in self.sources if source.rank < best.rank]
@@ -264,7 +291,11 @@ class Pace:
 
     def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""
-        self.chosen, self._rounds, self._short_in_a_row = source, 0, 0
+        if self._lasted is not None:
+            self._number, self._lasted, self._end = 0, None, None
+            self.anew()
+        self.chosen = source
+        self._rounds = self._short_in_a_row = 0
         self._is_grouped = not _is_long(source, period)
         self._unit = self.every or (_rounded(AIM_SECONDS / period) if self._is_grouped else 1)
         self._full = FULL_SECONDS if self._is_grouped else FULL_STEP_SECONDS

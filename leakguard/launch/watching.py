@@ -8,6 +8,7 @@ import inspect
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -39,13 +40,15 @@ class Watching:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.imports = Imports(self._compiled)
-        self.pace = Pace(self._begin, plan.every, self._loop_over)
+        self.pace = Pace(self._begin, plan.every, self._loop_over, self._begin_anew)
         self.mentioned: set[str] = set()  # names that the program's own code calls outside of loops
         self._guard: LeakGuard | None = None
         self._generation: Generation | None = None
         self._is_over = self._is_many = False
         self._log: TextIO | None = None
         self._what = ""
+        self._counted: Counter[str] = Counter()  # generations, by what one is
+        self._before: list[str] = []  # what was counted in runs that are over
         self._home = os.getpid()
         self._broken = False
         self._changes = tuple(self._wanted())
@@ -106,7 +109,23 @@ class Watching:
             self._guard.announce(None, long=True)
         self._generation = generation = self._guard.generation(number)
         generation.take_together(taken)
+        if what != self._what:
+            generation.means(what)
+        self._what = what
+        self._counted[what] += 1
         return lambda: self._end(generation)
+
+    def _begin_anew(self) -> None:
+        """Take that a longer loop is counted from here on: it has a run of its own.
+
+        What an earlier one filled, such as a loop that loads the data, is none of its growth.
+        """
+        if self._guard is not None:
+            self._before.append(f"{self._counted.total():,} generations, {self._most_counted}")
+            guard, self._guard, self._generation = self._guard, None, None
+            guard.abandon()
+            self._counted.clear()
+            self._is_many = False
 
     def _end(self, generation: Generation) -> None:
         if self._is_over:
@@ -122,18 +141,32 @@ class Watching:
         self._what = what
         watched = [cls for target in self.plan.watches for cls in _watched(Target.parse(target))]
         guard = LeakGuard(watched, out=self.plan.out, log=self._log, generation_means=what).start()
-        self._answer(guard)
+        if not self._before:
+            self._answer()
         return guard
 
-    def _answer(self, guard: LeakGuard) -> None:
+    def _answer(self) -> None:
         """Let the guard answer ``leakguard snapshot PID``, where it can be made to."""
         if os.getpid() != self._home:
             return
-        answering = Answering(partial(_look_at_once, guard), self.plan.out)
+        answering = Answering(self._look_at_once, self.plan.out)
         # Without a folder for the socket there is a run all the same, which nobody can ask.
         with contextlib.suppress(OSError):
             answering.start()
             atexit.register(answering.stop)
+
+    def _look_at_once(self) -> Snapshot | None:
+        """Return a look at who holds what; None where there is no run."""
+        guard = self._guard
+        if guard is None:
+            return None
+        guard.inspect(ASKED)
+        return next((s for s in reversed(guard.run.snapshots) if s.label == ASKED), None)
+
+    @property
+    def _most_counted(self) -> str:
+        """What a generation is; of a run of several loops, what most of them are."""
+        return max(self._counted, key=self._counted.__getitem__, default=self._what)
 
     # -- phases and calls -----------------------------------------------------------------------
 
@@ -168,7 +201,11 @@ class Watching:
             complain(f"{module} was never imported: nothing of it was watched")
         if self._guard is not None:
             size = "" if self.plan.every else "; --every N sets how many"
-            complain(f"a generation is {self._what}{size}")
+            complain(f"a generation is {self._most_counted}{size}")
+            for before in self._before:
+                complain(
+                    f"a shorter loop came before, {before}: leakguard report --all tells of it"
+                )
         elif not self._broken:
             complain(
                 "no generation was found, so nothing was measured; name a function that the "
@@ -235,12 +272,6 @@ def _check_writable(path: Path) -> None:
 def _is_directory(out: str) -> bool:
     """Return whether each process is to write a file of its own there."""
     return out.endswith("/") or "://" in out
-
-
-def _look_at_once(guard: LeakGuard) -> Snapshot | None:
-    """Return a look at who holds what; None once the run is over."""
-    guard.inspect(ASKED)
-    return next((s for s in reversed(guard.run.snapshots) if s.label == ASKED), None)
 
 
 def _nothing() -> None:

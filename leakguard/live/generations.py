@@ -146,6 +146,12 @@ class Generation:
         if self._begun and number > 1:
             self._loop.round.taken = number
 
+    def means(self, words: str) -> None:
+        """Say what a generation is from this one on, where that is not what it was before."""
+        if self._begun:
+            number = self._loop.round.number
+            self._loop.safety.note("generations", f"from generation {number} on, one is {words}")
+
     def end_with_program(self) -> None:
         """End it with the program's own code, after which the functions of it have returned."""
         if self._begun:

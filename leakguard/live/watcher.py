@@ -95,12 +95,16 @@ class Watcher:
         self.safety.run(self.scribe.close)
         self.safety.over = True
 
-    def _end(self, failed: bool) -> None:
-        if not failed:
-            self.loop.end_called()
+    def let_go(self) -> None:
+        """End what is under way: a trace, and a look in a copy."""
         self.safety.run(self.traced.end_limit)
         self.safety.run(self.traced.tracing.stop)
         self.safety.run(lambda: self.looks.settle(wait=True))
+
+    def _end(self, failed: bool) -> None:
+        if not failed:
+            self.loop.end_called()
+        self.let_go()
         if not self.looks.seen:
             self.safety.run(self.loop.last_look, _ENDED)
         if self.prove:

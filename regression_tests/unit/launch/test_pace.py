@@ -139,6 +139,46 @@ def test_loop_that_was_a_preparation_gives_way(pace, clock, begun):
     )
 
 
+@pytest.mark.parametrize(("rounds", "counted"), [(15, 0), (60, 41)])
+def test_loop_that_lasts_longer_than_the_one_before_is_counted(begun, clock, rounds, counted):
+    anew = []
+    pace = Pace(begun, anew=lambda: anew.append(len(begun.words)), clock=clock)
+    before = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
+    steps(pace, clock, before, 20, 1.0)
+    pace.ended(before, whole=True)
+    clock.advance(5.0)
+    after = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:9"))
+    steps(pace, clock, after, rounds, 1.0)
+    numbers = [words.rpartition(":")[2] for words in begun.words]
+    assert numbers == ["1"] * 19 + ["9"] * counted
+    assert begun.numbers == [*range(1, 20), *range(1, counted + 1)]
+    assert anew == ([19] if counted else [])
+
+
+def test_optimizer_is_counted_at_once_after_a_loop_without_one(pace, clock, begun):
+    before = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
+    steps(pace, clock, before, 20, 1.0)
+    pace.ended(before, whole=True)
+    optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
+    steps(pace, clock, optimizer, 10, 1.0)
+    assert begun.words[19:] == ["1 optimizer step"] * 9
+
+
+def test_steps_that_come_while_a_generation_begins_are_not_counted(clock):
+    """As those of other threads do, or of what a collection of garbage calls."""
+    begun = []
+
+    def begin(what, number, taken):
+        begun.append(number)
+        assert [pace.step(loop, 9) for loop in (first, second)] == [1, 9]
+        return lambda: None
+
+    pace = Pace(begin, clock=clock)
+    first, second = (pace.add(StepSource(Rank.LOOP, "round", f" {n}")) for n in "ab")
+    steps(pace, clock, first, 5, 1.0)
+    assert begun == [1, 2, 3, 4]
+
+
 def test_named_calls_count_from_the_first_on(pace, clock, begun):
     named = pace.add(StepSource(Rank.NAMED, "call", " of evolve"))
     steps(pace, clock, named, 8, 0.1)
@@ -229,6 +269,22 @@ def sweep(trials):
 names = [str(number) for number in range(9)]
 print(max(sweep(14)))
 """
+
+
+def test_what_a_thread_runs_is_named_by_nobody():
+    source = """
+class Actor(threading.Thread):
+    def run(self):
+        while True: pass
+class Player(Actor):
+    def run(self):
+        for n in range(3): pass
+class Model:
+    def run(self):
+        for n in range(3): pass
+actors = Actor(), Player(), Model()
+"""
+    assert lines_of_loops(source) == {4, 7}
 
 
 def test_trials_in_a_comprehension_are_the_loop_and_what_a_trial_repeats_is_not():

@@ -102,6 +102,44 @@ def test_loop_of_the_main_thread_is_counted_and_not_those_of_threads_that_load(s
     assert "1 round of the loop at script.py:11" in ended.err
 
 
+PREPARED = """
+    import time
+    class Batch:
+        def __init__(self): self.numbers = [float(n) for n in range(5_000)]
+    class Trainer:
+        def load(self):
+            self.table = {{}}
+            for shard in range(15):
+                self.table.update({{(shard, n): [float(n)] * 10 for n in range(500)}})
+                time.sleep(0.02)
+        def train(self):
+            self.kept = []
+            for step in range(120):
+                batch = Batch()
+                {keep}
+                time.sleep(0.02)
+    trainer = Trainer()
+    trainer.load()
+    trainer.train()
+"""
+
+
+def test_loop_that_loads_before_a_longer_one_is_no_part_of_its_run(script):
+    script.write(PREPARED.format(keep="self.kept.append(batch)"))
+    ended = script.watched()
+    assert found(ended) == [("__main__.Batch", "__main__.trainer.kept[*]")], ended.err
+    assert ended.run.info.generation_means == "1 round of the loop at script.py:13"
+    assert "a shorter loop came before, 14 generations, 1 round of the loop at script.py:8" in (
+        ended.err
+    )
+
+
+def test_data_that_was_loaded_before_a_longer_loop_is_no_leak(script):
+    script.write(PREPARED.format(keep="self.kept[:] = [batch]"))
+    ended = script.watched()
+    assert ended.report.verdict == "stable", ended.err
+
+
 def test_watched_classes_are_counted(script):
     script.write(LOOP.format(keep="best[:] = [rollout]"))
     ended = script.watched("--watch", "__main__:Rollout", "--watch", "nowhere:X", "script.py")
