@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import PurePath
+from threading import get_ident
 from typing import Any
 
 from leakguard.launch.pace import Pace, Rank, StepSource
@@ -45,8 +46,10 @@ class Loops:
         """Return a loop that begins."""
         if self._pace.chosen is not None:
             self._beside[line] += 1
-        rank = Rank.LOOP if is_main_thread() else Rank.THREAD_LOOP
-        return self._pace.add(StepSource(rank, "round", f" of the loop at {self._file}:{line}"))
+        thread = None if is_main_thread() else get_ident()
+        rank = Rank.LOOP if thread is None else Rank.THREAD_LOOP
+        detail = f" of the loop at {self._file}:{line}"
+        return self._pace.add(StepSource(rank, "round", detail, thread=thread))
 
     def begun(self, source: StepSource) -> int:
         """Take that a round begins; return how many may follow unseen, this one included."""

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from leakguard.capture.run_queue import program_clock
-from leakguard.live.main_thread import main_thread_waits
+from leakguard.live.main_thread import Wait, main_thread_wait
 
 #: The first generations of grouped steps take about this long. A run may be over after a second,
 #: and small generations can be taken together later, where large ones can't be taken apart. Chosen:
@@ -37,8 +37,11 @@ MAIN_LOOP_SECONDS = 20.0
 #: beginning, and become longer at once: numbers alone take the guard 0.3 to 2 ms each.
 TOO_SHORT = 8
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
-#: After more it may be so, too: the next one is counted once it has lasted as long.
 PREPARATION = 10
+#: After more it may be so, too: the next one is counted once it has lasted this share of its time.
+#: Chosen: below one, since the first looks and traces make the earlier one slower than it is; an
+#: evaluation after a training seldom takes half of its time.
+AS_LONG = 0.5
 
 
 class Rank(IntEnum):
@@ -81,7 +84,8 @@ class StepSource:
 
     ``begins`` says that a step begins when it is told of, so that the last one is whole when the
     program is over; an optimizer tells when it has stepped. ``expected`` says that the program can
-    make such steps, though none was seen. ``since`` is how many generations there were before it.
+    make such steps, though none was seen. ``thread`` is the thread whose loop it is, where that is
+    not the main one. ``since`` is how many generations there were before it.
     """
 
     rank: Rank
@@ -89,6 +93,7 @@ class StepSource:
     detail: str = ""
     begins: bool = True
     expected: bool = False
+    thread: int | None = None
     count: int = 0
     first: float = math.inf
     since: int = 0
@@ -114,13 +119,6 @@ class Begin(Protocol):
         """Return what ends the generation."""
 
 
-class MainWaits(Protocol):
-    """Says whether the main thread waits for other threads to end."""
-
-    def __call__(self, for_results: bool = True) -> bool:
-        """``for_results`` is also true of one that waits for what they work out."""
-
-
 @dataclass(slots=True)
 class Pace:
     """Picks the best kind of step a program makes, and begins a generation every so many.
@@ -130,8 +128,8 @@ class Pace:
 
     ``over`` is called when the loop that is counted ends, or the one around the steps that are,
     while its function still has its locals; ``anew`` where a loop is counted from here on, and from
-    generation 1, that lasts longer than the one before. ``main_waits`` says whether the main thread
-    waits for other threads.
+    generation 1, that lasts about as long as the one before. ``main_wait`` says what the main
+    thread waits for.
     """
 
     begin: Begin
@@ -139,7 +137,7 @@ class Pace:
     over: Callable[[], None] = lambda: None
     anew: Callable[[], None] = lambda: None
     clock: Callable[[], float] = program_clock
-    main_waits: MainWaits = main_thread_waits
+    main_wait: Callable[[], Wait | None] = main_thread_wait
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
     generations: int = 0
@@ -247,8 +245,11 @@ class Pace:
         now = self.clock()
         source.first = min(source.first, now)
         source.count += 1
-        best = min((s for s in self.sources if self._settled(s, now)), default=None, key=_rank)
-        if best is source and not self._better_may_come(best, now) and self._takes_over(best, now):
+        wait = self.main_wait() if source.thread is not None else None
+        settled = [s for s in self.sources if self._settled(s, now)]
+        best = min(settled, default=None, key=lambda s: (s.rank, not _is_awaited(s, wait)))
+        may_come = best is source and self._better_may_come(best, wait, now)
+        if best is source and not may_come and self._takes_over(best, now):
             self._choose(source, source.period(now))
         passed = min(most, max(1, source.count // 16))
         source.count += passed - 1
@@ -264,30 +265,33 @@ class Pace:
         return source.count > 1 and (clear or now - source.first >= settle)
 
     def _takes_over(self, source: StepSource, now: float) -> bool:
-        """Return whether these steps are worth more than those of a loop that is over."""
-        if self.chosen is None or self._lasted is None or source.rank < self.chosen.rank:
+        """Return whether these steps are no short epilogue to a loop that is over."""
+        if self._lasted is None:
             return True
-        return now - max(source.first, self._free_since) >= self._lasted
+        return now - max(source.first, self._free_since) >= AS_LONG * self._lasted
 
-    def _better_may_come(self, best: StepSource, now: float) -> bool:
+    def _better_may_come(self, best: StepSource, wait: Wait | None, now: float) -> bool:
         better = [source for source in self.sources if source.rank < best.rank]
         if best.rank is Rank.THREAD_LOOP:
-            if self._main_may_loop(best, now):
+            if self._better_loop_may_come(best, wait, now):
                 return True
             better = [source for source in better if source.rank < Rank.LOOP]
         begun = any(s.count and now - s.first < PATIENCE_SECONDS for s in better)
         waited = now - best.first >= FIRST_STEP_SECONDS
         return begun or (not waited and any(s.expected and not s.count for s in better))
 
-    def _main_may_loop(self, best: StepSource, now: float) -> bool:
-        """Return whether the main thread may come to the second round of a loop of its own.
+    def _better_loop_may_come(self, best: StepSource, wait: Wait | None, now: float) -> bool:
+        """Return whether the loop of a thread is one of those that feed another one.
 
-        Threads that feed it are quicker than it is. One that has begun a loop may go over batches
-        in it that others work out, or over threads that it waits for.
+        That one is of the main thread, which may be slower to come to its second round, or of the
+        thread whose end that waits for. What others work out a main thread may go over in a loop,
+        if it has begun one.
         """
+        waited = now - max(best.first, self._free_since)
+        if wait is not None and wait.thread is not None:
+            return waited < PATIENCE_SECONDS and not _is_awaited(best, wait)
         loops = any(source.rank is Rank.LOOP and source.count for source in self.sources)
-        waited = now - max(best.first, self._free_since) >= MAIN_LOOP_SECONDS
-        return not (waited or self.main_waits(for_results=not loops))
+        return waited < MAIN_LOOP_SECONDS and (wait is None or loops)
 
     def _choose(self, source: StepSource, period: float) -> None:
         """Count these steps from now on; each takes ``period`` seconds."""
@@ -351,8 +355,9 @@ class Pace:
         self._of_this_size, self._since = 0, self.clock()
 
 
-def _rank(source: StepSource) -> int:
-    return source.rank
+def _is_awaited(source: StepSource, wait: Wait | None) -> bool:
+    """Return whether the main thread waits for the end of the thread whose loop it is."""
+    return wait is not None and wait.thread is not None and source.thread == wait.thread
 
 
 def _is_long(source: StepSource, period: float) -> bool:

@@ -203,9 +203,7 @@ class Watching:
             size = "" if self.plan.every else "; --every N sets how many"
             complain(f"a generation is {self._most_counted}{size}")
             for before in self._before:
-                complain(
-                    f"a shorter loop came before, {before}: leakguard report --all tells of it"
-                )
+                complain(f"another loop came before, {before}: leakguard report --all tells of it")
         elif not self._broken:
             complain(
                 "no generation was found, so nothing was measured; name a function that the "

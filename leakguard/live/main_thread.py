@@ -13,6 +13,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 
 class _Asked:
@@ -29,10 +30,10 @@ class _Asked:
         return False
 
 
-# Functions of ``threading`` in which a thread waits for the end of another.
-_JOINS = frozenset({"join", "_shutdown"})
 # Modules in whose functions a thread waits for what others work out, and of an event loop for all.
 _RESULTS = ("concurrent.futures.", "selectors")
+# The function in which the main thread waits for all others when the script is over.
+_AT_EXIT = ("threading", "_shutdown")
 # Packages whose functions are called by those that wait.
 _WAITS = frozenset({"threading", "concurrent", "selectors", "queue"})
 # CPython counts no reference to what it is to call.
@@ -44,23 +45,26 @@ def is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def main_thread_waits(for_results: bool = True) -> bool:
-    """Return whether the main thread waits for other threads to end.
+class Wait(NamedTuple):
+    """What the main thread waits for: the end of a ``thread``, or, without one, a result."""
 
-    ``for_results`` takes it for that, too, when it waits for what one of them works out.
-    """
+    thread: int | None = None
+
+
+def main_thread_wait() -> Wait | None:
+    """Return which of the other threads the main thread waits for; None where it does not."""
     main = threading.main_thread().ident
     frame = None if main is None else sys._current_frames().get(main)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module == "threading" and frame.f_code.co_name in _JOINS:
-            return True
-        if for_results and module.startswith(_RESULTS):
-            return True
+        if module == "threading" and frame.f_code.co_name == "join":
+            return Wait(getattr(frame.f_locals.get("self"), "ident", None))
+        if module.startswith(_RESULTS) or (module, frame.f_code.co_name) == _AT_EXIT:
+            return Wait()
         if module.partition(".")[0] not in _WAITS:
-            return False
+            return None
         frame = frame.f_back
-    return False
+    return None
 
 
 def call_in_main_thread(call: Callable[[], object]) -> bool:

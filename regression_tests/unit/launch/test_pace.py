@@ -15,6 +15,7 @@ from leakguard.launch.pace import (
     Rank,
     StepSource,
 )
+from leakguard.live.main_thread import Wait
 from leakguard.testing import FakeClock
 
 
@@ -139,8 +140,8 @@ def test_loop_that_was_a_preparation_gives_way(pace, clock, begun):
     )
 
 
-@pytest.mark.parametrize(("rounds", "counted"), [(15, 0), (60, 41)])
-def test_loop_that_lasts_longer_than_the_one_before_is_counted(begun, clock, rounds, counted):
+@pytest.mark.parametrize(("rounds", "counted"), [(9, 0), (60, 50)])
+def test_loop_that_lasts_half_as_long_as_the_one_before_is_counted(begun, clock, rounds, counted):
     anew = []
     pace = Pace(begun, anew=lambda: anew.append(len(begun.words)), clock=clock)
     before = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
@@ -155,13 +156,13 @@ def test_loop_that_lasts_longer_than_the_one_before_is_counted(begun, clock, rou
     assert anew == ([19] if counted else [])
 
 
-def test_optimizer_is_counted_at_once_after_a_loop_without_one(pace, clock, begun):
+def test_optimizer_is_counted_after_a_loop_without_one(pace, clock, begun):
     before = pace.add(StepSource(Rank.LOOP, "round", " of the loop at a.py:1"))
     steps(pace, clock, before, 20, 1.0)
     pace.ended(before, whole=True)
     optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
-    steps(pace, clock, optimizer, 10, 1.0)
-    assert begun.words[19:] == ["1 optimizer step"] * 9
+    steps(pace, clock, optimizer, 30, 1.0)
+    assert begun.words[19:] == ["1 optimizer step"] * 20
 
 
 def test_steps_that_come_while_a_generation_begins_are_not_counted(clock):
@@ -346,8 +347,9 @@ def beside(pace, clock, main, seconds, *threads, each):
         yield
 
 
-def loader(pace):
-    return pace.add(StepSource(Rank.THREAD_LOOP, "round", " of the loop at a.py:2"))
+def loader(pace, thread=7):
+    detail = " of the loop at a.py:2"
+    return pace.add(StepSource(Rank.THREAD_LOOP, "round", detail, thread=thread))
 
 
 def training(pace):
@@ -359,7 +361,7 @@ TRAINING, LOADING = "1 round of the loop at a.py:9", "1 round of the loop at a.p
 
 @pytest.mark.parametrize("loaders", [1, 6])
 def test_threads_that_feed_the_loop_of_the_main_thread_are_not_counted(begun, clock, loaders):
-    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: for_results)
+    pace = Pace(begun, clock=clock, main_wait=Wait)
     threads = [loader(pace) for _ in range(loaders)]
     took = beside(pace, clock, training(pace), 0.5, *threads, each=0.01)
     list(itertools.islice(took, 1000))
@@ -367,7 +369,7 @@ def test_threads_that_feed_the_loop_of_the_main_thread_are_not_counted(begun, cl
 
 
 def test_loop_of_the_main_thread_may_begin_after_its_loaders(begun, clock):
-    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: False)
+    pace = Pace(begun, clock=clock, main_wait=lambda: None)
     thread = loader(pace)
     list(itertools.islice(beside(pace, clock, None, 0, thread, each=0.01), 500))
     assert begun.words == []
@@ -376,7 +378,7 @@ def test_loop_of_the_main_thread_may_begin_after_its_loaders(begun, clock):
 
 
 def test_loop_after_a_preparation_of_the_main_thread_is_waited_for_too(begun, clock):
-    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: False)
+    pace = Pace(begun, clock=clock, main_wait=lambda: None)
     thread, first = loader(pace), training(pace)
     list(itertools.islice(beside(pace, clock, first, 10.0, thread, each=0.1), 600))
     pace.ended(first, whole=True)
@@ -384,20 +386,28 @@ def test_loop_after_a_preparation_of_the_main_thread_is_waited_for_too(begun, cl
     assert set(begun.words) == {TRAINING}
 
 
-@pytest.mark.parametrize("seconds", [0.3, 30.0])
+@pytest.mark.parametrize("seconds", [0.3, 4.0])
 def test_training_in_a_thread_that_the_main_one_waits_for_is_counted(begun, clock, seconds):
     """In a loop over its threads, such as ``for thread in threads: thread.join()``, too."""
-    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: True)
+    pace = Pace(begun, clock=clock, main_wait=lambda: Wait(7))
     pace.step(training(pace))
-    thread = loader(pace)
+    thread, others = loader(pace), [loader(pace, thread=8), loader(pace, thread=6)]
     for _ in range(30):
+        for other in others:
+            pace.step(other)
         pace.step(thread)
         clock.advance(seconds)
-    assert set(begun.words) == {LOADING} and len(begun.words) >= 28
+    assert pace.chosen is thread and len(begun.words) >= 28
+
+
+def test_results_that_the_main_thread_waits_for_are_worked_out_in_a_loop_that_counts(begun, clock):
+    pace = Pace(begun, clock=clock, main_wait=Wait)
+    list(itertools.islice(beside(pace, clock, None, 0, loader(pace), each=0.1), 30))
+    assert len(begun.words) >= 25
 
 
 def test_training_in_a_thread_is_counted_where_the_main_one_comes_to_no_loop(begun, clock):
-    pace = Pace(begun, clock=clock, main_waits=lambda for_results=True: False)
+    pace = Pace(begun, clock=clock, main_wait=lambda: None)
     list(itertools.islice(beside(pace, clock, None, 0, loader(pace), each=1.0), 60))
     assert set(begun.words) == {LOADING} and 35 <= len(begun.words) <= 42
 

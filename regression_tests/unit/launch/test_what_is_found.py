@@ -95,8 +95,9 @@ def test_leak_is_found_beside_threads_that_load(script, train):
     assert found(ended) == [("__main__.Batch", "__main__.kept[*]")], ended.err
 
 
-def test_loop_of_the_main_thread_is_counted_and_not_those_of_threads_that_load(script):
-    script.write(FED.format(keep="kept[:] = [batch]", train="train()"))
+@pytest.mark.parametrize("train", ["train()", IN_THREAD])
+def test_loop_that_trains_is_counted_and_not_those_of_threads_that_load(script, train):
+    script.write(FED.format(keep="kept[:] = [batch]", train=train))
     ended = script.watched()
     assert ended.report.verdict == "stable"
     assert "1 round of the loop at script.py:11" in ended.err
@@ -114,7 +115,7 @@ PREPARED = """
                 time.sleep(0.02)
         def train(self):
             self.kept = []
-            for step in range(120):
+            for step in range(200):
                 batch = Batch()
                 {keep}
                 time.sleep(0.02)
@@ -129,7 +130,7 @@ def test_loop_that_loads_before_a_longer_one_is_no_part_of_its_run(script):
     ended = script.watched()
     assert found(ended) == [("__main__.Batch", "__main__.trainer.kept[*]")], ended.err
     assert ended.run.info.generation_means == "1 round of the loop at script.py:13"
-    assert "a shorter loop came before, 14 generations, 1 round of the loop at script.py:8" in (
+    assert "another loop came before, 14 generations, 1 round of the loop at script.py:8" in (
         ended.err
     )
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from leakguard.live.main_thread import main_thread_waits
+from leakguard.live.main_thread import Wait, main_thread_wait
 
 
 def joins(work):
@@ -49,24 +49,29 @@ def works(work):
 
 
 @pytest.mark.parametrize(
-    ("main", "for_end", "for_results"),
+    ("main", "waits"),
     [
-        (joins, True, True),
-        (leaves_a_pool, True, True),
-        (asks_for_a_result, False, True),
-        (awaits, False, True),
-        (takes_from_a_queue, False, False),
-        (works, False, False),
+        (joins, "for this thread"),
+        (leaves_a_pool, "for this thread"),
+        (asks_for_a_result, "for a result"),
+        (awaits, "for a result"),
+        (takes_from_a_queue, "for nobody"),
+        (works, "for nobody"),
     ],
 )
-def test_main_thread_waits_for_others_to_end_or_for_what_they_work_out(main, for_end, for_results):
+def test_main_thread_waits_for_the_end_of_a_thread_or_for_what_one_works_out(main, waits):
     seen, deadline = [], time.monotonic() + 20.0
 
     def look():
         """Look a few times, and until the main thread has come to where it waits."""
-        while len(seen) < 5 or (seen[-1] != (for_end, for_results) and time.monotonic() < deadline):
-            seen.append((main_thread_waits(for_results=False), main_thread_waits()))
+        words = {
+            Wait(threading.get_ident()): "for this thread",
+            Wait(): "for a result",
+            None: "for nobody",
+        }
+        while len(seen) < 5 or (seen[-1] != waits and time.monotonic() < deadline):
+            seen.append(words.get(main_thread_wait(), "for another"))
             time.sleep(0.02)
 
     main(look)
-    assert seen[-1] == (for_end, for_results)
+    assert seen[-1] == waits
