@@ -42,7 +42,8 @@ _waiting: list[_Asked] = []
 
 def is_main_thread() -> bool:
     """Return whether this is the main thread, which alone makes such calls."""
-    return threading.current_thread() is threading.main_thread()
+    # By number: to ask for the current thread gives one that C code has begun an entry among all.
+    return threading.get_ident() == threading.main_thread().ident
 
 
 class Wait(NamedTuple):
