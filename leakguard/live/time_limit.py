@@ -6,12 +6,16 @@ import os
 import threading
 from collections.abc import Callable
 
+from leakguard.capture.run_queue import program_clock
+
 # Seconds to wait for the thread's end; where it waits for the guard's other work it ends later.
 _JOIN_SECONDS = 0.1
 
 
 class TimeLimit:
     """A thread that calls ``call`` once after so many seconds, unless it is cancelled before.
+
+    Those in which other programs had the processors do not count.
 
     While the program forks there is no such thread: a fork beside a thread is warned of.
     """
@@ -48,7 +52,11 @@ class TimeLimit:
         self._thread.start()
 
     def _wait(self, cancelled: threading.Event, seconds: float) -> None:
-        if not cancelled.wait(seconds):
+        ends = program_clock() + seconds
+        while (left := ends - program_clock()) > 0:
+            if cancelled.wait(left):
+                return
+        if not cancelled.is_set():
             self._call()
 
 

@@ -13,6 +13,7 @@ from leakguard import LeakGuard, load
 from leakguard.live import tracing
 from leakguard.live.look import Looker
 from leakguard.live.time_limit import TimeLimit
+from leakguard.testing import FakeClock
 
 PATIENCE = 30.0  # seconds; what is waited for comes after milliseconds
 
@@ -174,3 +175,13 @@ def test_trace_after_one_that_was_cut_may_last_twice_as_long():
     once = trace.longest
     trace.note_cut()
     assert trace.longest == 2 * once
+
+
+def test_time_in_which_other_programs_had_the_processors_does_not_count(monkeypatch):
+    clock, called = FakeClock(), threading.Event()
+    monkeypatch.setattr("leakguard.live.time_limit.program_clock", clock)
+    limit = TimeLimit(0.001, called.set)
+    assert not called.wait(0.1)
+    clock.advance(1.0)
+    assert called.wait(PATIENCE)
+    limit.cancel()
