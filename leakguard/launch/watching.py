@@ -116,7 +116,7 @@ class Watching:
         return lambda: self._end(generation)
 
     def _begin_anew(self) -> None:
-        """Take that a longer loop is counted from here on: it has a run of its own.
+        """Take that another loop is counted from here on, and no short one: it has its own run.
 
         What an earlier one filled, such as a loop that loads the data, is none of its growth.
         """
