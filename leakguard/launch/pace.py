@@ -69,6 +69,9 @@ _LONG_ENOUGH = {
 }
 # How long steps are timed, in seconds, where nothing better is known of.
 _SOON_SETTLED = 0.1
+# Rounds after which a loop tells again of itself that began while a preparation may be counted: a
+# Python call then costs each of them a sixteenth. Chosen.
+_AGAIN = 16
 # So many short steps in a row show that the slow one before them was the exception. Chosen.
 _PROVEN_SHORT = 2
 # Share of FULL_SECONDS that is enough: doubled, a generation is nearer to it from here on.
@@ -172,7 +175,8 @@ class Pace:
     def step(self, source: StepSource, most: int = 1) -> int:
         """Take up to ``most`` steps that begin now; return after how many to tell again."""
         if source is not self.chosen and not self._may_count(source):
-            return most
+            is_young = self.chosen is not None and self.generations < PREPARATION
+            return min(most, _AGAIN) if is_young else most
         if source is not self.chosen or self._left <= 0:
             if not self._lock.acquire(blocking=False):
                 return 1

@@ -412,6 +412,19 @@ def test_training_in_a_thread_is_counted_where_the_main_one_comes_to_no_loop(beg
     assert set(begun.words) == {LOADING} and 35 <= len(begun.words) <= 42
 
 
+def test_loops_of_threads_that_the_loop_which_is_counted_has_begun_tell_again(begun, clock):
+    """``for thread in threads: thread.start()``, on a busy machine."""
+    pace = Pace(begun, clock=clock, main_wait=lambda: Wait(7))
+    starts, thread = training(pace), loader(pace)
+    steps(pace, clock, starts, 2, 0.01)
+    assert pace.chosen is starts and pace.step(thread, 1_000) < 100
+    pace.ended(starts, whole=True)
+    steps(pace, clock, thread, 30, 0.2)
+    assert pace.chosen is thread
+    steps(pace, clock, thread, 10, 0.2)
+    assert pace.step(loader(pace), 1_000) == 1_000
+
+
 def test_end_of_a_loader_is_no_end_of_the_loop_that_is_counted(begun, clock):
     told = []
     pace = Pace(begun, over=lambda: told.append(True), clock=clock)
