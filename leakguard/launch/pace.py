@@ -249,7 +249,7 @@ class Pace:
         now = self.clock()
         source.first = min(source.first, now)
         source.count += 1
-        wait = self.main_wait() if source.thread is not None else None
+        wait = self.main_wait() if source.rank is Rank.THREAD_LOOP else None
         settled = [s for s in self.sources if self._settled(s, now)]
         best = min(settled, default=None, key=lambda s: (s.rank, not _is_awaited(s, wait)))
         may_come = best is source and self._better_may_come(best, wait, now)

@@ -132,10 +132,10 @@ class Looker:
             look = self.glance(reading) if why is None else self.census(reading, why=why)
             grew = self.grows
             self._note_growth(look.seen)
+            asks = bool(targets)
             if look.depth:
                 self.schedule.saw(index, growing=self.grows)
-            asks = bool(targets) or (bool(look.depth) and self._may_ask(index, why, grew=grew))
-            if look.depth:
+                asks = asks or self._may_ask(index, why, grew=grew)
                 self.owing = self.grows and not asks
             if asks:
                 look = self._with_holders(look, targets)

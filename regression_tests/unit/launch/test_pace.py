@@ -6,7 +6,6 @@ import itertools
 
 import pytest
 
-from leakguard.launch.main_code import outermost_loops
 from leakguard.launch.pace import (
     FEWEST_OF_A_SIZE,
     FULL_SECONDS,
@@ -226,81 +225,6 @@ def test_fast_loop_is_told_of_rarely(pace, clock):
     assert told < 300
 
 
-def test_outermost_loops_are_those_that_run_once():
-    import ast
-
-    source = """
-for seed in range(3):        # 2
-    for inner in range(9): helper()
-def helper():
-    for x in y: pass
-def main():
-    while True:              # 7
-        helper()
-class Trainer:
-    def fit(self):
-        for epoch in data():  # 11
-            self.batch()
-    def batch(self):
-        for row in rows: pass
-def data():
-    for line in file: yield line  # 16
-def never():
-    for x in y: pass
-if __name__ == "__main__":
-    with open("x") as f:
-        launch(main)
-        Trainer().fit()
-"""
-    lines = {loop.lineno for loop in outermost_loops(ast.parse(source), set())}
-    assert lines == {2, 7, 11, 16}
-
-
-def lines_of_loops(source):
-    import ast
-
-    return {loop.lineno for loop in outermost_loops(ast.parse(source), set())}
-
-
-SWEEP = """
-def trial(number):
-    for step in range(100): pass
-def sweep(trials):
-    return [trial(number) for number in range(trials)]  # 5
-names = [str(number) for number in range(9)]
-print(max(sweep(14)))
-"""
-
-
-def test_what_a_thread_runs_is_named_by_nobody():
-    source = """
-class Actor(threading.Thread):
-    def run(self):
-        while True: pass
-class Player(Actor):
-    def run(self):
-        for n in range(3): pass
-class Model:
-    def run(self):
-        for n in range(3): pass
-actors = Actor(), Player(), Model()
-"""
-    assert lines_of_loops(source) == {4, 7}
-
-
-def test_trials_in_a_comprehension_are_the_loop_and_what_a_trial_repeats_is_not():
-    assert lines_of_loops(SWEEP) == {5}
-
-
-def test_a_comprehension_that_prepares_data_is_no_loop_beside_a_loop():
-    training = "data = [trial(n) for n in range(9)]\nfor epoch in range(9):\n    trial(epoch)\n"
-    assert lines_of_loops(SWEEP + training) == {9}
-
-
-def test_a_comprehension_that_calls_nothing_of_the_script_is_no_loop():
-    assert lines_of_loops("squares = {n: n * n for n in range(9)}\n") == set()
-
-
 def test_one_slow_step_at_the_beginning_does_not_make_a_loop_of_few(pace, clock, begun):
     optimizer = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
     steps(pace, clock, optimizer, 1, 1.0)
@@ -336,15 +260,14 @@ def test_end_of_the_loop_around_the_steps_that_are_counted_is_told(begun, clock)
     assert set(begun.words) == {"1 optimizer step"} and told == [len(begun.words)]
 
 
-def beside(pace, clock, main, seconds, *threads, each):
-    """Take steps of threads, one of them in ``each`` seconds, and of ``main`` every ``seconds``."""
-    for step in itertools.count():
-        if main is not None and step % round(seconds / each) == 0:
+def beside(pace, clock, threads, number, seconds, main=None, every=1):
+    """Take steps of threads, one of each in ``seconds``; ``main`` takes one in ``every``."""
+    for step in range(number):
+        if main is not None and step % every == 0:
             pace.step(main)
         for thread in threads:
             pace.step(thread)
-        clock.advance(each)
-        yield
+        clock.advance(seconds)
 
 
 def loader(pace, thread=7):
@@ -363,26 +286,25 @@ TRAINING, LOADING = "1 round of the loop at a.py:9", "1 round of the loop at a.p
 def test_threads_that_feed_the_loop_of_the_main_thread_are_not_counted(begun, clock, loaders):
     pace = Pace(begun, clock=clock, main_wait=Wait)
     threads = [loader(pace) for _ in range(loaders)]
-    took = beside(pace, clock, training(pace), 0.5, *threads, each=0.01)
-    list(itertools.islice(took, 1000))
+    beside(pace, clock, threads, 1000, 0.01, training(pace), every=50)
     assert set(begun.words) == {TRAINING} and len(begun.words) >= 18
 
 
 def test_loop_of_the_main_thread_may_begin_after_its_loaders(begun, clock):
     pace = Pace(begun, clock=clock, main_wait=lambda: None)
     thread = loader(pace)
-    list(itertools.islice(beside(pace, clock, None, 0, thread, each=0.01), 500))
+    beside(pace, clock, [thread], 500, 0.01)
     assert begun.words == []
-    list(itertools.islice(beside(pace, clock, training(pace), 0.5, thread, each=0.01), 500))
+    beside(pace, clock, [thread], 500, 0.01, training(pace), every=50)
     assert set(begun.words) == {TRAINING}
 
 
 def test_loop_after_a_preparation_of_the_main_thread_is_waited_for_too(begun, clock):
     pace = Pace(begun, clock=clock, main_wait=lambda: None)
     thread, first = loader(pace), training(pace)
-    list(itertools.islice(beside(pace, clock, first, 10.0, thread, each=0.1), 600))
+    beside(pace, clock, [thread], 600, 0.1, first, every=100)
     pace.ended(first, whole=True)
-    list(itertools.islice(beside(pace, clock, None, 0, thread, each=0.1), 150))
+    beside(pace, clock, [thread], 150, 0.1)
     assert set(begun.words) == {TRAINING}
 
 
@@ -402,13 +324,13 @@ def test_training_in_a_thread_that_the_main_one_waits_for_is_counted(begun, cloc
 
 def test_results_that_the_main_thread_waits_for_are_worked_out_in_a_loop_that_counts(begun, clock):
     pace = Pace(begun, clock=clock, main_wait=Wait)
-    list(itertools.islice(beside(pace, clock, None, 0, loader(pace), each=0.1), 30))
+    beside(pace, clock, [loader(pace)], 30, 0.1)
     assert len(begun.words) >= 25
 
 
 def test_training_in_a_thread_is_counted_where_the_main_one_comes_to_no_loop(begun, clock):
     pace = Pace(begun, clock=clock, main_wait=lambda: None)
-    list(itertools.islice(beside(pace, clock, None, 0, loader(pace), each=1.0), 60))
+    beside(pace, clock, [loader(pace)], 60, 1.0)
     assert set(begun.words) == {LOADING} and 35 <= len(begun.words) <= 42
 
 
@@ -429,7 +351,7 @@ def test_end_of_a_loader_is_no_end_of_the_loop_that_is_counted(begun, clock):
     told = []
     pace = Pace(begun, over=lambda: told.append(True), clock=clock)
     thread, main = loader(pace), training(pace)
-    list(itertools.islice(beside(pace, clock, main, 0.5, thread, each=0.01), 1000))
+    beside(pace, clock, [thread], 1000, 0.01, main, every=50)
     pace.ended(thread, whole=True)
     assert told == []
     pace.ended(main, whole=True)
