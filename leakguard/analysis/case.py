@@ -24,12 +24,14 @@ from leakguard.model.units import format_bytes, format_number
 class Judged:
     """A series and what kind of series it is.
 
-    ``with_baseline`` says that the judged values began with the baseline.
+    ``with_baseline`` says that the judged values began with the baseline. ``first`` is the
+    generation that growth may have begun in, looked at or not; None where that is not known.
     """
 
     series: Series
     verdict: SeriesVerdict
     with_baseline: bool = False
+    first: int | None = None
 
     @property
     def grows(self) -> bool:
@@ -48,8 +50,8 @@ class Judged:
         if started is None or not generations:
             return None
         if started <= generations[min(1, len(generations) - 1)] and self._grew_in_first():
-            return generations[0]
-        return max(started, generations[0])
+            return self._start_before_looks()
+        return max(started, min(generations[0], self.first or generations[0]))
 
     def gains(self, size: float) -> bool:
         """Return whether it gains about ``size`` in the usual generation of the last third.
@@ -70,6 +72,17 @@ class Judged:
         if baseline is None or not self.series.values:
             return False
         return self.series.values[0] - baseline >= MAJORITY * rate > 0
+
+    def _start_before_looks(self) -> int:
+        """Return when it began, where what the first look found came at the pace of the later ones.
+
+        What came faster was a warm-up, too, and hides when the growth began.
+        """
+        looked = self.series.generations[0]
+        gained = self.series.values[0] - (self.series.baseline or 0.0)
+        paces = max(round(gained / self.verdict.rate), 1)
+        began = looked - paces + 1
+        return looked if began < (self.first or looked) else began
 
 
 @dataclass(slots=True)
@@ -139,7 +152,15 @@ class Case:
             capacity=capacity,
             describe=describe,
         )
-        return Judged(series, verdict, with_baseline)
+        return Judged(series, verdict, with_baseline, self._first)
+
+    @property
+    def _first(self) -> int | None:
+        """The first generation after the baseline."""
+        baseline = self.timeline.baseline
+        if baseline is None or baseline.generation is None:
+            return min(self.run.generations, default=None)
+        return baseline.generation + (baseline.moment != "phase")
 
     def _judge(self, name: str) -> Judged | None:
         series = self.timeline.metric(name)

@@ -26,6 +26,7 @@ from leakguard.analysis.group import (
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.keepers import (
     keeper,
+    keeper_by_instances,
     keeper_by_size,
     keeper_of_as_many,
     keeper_of_graph,
@@ -42,6 +43,7 @@ from leakguard.analysis.place_in_loop import (
 )
 from leakguard.analysis.sources.containers import alike, related
 from leakguard.analysis.sources.types import KINDS
+from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import (
     MAJORITY,
     NEARLY_ALL,
@@ -168,6 +170,10 @@ class _Sorter:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
         if rest and is_telling(self.case, rest):
             lead = rest[0]
+            kept = None if is_programs(lead) else self._instances(lead, gained_bytes(rest))
+            if kept is not None:
+                self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
+                return
             container = keeper(self.case, lead.name, lead.rate or 0.0)
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else keeper_of_graph(self.case, nodes)
@@ -186,6 +192,18 @@ class _Sorter:
                 most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
                 self._add(phase, most, apart, elsewhere, known_bytes(apart))
             self._add(phase, lead, rest, container, known_bytes(rest))
+
+    def _instances(self, lead: Growth, gained: float) -> Growth | None:
+        """Return what keeps instances of the program's that builtin objects lie in, by few looks.
+
+        Their own count goes up by so much each time that three looks prove it; that of the class
+        goes up by one or two, which takes more of them.
+        """
+        ends, since = self.case.timeline.ends.items(), lead.since or 0
+        looks = [(generation, end.census) for generation, end in ends if end.census is not None]
+        before = [look for look in looks if look[0] < since][-1:]
+        looks = before + [look for look in looks if look[0] >= since]
+        return keeper_by_instances(self.case, looks, gained)
 
     def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
         """Return what keeps most of a group's bytes, where its lead's container keeps few of them.
@@ -367,6 +385,23 @@ def _lead(group: list[Growth], container: Growth) -> Growth:
     lead = next((g for g in group if g.name == container.type), group[0])
     inside = (g for g in group if "." in g.name and as_many(g, container))
     return next(inside, lead) if lead.name in _RECORDS else lead
+
+
+def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
+    """Return the growth of what a container keeps, as far as that of what comes with it tells."""
+    name = kept.type or ""
+    series = case.timeline.best_series(name, count_reader(name))
+    return replace(
+        lead,
+        name=name,
+        kind=KINDS.get(name, "instances"),
+        type=name,
+        rate=kept.rate,
+        interval=None,
+        judged=case.judge(series, integer=True),
+        contribution=case.type_share(name, lead.since),
+        evidence=kept.evidence,
+    )
 
 
 def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:

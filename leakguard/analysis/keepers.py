@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case, slope
+from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import (
     ELEMENT,
@@ -22,7 +23,7 @@ from leakguard.analysis.sources.containers import (
     related,
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAME_RATE, same
-from leakguard.model import Holder
+from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
 # Generations: many containers have as few entries as this from the beginning. Chosen.
@@ -62,6 +63,30 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
     large = [c for c in found if c.holder and (c.holder.retained_bytes or 0) >= MAJORITY * size > 0]
     strong = [c for c in large if not c.is_weak]
     return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
+
+
+def keeper_by_instances(
+    case: Case, looks: Sequence[tuple[int, Census]], size: float
+) -> Growth | None:
+    """Return a class of the program and the container whose new instances keep most of ``size``.
+
+    One must have come in most of the generations between the first and the last of ``looks``, which
+    are too few to tell of its count whether it goes on growing. The rate is that of its count.
+    """
+    if len(looks) < 2:
+        return None
+    (first, before), *_, (last, after) = looks
+    more = {name: (after.count(name) or 0) - (before.count(name) or 0) for name in after.types}
+    often = [n for n in more if is_users(n) and more[n] >= MAJORITY * (last - first)]
+    container = keeper_of_most(case, often, size)
+    if container is None or container.holder is None or container.type is None:
+        return None
+    holder, new = container.holder, more[container.type]
+    if (holder.retained_bytes or 0) * new < MAJORITY * size * holder.entries:
+        return None
+    kept = f"{holder.path} keeps {holder.entries:,} {container.type}"
+    evidence = f"{kept}: {new:+,} since generation {first}"
+    return replace(container, rate=new / (last - first), evidence=(evidence,))
 
 
 def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:

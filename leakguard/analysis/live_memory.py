@@ -9,7 +9,12 @@ from dataclasses import replace
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.keepers import keeper, keeper_by_size, largest_graph
+from leakguard.analysis.keepers import (
+    keeper,
+    keeper_by_instances,
+    keeper_by_size,
+    largest_graph,
+)
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
@@ -64,6 +69,9 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
         return graph
     if not in_objects:
         return growth
+    instances = _in_instances(case, growth)
+    if instances is not None:
+        return instances
     extended = _extended_type(case, growth)
     if extended is None:  # what objects gained is not what memory did
         return growth
@@ -153,18 +161,49 @@ def _named(holder: Holder, graphs: list[Holder]) -> str:
     return " and ".join([holder.path, *others]) + (" keep" if others else " keeps")
 
 
-def _extended_type(case: Case, growth: Growth) -> str | None:
-    """Return the type whose bytes are most of what memory gained, and rise as it does."""
+def _in_instances(case: Case, growth: Growth) -> Growth | None:
+    """Return growth of live memory as that of a class of the program, with what holds it; or None.
+
+    Two looks suffice, as for a graph.
+    """
+    looks = _counted(case, growth)
+    size = looks[-1][2] - looks[0][2] if looks else 0.0
+    kept = keeper_by_instances(case, [(at, census) for at, census, _ in looks], size)
+    if kept is None:
+        return None
+    return replace(
+        growth,
+        kind="instances",
+        type=kept.type,
+        rate=kept.rate,
+        unit="count",
+        interval=None,
+        bytes_rate=growth.rate,
+        holder=kept.holder,
+        in_pools=False,
+        evidence=(growth.evidence[0], *kept.evidence),
+        fix=remedy(kept.type or "", kept.holder),
+    )
+
+
+def _counted(case: Case, growth: Growth) -> list[tuple[int, Census, float]]:
+    """Return the looks since memory grows, and the one before: generation, counts and memory."""
     sizes = {} if growth.judged is None else growth.judged.series.by_generation
     ends = [(g, s.census) for g, s in case.timeline.ends.items() if s.census and g in sizes]
+    looks = [(generation, census, sizes[generation]) for generation, census in ends]
     since = growth.since or 0
-    ends = [end for end in ends if end[0] < since][-1:] + [end for end in ends if end[0] >= since]
+    return [k for k in looks if k[0] < since][-1:] + [k for k in looks if k[0] >= since]
+
+
+def _extended_type(case: Case, growth: Growth) -> str | None:
+    """Return the type whose bytes are most of what memory gained, and rise as it does."""
+    ends = _counted(case, growth)
     if len(ends) < 2:
         return None
-    memory = [sizes[generation] for generation, _ in ends]
+    memory = [size for _, _, size in ends]
     least, found = MAJORITY * (memory[-1] - memory[0]), []
     for name in ends[-1][1].types:
-        taken = [_bytes(census, name) for _, census in ends]
+        taken = [_bytes(census, name) for _, census, _ in ends]
         if taken[-1] - taken[0] >= least > 0:
             found.append((apart(taken, memory), name))
     off, name = min(found, default=(math.inf, ""))

@@ -136,7 +136,7 @@ class Looker:
             if look.depth:
                 self.schedule.saw(index, growing=self.grows)
                 asks = asks or self._may_ask(index, why, grew=grew)
-                self.owing = self.grows and not asks
+                self.owing = self._is_rising and not asks
             if asks:
                 look = self._with_holders(look, targets)
         finally:
@@ -224,7 +224,7 @@ class Looker:
         self.schedule.copied(self.copier.price, extra)
         look = Look(seen, Depth.CENSUS, why=under_way.why, copied=under_way.copy.seconds)
         found = copied.found
-        self.owing = self.grows and found is None
+        self.owing = self._is_rising and found is None
         if found is None:
             return look
         self._has_asked = True
@@ -247,9 +247,11 @@ class Looker:
         What the last look saw grow, and left to a later one, has not grown any more since then.
         """
         owed, suspects = self.owing and self._is_worth_asking, self.suspicion.suspects()
+        rose = self._memory_rises
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if owed or self._is_worth_asking or self._has_asked or self._asks_for_memory():
+        rose = rose or self._memory_rises
+        if owed or self._is_worth_asking or self._has_asked or (rose and self._pays_for_rise()):
             found = self._ask([], self.suspicion.suspects() or suspects)
             look = replace(look, depth=Depth.HOLDERS, found=found)
         return look
@@ -317,7 +319,9 @@ class Looker:
         memory grows: what is rare among many objects no count has shown yet.
         """
         grew |= self.grows
-        if not (grew or (why == LAST and (self._has_asked or self._asks_for_memory()))):
+        if not grew and why != LAST:
+            return False
+        if not (grew or self._has_asked or (self._memory_rises and self._pays_for_rise())):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows
@@ -327,13 +331,19 @@ class Looker:
             self.safety.note("holders", _LATER)
         return False
 
-    def _asks_for_memory(self) -> bool:
-        """Return whether who holds what is asked at the end because memory grows.
+    @property
+    def _is_rising(self) -> bool:
+        return self.grows or self._memory_rises
+
+    @property
+    def _memory_rises(self) -> bool:
+        return self.swells or self.climbs
+
+    def _pays_for_rise(self) -> bool:
+        """Return whether who holds what is asked at the end where only memory is seen to grow.
 
         In pure Python, or with millions of objects, that may cost more than a short loop itself.
         """
-        if not (self.swells or self.climbs):
-            return False
         pays = self.schedule.pays_for_rise(Depth.HOLDERS)
         if not pays:
             self.safety.note("holders", _TOO_DEAR)

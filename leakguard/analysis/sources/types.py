@@ -106,7 +106,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
         started=start,
         reason=f"it rises as {words} does, of which {memory.verdict.reason}",
     )
-    return Judged(replace(series, baseline=None), told)
+    return Judged(replace(series, baseline=None), told, first=start)
 
 
 def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from leakguard import diagnose
+from leakguard.analysis.case import Case
+from leakguard.analysis.timeline import count_reader
 from leakguard.model import Holder, Hop, Run, TypeCount
 from leakguard.model.census import GRAPH_NODE
 from leakguard.testing import RunStory, State
@@ -64,6 +66,33 @@ def test_three_looks_are_enough_for_type_holder_phase_and_start():
     assert (finding.held_by, finding.phase) == ("app.model._forward_hooks[*]", "probe")
     assert finding.started_at == START
     assert finding.count_per_generation == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("looks", [(2, 100), (89, 99, 100)])
+@pytest.mark.parametrize(("each", "rate"), [(50, 1.0), (5, None)])
+def test_few_looks_name_a_class_where_its_new_instances_keep_what_memory_gained(looks, each, rate):
+    held = replace(hooks(GENERATIONS), retained_bytes=GENERATIONS * each * KB)
+    run = told(looks=looks, start=1, held=held,
+               counts=lambda n: {PROBE: n, "float": 20_000 * n, "list": n})  # fmt: skip
+    (finding,) = diagnose(run).findings
+    assert finding.verdict == "leak"
+    assert (finding.type == PROBE and finding.count_per_generation) == (rate or False)
+    assert (finding.held_by == held.path) == (rate is not None)
+
+
+@pytest.mark.parametrize("start", [1, 4])
+def test_growth_before_the_first_look_began_with_memory(start):
+    (finding,) = diagnose(told(looks=(7, 60, 100), start=start)).findings
+    assert (finding.type, finding.started_at) == (PROBE, start)
+
+
+@pytest.mark.parametrize(("warm_up", "started"), [(0, 1), (500, 10)])
+def test_growth_before_the_first_look_began_at_the_pace_of_later_looks(warm_up, started):
+    run = told(looks=tuple(range(10, 101, 10)), each=0, start=1,
+               counts=lambda n: {PROBE: n + warm_up * (n > 0)})  # fmt: skip
+    case = Case(run)
+    series = case.timeline.best_series(PROBE, count_reader(PROBE))
+    assert case.judge(series, integer=True).started_at == started
 
 
 def test_class_that_rose_before_memory_did_is_not_named_for_it():

@@ -9,13 +9,14 @@ import pytest
 from leakguard import LeakGuard, diagnose, load, phase
 
 ROUNDS = 12
+SIZE = 200_000  # bytes
 
 
 class Kept:
     """Something of a size that memory shows."""
 
     def __init__(self):
-        self.values = bytearray(200_000)
+        self.values = bytearray(SIZE)
 
 
 @phase("work")
@@ -74,7 +75,9 @@ def test_leak_in_a_local_of_a_function_that_has_returned_is_told(tmp_path, loop)
     told = {finding.type: finding for finding in report.findings}
     assert report.verdict == "leak"
     assert told[f"{__name__}.Kept"].held_by.startswith("local kept in")
-    assert all(value >= 0 for value in report.phase_growth.values())
+    # What is let go of after the loop would be a whole object less for each generation; a few kB of
+    # what other tests have left in the process may go meanwhile.
+    assert min(report.phase_growth.values()) > -SIZE / 2
 
 
 @pytest.mark.parametrize("loop", LOOPS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,6 @@ import pytest
 from leakguard import LeakGuard, UsageError, render
 from leakguard.analysis import diagnose
 from leakguard.live.diagnosing import Alarm
-from leakguard.live.schedule import Schedule
 from leakguard.model import Finding, Run, RunInfo
 from leakguard.testing import FakeClock
 
@@ -35,12 +36,27 @@ def said(capsys):
     return captured.err.splitlines()
 
 
-def test_leaking_run_says_verdict_fix_holder_and_next_step(capsys, tmp_path, monkeypatch):
-    # By a clock that stands still looks cost nothing; and the one before the loop is not guessed to
-    # be dear, as it may be beside all that other tests have left in the process.
-    monkeypatch.setattr(Schedule, "costs_little", lambda self, depth: True)
-    list(train(LeakGuard(out=tmp_path / "run.jsonl", clock=FakeClock()), leaks=True))
-    lines = said(capsys)
+_LEAKING = """
+import sys
+from leakguard import LeakGuard
+from leakguard.testing import FakeClock
+from test_end_report import train
+list(train(LeakGuard(out=sys.argv[1], clock=FakeClock()), leaks=True))
+"""
+
+
+def test_leaking_run_says_verdict_fix_holder_and_next_step(tmp_path):
+    # A process of its own, where nothing grows that other tests have left; and a clock that stands
+    # still, by which looks cost nothing.
+    done = subprocess.run(
+        [sys.executable, "-c", _LEAKING, tmp_path / "run.jsonl"],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
     assert lines[0].startswith("leakguard: LEAK: In train, since generation 1, ")
     starts = [line.split(":")[0].strip() for line in lines if line.startswith("  ")]
     assert [s for s in starts if s in {"Fix", "Held by"}] == ["Fix", "Held by"]

@@ -38,18 +38,24 @@ class Kept:
 kept: list[Kept] = []
 
 
-@pytest.mark.parametrize(("leaks", "ends"), [(True, 1), (False, 0)])
-def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_afford_it(
-    monkeypatch, leaks, ends
-):
+@pytest.fixture
+def holders_are_dear(monkeypatch):
+    """No budget pays for a look at who holds what while the loop goes on."""
     affords = Schedule.affords
     monkeypatch.setattr(
         Schedule,
         "affords",
         lambda self, depth, times=1: depth is not Depth.HOLDERS and affords(self, depth, times),
     )
-    monkeypatch.setattr(Schedule, "reason", lambda self, index, *, last=False: "spread")
     kept.clear()
+
+
+@pytest.mark.usefixtures("holders_are_dear")
+@pytest.mark.parametrize(("leaks", "ends"), [(True, 1), (False, 0)])
+def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_afford_it(
+    monkeypatch, leaks, ends
+):
+    monkeypatch.setattr(Schedule, "reason", lambda self, index, *, last=False: "spread")
     with LeakGuard(report=None, trace="off") as guard:
         for _ in range(8):
             with guard.generation():
@@ -59,3 +65,34 @@ def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_aff
     assert asked == ["end"] * ends
     holders = [f.held_by for f in guard.report().findings]
     assert holders == [f"{__name__}.kept[*]"] * ends
+
+
+class Rollout:
+    """What leaks, and is little beside the numbers in it."""
+
+    def __init__(self) -> None:
+        self.rewards = [float(step) for step in range(20_000)]
+
+
+rollouts: list[Rollout] = []
+
+
+@pytest.mark.usefixtures("holders_are_dear")
+@pytest.mark.parametrize("looked_at", [{1}, {1, 10}, {1, 11}, {5}, {1, 5}, {3, 6, 9}])
+def test_report_is_the_same_whichever_few_generations_were_looked_at(monkeypatch, looked_at):
+    monkeypatch.setattr(
+        Schedule,
+        "reason",
+        lambda self, index, *, last=False: "spread" if index in looked_at else None,
+    )
+    monkeypatch.setattr(Schedule, "pays_for_rise", lambda self, depth: True)
+    monkeypatch.setattr(Looker, "start", Looker.census)
+    rollouts.clear()
+    with LeakGuard(report=None, trace="off") as guard:
+        for _ in range(12):
+            with guard.generation():
+                rollouts.append(Rollout())
+    (finding,) = guard.report().findings
+    assert (finding.type, finding.held_by) == (f"{__name__}.Rollout", f"{__name__}.rollouts[*]")
+    assert (finding.verdict, finding.started_at) == ("leak", 1)
+    assert finding.count_per_generation == pytest.approx(1, rel=0.01)
