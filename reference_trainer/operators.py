@@ -22,7 +22,10 @@ from reference_trainer.evolution import (
 from reference_trainer.networks import NetworkStack
 from reference_trainer.replay_buffer import ReplayBuffer
 
-DISTILLATION_STEPS = 12
+#: Transitions that show what agents do now: the paper's genetic memory, here of all of them.
+GENETIC_MEMORY = 8_000
+#: Times that a child goes through as many states as that.
+DISTILLATION_EPOCHS = 12
 DISTILLATION_BATCH = 128
 PROXIMAL_BATCH = 256
 #: Standard deviation of a weight's change before it is divided by its sensitivity.
@@ -54,7 +57,7 @@ def proximal_mutation(buffer: ReplayBuffer, magnitude: float = PROXIMAL_MAGNITUD
     def mutate(
         stack: AgentStack, slot: int, rules: EvolutionRules, rng: np.random.Generator
     ) -> None:
-        states = buffer.sample(1, PROXIMAL_BATCH, rng).observation
+        states = buffer.sample(1, PROXIMAL_BATCH, rng, newest=GENETIC_MEMORY).observation
         actor = stack.actor.view(slot, slot + 1)
         sensitivity = _sensitivity(stack, actor, states, rng)
         step = magnitude * rng.standard_normal(sensitivity.shape).astype(np.float32)
@@ -86,8 +89,9 @@ def _sensitivity(
 def distillation_crossover(buffer: ReplayBuffer, judge: AgentStack | None = None) -> Crossover:
     """The child learns, state by state, the action of the parent whose critic rates it higher.
 
-    It starts as the second parent and imitates by gradient descent on shared experience (PDERL,
-    algorithm 2). Without a `judge`, whose critic rates both, the parents have critics of their own.
+    It starts as the second parent and imitates by gradient descent on what was played last, with a
+    little against large actions (PDERL, algorithm 2). Without a `judge`, whose critic rates both,
+    the parents have critics of their own.
     """
 
     def cross(
@@ -100,11 +104,14 @@ def distillation_crossover(buffer: ReplayBuffer, judge: AgentStack | None = None
         pupil.step = torch.zeros(())
         pupil.exp_avg.zero_()
         pupil.exp_avg_sq.zero_()
-        for _ in range(DISTILLATION_STEPS):
-            states = buffer.sample(1, DISTILLATION_BATCH, rng).observation
+        batches = max(min(len(buffer), GENETIC_MEMORY) // DISTILLATION_BATCH, 1)
+        for _ in range(DISTILLATION_EPOCHS * batches):
+            batch = buffer.sample(1, DISTILLATION_BATCH, rng, newest=GENETIC_MEMORY)
+            states = batch.observation
             lesson = _better_actions(parents, [judge or parent for parent in parents], states)
             answer = stack.architecture.actor(pupil.live, states)
-            pupil.accumulate((answer - lesson).square().sum(-1).mean())
+            unlike = (answer - lesson).square().sum(-1).mean()
+            pupil.accumulate(unlike + answer.square().mean() / DISTILLATION_BATCH)
             pupil.apply_gradients()
         settle_target(stack.actor, child)
 

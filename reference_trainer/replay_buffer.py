@@ -116,11 +116,17 @@ class ReplayBuffer:
         """The batch in whose memory `sample` will write, of zeros before it has."""
         return self._room(agents, size)[0]
 
-    def sample(self, agents: int, size: int, rng: np.random.Generator) -> Batch:
-        """Uniform transitions, `size` for each of `agents`; valid until the next sample."""
+    def sample(
+        self, agents: int, size: int, rng: np.random.Generator, *, newest: int | None = None
+    ) -> Batch:
+        """Uniform transitions, `size` for each of `agents`; valid until the next sample.
+
+        With `newest` they are of the last so many only.
+        """
         if not len(self):
             raise ValueError("cannot sample from an empty replay buffer")
-        chosen = rng.integers(self._oldest, self.transitions_written, agents * size)
+        oldest = self.transitions_written - min(newest or len(self), len(self))
+        chosen = rng.integers(oldest, self.transitions_written, agents * size)
         rows = self._row_of[chosen % self.capacity].astype(np.int64)
         batch, (observation, action, reward, following, discount) = self._room(agents, size)
         self.storage.read_states(rows, observation)

@@ -99,6 +99,18 @@ def test_only_the_newest_transitions_can_be_sampled() -> None:
     assert set(batch.observation.view(-1).tolist()) == {80, 81, 82, 90, 91, 92}
 
 
+def test_samples_may_be_of_the_last_few_transitions() -> None:
+    buffer, rng = vector_buffer(), np.random.default_rng(0)
+    add_episode(buffer, [float(value) for value in range(16)])
+
+    def states(newest: int) -> set[float]:
+        batch = buffer.sample(1, 200, rng, newest=newest)
+        return set(batch.observation.flatten().tolist())
+
+    assert states(3) == {12.0, 13.0, 14.0}
+    assert states(40) == {float(value) for value in range(15)}
+
+
 def test_a_ring_that_runs_out_of_rows_forgets_instead_of_mixing_episodes() -> None:
     buffer = vector_buffer(capacity=20, rows=11)
     for start in range(0, 1000, 10):
