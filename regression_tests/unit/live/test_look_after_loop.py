@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from leakguard import LeakGuard
+from leakguard import LeakGuard, diagnose, load
 from leakguard.live.look import Looker
 from leakguard.live.schedule import Depth, Schedule
 from leakguard.model.snapshot import LOOP_ENDED
@@ -38,24 +42,18 @@ class Kept:
 kept: list[Kept] = []
 
 
-@pytest.fixture
-def holders_are_dear(monkeypatch):
-    """No budget pays for a look at who holds what while the loop goes on."""
+@pytest.mark.parametrize(("leaks", "ends"), [(True, 1), (False, 0)])
+def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_afford_it(
+    monkeypatch, leaks, ends
+):
     affords = Schedule.affords
     monkeypatch.setattr(
         Schedule,
         "affords",
         lambda self, depth, times=1: depth is not Depth.HOLDERS and affords(self, depth, times),
     )
-    kept.clear()
-
-
-@pytest.mark.usefixtures("holders_are_dear")
-@pytest.mark.parametrize(("leaks", "ends"), [(True, 1), (False, 0)])
-def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_afford_it(
-    monkeypatch, leaks, ends
-):
     monkeypatch.setattr(Schedule, "reason", lambda self, index, *, last=False: "spread")
+    kept.clear()
     with LeakGuard(report=None, trace="off") as guard:
         for _ in range(8):
             with guard.generation():
@@ -77,22 +75,33 @@ class Rollout:
 rollouts: list[Rollout] = []
 
 
-@pytest.mark.usefixtures("holders_are_dear")
+def train(out: str, looked_at: set[int]) -> None:
+    """Leak one a generation where no other generation can be looked at."""
+
+    def reason(self: Schedule, index: int, *, last: bool = False) -> str | None:
+        return "spread" if index in looked_at else None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Schedule, "reason", reason)
+        patch.setattr(Schedule, "pays_for_rise", lambda self, depth: True)
+        patch.setattr(Looker, "affords_holders", False)
+        patch.setattr(Looker, "start", Looker.census)
+        with LeakGuard(out=out, report=None, trace="off") as guard:
+            for _ in range(12):
+                with guard.generation():
+                    rollouts.append(Rollout())
+
+
 @pytest.mark.parametrize("looked_at", [{1}, {1, 10}, {1, 11}, {5}, {1, 5}, {3, 6, 9}])
-def test_report_is_the_same_whichever_few_generations_were_looked_at(monkeypatch, looked_at):
-    monkeypatch.setattr(
-        Schedule,
-        "reason",
-        lambda self, index, *, last=False: "spread" if index in looked_at else None,
+def test_report_is_the_same_whichever_few_generations_were_looked_at(tmp_path, looked_at):
+    # A process of its own: what other tests have left in this one would come and go meanwhile.
+    out, name = str(tmp_path / "run.jsonl"), __name__.rpartition(".")[2]
+    subprocess.run(
+        [sys.executable, "-c", f"import {name}; {name}.train({out!r}, {looked_at})"],
+        cwd=Path(__file__).parent,
+        check=True,
     )
-    monkeypatch.setattr(Schedule, "pays_for_rise", lambda self, depth: True)
-    monkeypatch.setattr(Looker, "start", Looker.census)
-    rollouts.clear()
-    with LeakGuard(report=None, trace="off") as guard:
-        for _ in range(12):
-            with guard.generation():
-                rollouts.append(Rollout())
-    (finding,) = guard.report().findings
-    assert (finding.type, finding.held_by) == (f"{__name__}.Rollout", f"{__name__}.rollouts[*]")
+    (finding,) = diagnose(load(out)).findings
+    assert (finding.type, finding.held_by) == (f"{name}.Rollout", f"{name}.rollouts[*]")
     assert (finding.verdict, finding.started_at) == ("leak", 1)
     assert finding.count_per_generation == pytest.approx(1, rel=0.01)
