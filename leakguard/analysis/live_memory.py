@@ -18,6 +18,7 @@ from leakguard.analysis.keepers import (
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
+from leakguard.analysis.sources.containers import looks_at_holders
 from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
 from leakguard.model import Census, Cleared, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE
@@ -128,7 +129,8 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
         return None
     (first, before), (last, after) = ends[0], ends[-1]
     nodes = (after.count(GRAPH_NODE) or 0) - (before.count(GRAPH_NODE) or 0)
-    graphs = [holder for holder in after.holders if holder.graph_nodes]
+    holders = dict(looks_at_holders(case)).get(last, after.holders)
+    graphs = [holder for holder in holders if holder.graph_nodes]
     kept = max((holder.retained_bytes or 0 for holder in graphs), default=0)
     rose = gained(growth)
     if not graphs or nodes < MAJORITY * (after.count(GRAPH_NODE) or 0) or kept < MAJORITY * rose:

@@ -254,6 +254,7 @@ class Looker:
         if owed or self._is_worth_asking or self._has_asked or (rose and self._pays_for_rise()):
             found = self._ask([], self.suspicion.suspects() or suspects)
             look = replace(look, depth=Depth.HOLDERS, found=found)
+        self.owing = False  # asked, or too dear to be asked later
         return look
 
     @property

@@ -42,9 +42,10 @@ class Kept:
 kept: list[Kept] = []
 
 
+@pytest.mark.parametrize("is_told", [True, False])
 @pytest.mark.parametrize(("leaks", "ends"), [(True, 1), (False, 0)])
-def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_afford_it(
-    monkeypatch, leaks, ends
+def test_who_holds_what_grew_is_asked_once_after_a_last_generation_that_could_not_afford_it(
+    monkeypatch, leaks, ends, is_told
 ):
     affords = Schedule.affords
     monkeypatch.setattr(
@@ -56,8 +57,10 @@ def test_who_holds_what_grew_is_asked_after_a_last_generation_that_could_not_aff
     kept.clear()
     with LeakGuard(report=None, trace="off") as guard:
         for _ in range(8):
-            with guard.generation():
+            with guard.generation() as generation:
                 kept.extend(Kept() for _ in range(50 if leaks else 0))
+        if is_told:
+            generation.loop_over()
     asked = [s.moment for s in guard.run.snapshots if s.holders]
     assert [s.moment for s in guard.run.snapshots].count("end") == ends
     assert asked == ["end"] * ends
