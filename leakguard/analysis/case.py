@@ -25,7 +25,7 @@ class Judged:
     """A series and what kind of series it is.
 
     ``with_baseline`` says that the judged values began with the baseline. ``first`` is the
-    generation that growth may have begun in, looked at or not; None where that is not known.
+    earliest generation that growth may have begun in, looked at or not; None where none is known.
     """
 
     series: Series
