@@ -152,15 +152,7 @@ class Case:
             capacity=capacity,
             describe=describe,
         )
-        return Judged(series, verdict, with_baseline, self._first)
-
-    @property
-    def _first(self) -> int | None:
-        """The first generation after the baseline."""
-        baseline = self.timeline.baseline
-        if baseline is None or baseline.generation is None:
-            return min(self.run.generations, default=None)
-        return baseline.generation + (baseline.moment != "phase")
+        return Judged(series, verdict, with_baseline, self.timeline.first)
 
     def _judge(self, name: str) -> Judged | None:
         series = self.timeline.metric(name)

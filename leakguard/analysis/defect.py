@@ -170,7 +170,10 @@ class _Sorter:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
         if rest and is_telling(self.case, rest):
             lead = rest[0]
-            kept = None if is_programs(lead) else self._instances(lead, gained_bytes(rest))
+            # The count of builtin objects goes up by so much that three looks prove it; that of the
+            # class they lie in goes up by one or two, which takes more of them.
+            looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
+            kept = keeper_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
                 self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
                 return
@@ -192,18 +195,6 @@ class _Sorter:
                 most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
                 self._add(phase, most, apart, elsewhere, known_bytes(apart))
             self._add(phase, lead, rest, container, known_bytes(rest))
-
-    def _instances(self, lead: Growth, gained: float) -> Growth | None:
-        """Return what keeps instances of the program's that builtin objects lie in, by few looks.
-
-        Their own count goes up by so much each time that three looks prove it; that of the class
-        goes up by one or two, which takes more of them.
-        """
-        ends, since = self.case.timeline.ends.items(), lead.since or 0
-        looks = [(generation, end.census) for generation, end in ends if end.census is not None]
-        before = [look for look in looks if look[0] < since][-1:]
-        looks = before + [look for look in looks if look[0] >= since]
-        return keeper_by_instances(self.case, looks, gained)
 
     def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
         """Return what keeps most of a group's bytes, where its lead's container keeps few of them.

@@ -191,10 +191,8 @@ def _in_instances(case: Case, growth: Growth) -> Growth | None:
 def _counted(case: Case, growth: Growth) -> list[tuple[int, Census, float]]:
     """Return the looks since memory grows, and the one before: generation, counts and memory."""
     sizes = {} if growth.judged is None else growth.judged.series.by_generation
-    ends = [(g, s.census) for g, s in case.timeline.ends.items() if s.census and g in sizes]
-    looks = [(generation, census, sizes[generation]) for generation, census in ends]
-    since = growth.since or 0
-    return [k for k in looks if k[0] < since][-1:] + [k for k in looks if k[0] >= since]
+    looks = case.timeline.counted_since(growth.since, among=sizes)
+    return [(generation, census, sizes[generation]) for generation, census in looks]
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:

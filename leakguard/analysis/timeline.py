@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -50,6 +50,8 @@ class Timeline:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.baseline = run.baseline
+        #: The first generation after the baseline; None where there is none.
+        self.first = _first_after(self.baseline, run)
         #: Bytes of live memory that came between the end of the last generation and the look that
         #: stands for it; 0 where that look was taken then.
         self.came_after_loop = 0.0
@@ -89,6 +91,18 @@ class Timeline:
             None if self.baseline is None else read(self.baseline),
             station,
         )
+
+    def counted_since(
+        self, since: int | None, among: Container[int] | None = None
+    ) -> list[tuple[int, Census]]:
+        """Return the looks from generation ``since`` on, and the last one before it.
+
+        ``among`` are the generations that count; None stands for all.
+        """
+        looks = [(g, end.census) for g, end in self.ends.items() if end.census is not None]
+        looks = [look for look in looks if among is None or look[0] in among]
+        before = [look for look in looks if look[0] < (since or 0)][-1:]
+        return before + [look for look in looks if look[0] >= (since or 0)]
 
     def best_series(self, name: str, read: Reader, unit: Unit = "count") -> Series:
         """Return the series at the station with the most values; the latest station wins ties.
@@ -192,6 +206,12 @@ class Timeline:
         if grown is None or now is None or gained < BYTES_FLOOR:
             return True
         return grown - now <= (1 - MAJORITY) * gained
+
+
+def _first_after(baseline: Snapshot | None, run: Run) -> int | None:
+    if baseline is None or baseline.generation is None:
+        return min(run.generations, default=None)
+    return baseline.generation + (baseline.moment != "phase")
 
 
 def _rises(counts: Sequence[int]) -> bool:
