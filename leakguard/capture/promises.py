@@ -10,6 +10,7 @@ from typing import cast
 
 from leakguard.capture.heap import Held
 from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.engine import address_of
 from leakguard.model import Expectation
 
 
@@ -48,14 +49,14 @@ class Promises:
         self._open.append(_Promise(why, name, references, len(references)))
         return None
 
-    def collect(self) -> list[object]:
-        """Collect garbage if a promised object seems alive; return the first survivor of each.
+    def collect(self) -> list[int]:
+        """Collect garbage if a promised object seems alive; return where one of each lies.
 
-        The caller drops the list at once.
+        Nobody holds them: what the program drops meanwhile is gone when it is.
         """
         if self._may_collect and any(map(_first_alive, self._open)):
             gc.collect()
-        return [alive for promise in self._open if (alive := _first_alive(promise)) is not None]
+        return [alive for promise in self._open if (alive := _first_alive(promise))]
 
     def judge(self, held: Sequence[Held | None] = ()) -> tuple[Expectation, ...]:
         """Judge and forget every promise; ``held`` says who holds each of the survivors."""
@@ -65,12 +66,13 @@ class Promises:
         return judged
 
 
-def _first_alive(promise: _Promise) -> object | None:
-    return next((alive for ref in promise.references if (alive := ref()) is not None), None)
+def _first_alive(promise: _Promise) -> int:
+    """Return the address of the first object that is still there; 0 where none is."""
+    return next((address for ref in promise.references if (address := address_of(ref))), 0)
 
 
 def _judged(promise: _Promise, answers: Iterator[Held | None]) -> Expectation:
-    alive = sum(ref() is not None for ref in promise.references)
+    alive = sum(map(bool, map(address_of, promise.references)))
     outcome = Expectation(promise.type_name, promise.why, promise.expected, alive)
     held = next(answers, None) if alive else None
     if held is None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import FrameType
 
 from leakguard.alarm import pass_on
 from leakguard.capture import heap
-from leakguard.capture.allocator import allocator_memory, heap_in_use, pool_memory, python_blocks
+from leakguard.capture.allocator import allocator_memory, pool_memory, python_blocks
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap import HeapCensus, Held, Inspection, PathMemory
 from leakguard.capture.heap.collector import collector_state
-from leakguard.capture.heap.frames import is_ours
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.probe import Measurement, Probe, Unavailable, measure, reason_of
@@ -43,9 +39,6 @@ ROUND_PROBES: tuple[tuple[str, Probe], ...] = (
 # Seconds: a gauge that takes longer slows the loop that asks it, at every phase.
 _SLOW_GAUGE = 1.0
 _SLOW_TIMES = 2
-
-# From one call of the guard to the next, that much is allocated for the calls themselves.
-_QUIET = (0, 8, 16_384)
 
 Gauges = Mapping[str, "tuple[Callable[[], float], float | None]"]
 
@@ -86,7 +79,7 @@ class Recorder:
 
     The ``boundary`` probes run at every phase boundary, those of a ``round`` as well at the end of
     every generation. ``spares_heap`` is the reason for which the heap is never walked, if there is
-    one.
+    one; ``longest_look`` tells how many seconds of CPU the next walk may take.
     """
 
     watchlist: Watchlist
@@ -96,9 +89,7 @@ class Recorder:
     round: Sequence[tuple[str, Probe]] = ROUND_PROBES
     peaks: PeakMeter = field(default_factory=PeakMeter)
     spares_heap: str | None = None
-    _first: HeapCensus | None = None
-    _again: HeapCensus | None = None
-    _kept: tuple[int, ...] | None = None
+    longest_look: Callable[[], float] = lambda: heap.LONGEST
     _paths: PathMemory | None = None
     _slow: dict[str, int] = field(default_factory=dict)
 
@@ -132,13 +123,11 @@ class Recorder:
         if isinstance(result, str):
             reading.unavailable["census"] = result
         seen = Observation(reading.metrics, reading.unavailable, gauges)
-        return self.with_census(seen, result, before) if isinstance(result, HeapCensus) else seen
+        return self._with_census(seen, result, before) if isinstance(result, HeapCensus) else seen
 
-    def with_census(
-        self, seen: Observation, result: HeapCensus, before: PackedCounts | None = None
+    def _with_census(
+        self, seen: Observation, result: HeapCensus, before: PackedCounts | None
     ) -> Observation:
-        """Add a census to what was seen without one."""
-        self._first = self._first or result
         return replace(
             seen,
             census=result.census,
@@ -147,40 +136,28 @@ class Recorder:
             coverage=_coverage(result.accounted_bytes, seen.metrics),
         )
 
-    def census(self) -> HeapCensus:
-        """Count what lives, as a census alone."""
-        return heap.census(self.watchlist.classes, self.large_object)
-
-    def take(self, found: Inspection) -> None:
-        """Compare the next look at who holds what with this one, which was taken elsewhere."""
-        self._paths = found.memory
-
-    def forbid(self, reason: str) -> None:
-        """Look at the heap no more: a look would end the process, as it has ended its copy."""
-        self.spares_heap = reason
-
     def inspect(
         self,
-        targets: Sequence[object],
+        targets: Sequence[int],
         suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection:
         """Walk the references once: who holds what, which containers grew since the last look.
 
-        ``targets`` are objects to name the holder of; the caller drops them at once. ``suspects``
-        are classes whose holders are wanted; ``tell_cycles``: see ``heap.inspect``.
+        ``targets`` are addresses of objects to name the holder of, ``suspects`` classes whose
+        holders are wanted; ``tell_cycles``: see ``heap.inspect``.
         """
         found = self._inspected(targets, suspects, tell_cycles)
         self._paths = found.memory
         return found
 
-    def held(self, targets: Sequence[object]) -> tuple[Held | None, ...]:
-        """Say who holds each of ``targets``; what grew is told by the next look all the same."""
+    def held(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
+        """Say who holds what lies at these addresses; the next look tells growth all the same."""
         return self._inspected(targets, (), None).held
 
     def _inspected(
         self,
-        targets: Sequence[object],
+        targets: Sequence[int],
         suspects: Sequence[str],
         tell_cycles: Callable[[int, int], bool] | None,
     ) -> Inspection:
@@ -192,38 +169,20 @@ class Recorder:
                 self.large_object,
                 suspects=suspects,
                 tell_cycles=tell_cycles,
+                seconds=self.longest_look(),
             )
 
     def remember(self) -> None:
         """Walk the references for a first time, for ``inspect`` to tell what grew since."""
         self._check_heap_is_walked()
         with self.peaks.paused():
-            self._paths = heap.remember()
+            self._paths = heap.remember(self.longest_look())
 
     def collect(self) -> Collection:
         """Run one full collection and return what only cycles had kept alive."""
         self._check_heap_is_walked()
         with self.peaks.paused():
             return heap.collect()
-
-    def keep_first(self) -> None:
-        """Let the first census serve once more, as long as the program makes nothing.
-
-        To be called when what the guard wrote down of it is done.
-        """
-        if gc.isenabled() and gc.get_count()[0] > gc.get_threshold()[0]:
-            gc.collect(0)  # as the next container would: its count would begin anew in between
-        containers, *rest = _allocation_counters()
-        self._kept = (max(containers - _frames_of_the_guard(), 0), *rest)
-
-    def check_kept(self) -> None:
-        """Have the first census serve for the look that comes now, if nothing was made since."""
-        kept, self._kept = self._kept, None
-        if kept is None:
-            return
-        pairs = zip(_allocation_counters(), kept, _QUIET, strict=True)
-        if all(abs(count - then) <= most for count, then, most in pairs):
-            self._again = self._first
 
     def _read_gauges(self, reading: Measurement) -> dict[str, Gauge]:
         gauges = {}
@@ -245,9 +204,6 @@ class Recorder:
 
     def _walk(self) -> HeapCensus | str:
         """Return the census, or the reason why there is none."""
-        again, self._again, self._kept = self._again, None, None
-        if again is not None:
-            return again
         try:
             return self._census()
         except Exception as error:
@@ -261,7 +217,7 @@ class Recorder:
     def _census(self) -> HeapCensus:
         self._check_heap_is_walked()
         with self.peaks.paused():
-            return self.census()
+            return heap.census(self.watchlist.classes, self.large_object, self.longest_look())
 
 
 def _finite(value: object) -> float:
@@ -293,22 +249,3 @@ def _anonymous_in_use(metrics: Mapping[str, int | float]) -> int | None:
     if anonymous is None or held is None or anonymous <= held:
         return None
     return int(anonymous - held)
-
-
-def _frames_of_the_guard() -> int:
-    """Return how many containers go when the calls that led here return.
-
-    Each has a frame, since a census looked at them, and a ``with`` statement lets go of the bound
-    ``__enter__``, for which the frame of this function's caller is counted. Where the guard was
-    begun in another way that is one too many, and the next look is a census of its own.
-    """
-    count = 0
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_ours(frame):
-        count, frame = count + 1, frame.f_back
-    return count
-
-
-def _allocation_counters() -> tuple[int, ...]:
-    """Return how many containers and blocks there are, and the bytes of the C allocator."""
-    return gc.get_count()[0], sys.getallocatedblocks(), heap_in_use()

@@ -24,11 +24,10 @@ from leakguard.live.project_settings import project_ignores
 from leakguard.live.run_directory import identity
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Prices, Schedule
-from leakguard.live.scribe import Scribe
+from leakguard.live.scribe import Scribe, TakenLooks
 from leakguard.live.settings import Settings
 from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
-from leakguard.live.taken_looks import TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
 from leakguard.live.watcher import Watcher
@@ -50,6 +49,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     safety = Safety(meter)
     shared = () if settings.directory is None else (("shared pages", Paced()),)
     probes = (*ROUND_PROBES, *shared)
+    schedule = Schedule(settings.max_overhead, meter, Prices(ENGINE, sys.getallocatedblocks()))
     looker = Looker(
         Recorder(
             settings.watch,
@@ -58,8 +58,9 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
             round=probes,
             peaks=_peaks,
             spares_heap=reason_to_spare_heap(),
+            longest_look=schedule.longest_look,
         ),
-        Schedule(settings.max_overhead, meter, Prices(ENGINE, sys.getallocatedblocks())),
+        schedule,
         safety,
         suspicion(),
         None if settings.collect == "never" else CycleWatch(),
@@ -70,7 +71,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)
     diagnoses = Diagnoses(journal, meter, looker.schedule)
     traced = TracedGeneration(Tracing(settings.trace), looker, safety, diagnoses)
-    looks = TakenLooks(looker, scribe, traced)
+    looks = TakenLooks(looker, scribe)
     loop = WatchedLoop(looks, traced, promises, safety, alarm)
     return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 

@@ -8,7 +8,7 @@ looks while instances of a watched class, of which there are too many, are among
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Looks in which garbage has to pile up before it is collected. Chosen.
 _LOOKS = 3
@@ -26,6 +26,10 @@ class CycleWatch:
     _bytes: int = 0
     _piled: bool = False
     _too_many: frozenset[str] = frozenset()
+
+    def after(self, too_many: frozenset[str], objects: int, size: int) -> bool:
+        """Return what ``note`` will, where this look is taken: apart from the process."""
+        return replace(self).note(too_many, objects, size)
 
     def note(self, too_many: frozenset[str], objects: int, size: int) -> bool:
         """Take what one look found adrift; return whether its cycles are worth telling.

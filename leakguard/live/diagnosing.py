@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from leakguard.capture import heap
-from leakguard.live.copier import is_traced
+from leakguard.capture.tracers import tracer_at_work
 from leakguard.live.journal import Journal
 from leakguard.live.meter import CostMeter
 from leakguard.live.schedule import Schedule
@@ -108,7 +109,7 @@ def _names(finding: Finding) -> set[str]:
 def proofs_of(run: Run) -> tuple[Proof, ...]:
     """Cut what the leading findings are held by, in copies, and return what came free."""
     holders = leading_holders(run)
-    if is_traced():
+    if tracemalloc.is_tracing() or tracer_at_work() is not None:
         return tuple(
             Proof(held_by, refused="another tool traces this process") for held_by in holders
         )

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from leakguard.alarm import pass_on
 from leakguard.capture.heap import Held, Inspection
-from leakguard.capture.heap.process_copy import CopyFailed, ProcessCopy
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
-from leakguard.capture.probe import reason_of
 from leakguard.capture.recorder import Observation, Recorder
-from leakguard.live.copier import Copier
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import LAST, Depth, Schedule
@@ -33,29 +29,13 @@ _TOO_DEAR = (
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look saw, at the depth it came to; ``why`` says why it was taken.
-
-    While a look is ``under_way`` in a copy of the process, the rest is what was seen without it.
-    ``copied`` is the CPU time of the copy that took the look, in seconds; None where none did.
-    """
+    """What one look saw, at the depth it came to; ``why`` says why it was taken."""
 
     seen: Observation
     depth: Depth = Depth.NUMBERS
     found: Inspection | None = None
     collection: Collection | None = None
     why: str | None = None
-    under_way: LookInCopy | None = None
-    copied: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LookInCopy:
-    """A look that a copy of the process takes since generation ``index``, which ``seen`` is of."""
-
-    seen: Observation
-    index: int
-    why: str
-    copy: ProcessCopy
 
 
 @dataclass(slots=True)
@@ -72,7 +52,6 @@ class Looker:
     safety: Safety
     suspicion: Suspicion
     cycles: CycleWatch | None
-    copier: Copier = field(default_factory=Copier)
     grows: bool = False
     trifles: bool = False
     swells: bool = False
@@ -115,131 +94,29 @@ class Looker:
     def holders(self, reading: PackedMeasurement, why: str) -> Look:
         """Count what lives and ask who holds what, whatever it costs."""
         look = self.census(reading, why=why)
-        return replace(look, depth=Depth.HOLDERS, found=self._ask([]))
+        return replace(look, depth=Depth.HOLDERS, found=self._ask(()))
 
     def generation(
-        self, reading: PackedMeasurement, index: int, why: str | None, targets: list[object]
+        self, reading: PackedMeasurement, index: int, why: str | None, targets: Sequence[int]
     ) -> Look:
         """Look at the end of a generation: a census where there is a reason, holders where needed.
 
-        ``targets`` are objects of the program whose holders are wanted; they are let go of.
+        ``targets`` are addresses of objects whose holders are wanted.
         """
-        if why is not None and not targets and why != LAST and not self.schedule.is_short:
-            begun = self._begun_in_copy(reading, index, why)
-            if begun is not None:
-                return begun
-        try:
-            look = self.glance(reading) if why is None else self.census(reading, why=why)
-            grew = self.grows
-            self._note_growth(look.seen)
-            asks = bool(targets)
-            if look.depth:
-                self.schedule.saw(index, growing=self.grows)
-                asks = asks or self._may_ask(index, why, grew=grew)
-                self.owing = self._is_rising and not asks
-            if asks:
-                look = self._with_holders(look, targets)
-        finally:
-            targets.clear()
+        look = self.glance(reading) if why is None else self.census(reading, why=why)
+        grew = self.grows
+        self._note_growth(look.seen)
+        asks = bool(targets)
+        if look.depth:
+            self.schedule.saw(index, growing=self.grows)
+            asks = asks or self._may_ask(index, why, grew=grew)
+            self.owing = self._is_rising and not asks
+        if asks:
+            look = self._with_holders(look, targets)
         if look.depth:
             self.schedule.looked(index, look.depth)
         collection, self._collection = self._collection, None
         return replace(look, collection=collection)
-
-    def _begun_in_copy(self, reading: PackedMeasurement, index: int, why: str) -> Look | None:
-        """Return the look at a generation's end as it begins in a copy; None where it is not wise.
-
-        The program goes on meanwhile; ``arrived`` tells what came of it.
-        """
-        schedule, metrics = self.schedule, reading.unpack().metrics
-        here = schedule.price(Depth.CENSUS)
-        if self.grows:
-            here += schedule.price(Depth.HOLDERS)
-        with schedule.charged(Depth.NUMBERS):
-            may_wait = schedule.may_wait(here)
-            if not (self.recorder.may_look and self.copier.wise(here, metrics, may_wait=may_wait)):
-                schedule.copied(None)
-                return None
-            seen = self.recorder.observe(reading, deep=False)
-            copy = self.copier.begin(lambda: self._in_copy(seen, index), here, metrics)
-        if copy is None:
-            self.safety.note("copy", self.copier.refusal or "")
-            return None
-        return Look(seen, why=why, under_way=LookInCopy(seen, index, why, copy))
-
-    def _in_copy(self, seen: Observation, index: int) -> bytes:
-        """Look, in the copy: whatever this changes in the looker is lost but for the answer."""
-        from leakguard.capture.heap.copied_look import CopiedLook, encoded
-
-        grew = self.grows
-        census = self.recorder.census()
-        seen = self.recorder.with_census(seen, census)
-        self._note_growth(seen)
-        self.schedule.saw(index, growing=self.grows)
-        found = None
-        if (self.grows or grew) and (self.schedule.deep_look_due(index) or not self.grows):
-            note = functools.partial(self.cycles.note, seen.too_many) if self.cycles else None
-            found = self.recorder.inspect([], self.suspicion.suspects(), note)
-        return encoded(CopiedLook(census, found))
-
-    def arrived(self, under_way: LookInCopy, patience: float = 0.0) -> Look | None:
-        """Return a look that was begun in a copy; None while it is under way.
-
-        Where nothing came of it, that is a note, and the look is what was seen without it.
-        """
-        try:
-            answer = under_way.copy.answer(patience)
-            if answer is None:
-                return None
-            with self.schedule.charged(Depth.NUMBERS):
-                look = self._taken(under_way, answer)
-        except Exception as error:
-            pass_on(error)
-            failure = error if isinstance(error, CopyFailed) else CopyFailed(reason_of(error))
-            self._note_failure(failure)
-            look = Look(under_way.seen)
-        if look.depth:
-            self.schedule.looked(under_way.index, look.depth)
-        collection, self._collection = self._collection, None
-        return replace(look, collection=collection)
-
-    def awaited(self, under_way: LookInCopy, patience: float) -> Look | None:
-        """Wait so many seconds for a look in a copy, and end it when that takes longer."""
-        began = time.monotonic()
-        look = self.arrived(under_way, patience)
-        if look is None:
-            under_way.copy.end()
-            look = self.arrived(under_way)
-        self.schedule.waited(time.monotonic() - began)
-        return look
-
-    def _taken(self, under_way: LookInCopy, answer: bytes) -> Look:
-        from leakguard.capture.heap.copied_look import decoded
-
-        copied = decoded(answer)
-        seen = self.recorder.with_census(under_way.seen, copied.census)
-        self._note_growth(seen)
-        self.schedule.saw(under_way.index, growing=self.grows)
-        extra = self.copier.ended(under_way.copy)
-        self.schedule.copied(self.copier.price, extra)
-        look = Look(seen, Depth.CENSUS, why=under_way.why, copied=under_way.copy.seconds)
-        found = copied.found
-        self.owing = self._is_rising and found is None
-        if found is None:
-            return look
-        self._has_asked = True
-        self.recorder.take(found)
-        if self.cycles is not None:
-            self.cycles.note(seen.too_many, found.adrift, found.adrift_bytes)
-        self._collect_if_called_for(found)
-        return replace(look, depth=Depth.HOLDERS, found=found)
-
-    def _note_failure(self, failure: CopyFailed) -> None:
-        self.copier.failed(failure)
-        self.schedule.copied(None)
-        self.safety.note("copy", f"a look in a copy of the process came to nothing: {failure}")
-        if self.copier.crashes and self.copier.refusal is not None:
-            self.recorder.forbid(f"it would end the process as it ended copies of it: {failure}")
 
     def end(self, reading: PackedMeasurement) -> Look:
         """Look at the end of the run, with who holds what if something grows.
@@ -252,7 +129,7 @@ class Looker:
         self._note_growth(look.seen)
         rose = rose or self._memory_rises
         if owed or self._is_worth_asking or self._has_asked or (rose and self._pays_for_rise()):
-            found = self._ask([], self.suspicion.suspects() or suspects)
+            found = self._ask((), self.suspicion.suspects() or suspects)
             look = replace(look, depth=Depth.HOLDERS, found=found)
         self.owing = False  # asked, or too dear to be asked later
         return look
@@ -299,18 +176,16 @@ class Looker:
             except Exception as error:
                 self._note_no_holders(error)
 
-    def holders_of(self, objects: list[object]) -> tuple[Held | None, ...]:
-        """Say who holds each of ``objects`` and forget them; nothing where that fails."""
-        if not objects:
+    def holders_of(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
+        """Say who holds what lies at each of these addresses; nothing where that fails."""
+        if not targets:
             return ()
         try:
             with self.schedule.charged(Depth.HOLDERS):
-                return self.recorder.held(objects)
+                return self.recorder.held(targets)
         except Exception as error:
             self._note_no_holders(error)
             return ()
-        finally:
-            objects.clear()
 
     def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
         """Return whether who holds what is asked at this look.
@@ -350,29 +225,30 @@ class Looker:
             self.safety.note("holders", _TOO_DEAR)
         return pays
 
-    def _with_holders(self, look: Look, targets: list[object]) -> Look:
+    def _with_holders(self, look: Look, targets: Sequence[int]) -> Look:
         self._has_asked = True
-        watch = self.cycles
-        note = functools.partial(watch.note, look.seen.too_many) if watch else None
-        found = self._ask(targets, self.suspicion.suspects() if self.grows else (), note)
-        if found is not None:
-            self._collect_if_called_for(found)
+        watch, too_many = self.cycles, look.seen.too_many
+        tell = functools.partial(watch.after, too_many) if watch else None
+        found = self._ask(targets, self.suspicion.suspects() if self.grows else (), tell)
+        if found is not None and watch is not None:
+            watch.note(too_many, found.adrift, found.adrift_bytes)
+            self._collect_if_called_for(found, watch)
         return replace(look, depth=Depth.HOLDERS, found=found)
 
-    def _collect_if_called_for(self, found: Inspection) -> None:
-        watch, ways = self.cycles, found.cycles
-        if watch is not None and ways is not None and watch.calls_for_collection(ways.keys()):
+    def _collect_if_called_for(self, found: Inspection, watch: CycleWatch) -> None:
+        ways = found.cycles
+        if ways is not None and watch.calls_for_collection(ways.keys()):
             self._collect_cycles(ways, watch)
 
     def _ask(
         self,
-        targets: list[object],
+        targets: Sequence[int],
         suspects: Sequence[str] = (),
-        note: Callable[[int, int], bool] | None = None,
+        tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection | None:
         try:
             with self.schedule.charged(Depth.HOLDERS):
-                return self.recorder.inspect(targets, suspects, note)
+                return self.recorder.inspect(targets, suspects, tell_cycles)
         except Exception as error:
             self._note_no_holders(error)
             return None
@@ -403,9 +279,6 @@ class Looker:
         watch.collected()
 
     def _note_no_holders(self, error: Exception) -> None:
-        """Take that a look at the holders failed.
-
-        What looks is not handed in as a function: a walk would see the targets in a cell of it.
-        """
+        """Take that a look at the holders failed."""
         pass_on(error)
         self.safety.note("holders", error)

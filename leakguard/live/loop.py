@@ -13,8 +13,7 @@ from leakguard.live.look import Looker
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import Depth
-from leakguard.live.scribe import SnapshotDraft
-from leakguard.live.taken_looks import TakenLooks
+from leakguard.live.scribe import SnapshotDraft, TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
 from leakguard.model.snapshot import LOOP_ENDED
@@ -137,9 +136,8 @@ class WatchedLoop:
     def _begin_round(self, number: int, last: bool) -> None:
         if not self._rounds:
             self._settle_in()
-        self.looks.settle()
         self.traced.begin()
-        free = not self.traced.tracing.running and self.looks.under_way is None
+        free = not self.traced.tracing.running
         phases = len(self.round.counts())
         deep = free and self.looker.looks_into_phases(self._rounds, phases, last=last)
         recorder = self.looker.recorder
@@ -189,7 +187,6 @@ class WatchedLoop:
         if opened is None:
             return
         index, round_ = self._rounds - 1, self.round
-        self.looks.settle(wait=round_.last)
         self.traced.end_limit()
         traced = self.traced.was_traced
         slowdown = self.traced.tracing.timed(self.looks.scribe.meter.elapsed - opened.began, traced)
@@ -201,11 +198,9 @@ class WatchedLoop:
             reading = self.looker.recorder.read_all()
         why = self._reason(index, reading)
         if not self.looker.asks_for_promised(why):
-            survivors.clear()  # they count as alive; who holds them would cost too much to ask
+            survivors = []  # they count as alive; who holds them would cost too much to ask
         promised = len(survivors)
-        survivors += samples
-        samples.clear()
-        look = self.looker.generation(reading, index, why, survivors)
+        look = self.looker.generation(reading, index, why, [*survivors, *samples])
         held = look.found.held if look.found else ()
         draft = SnapshotDraft(
             f"Gen {round_.number}: End of generation",
@@ -228,8 +223,6 @@ class WatchedLoop:
     def _reason(self, index: int, reading: PackedMeasurement) -> str | None:
         schedule = self.looker.schedule
         schedule.note(index, reading.unpack().metrics)
-        if self.looks.under_way is not None:  # one look at a time
-            return None
         return schedule.reason(index, last=self.round.last)
 
     def over(self) -> None:
@@ -241,7 +234,6 @@ class WatchedLoop:
             self.safety.run(self._look_after_loop)
 
     def _look_after_loop(self) -> None:
-        self.looks.settle(wait=True)
         if not self.looks.seen and (self._was_long() or self.looker.affords_holders):
             self.last_look(LOOP_ENDED)
             self._seen_at = self.looker.schedule.program_seconds

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
 
+from leakguard.capture.heap import LONGEST
 from leakguard.live.heights import Heights
 from leakguard.live.meter import CostMeter
 
@@ -64,6 +65,9 @@ APART = 8
 #: be a short one. Chosen: six generations of half a second, the shortest trainings there are, need
 #: it.
 EARLY_SHARE = 0.5
+#: Seconds of CPU, and share of the program's time, that a look which must be taken may always have.
+#: Chosen: what a person would wait for.
+OWED_SECONDS, OWED_SHARE = 2.0, 0.05
 # Share of ``max_overhead`` that is spent: the guard's clock does not see that caches are cold after
 # a look, nor the diagnosis at the end of the run, which is still to come. Measured: a guard that
 # had spent 0.65 % by its own clock cost 1.1 % (reports/overhead).
@@ -117,7 +121,6 @@ class Prices:
         self._guesses = _GUESSES.get(engine, _GUESSES["python"])
         self.blocks = blocks
         self._paid: dict[Depth, deque[tuple[float, int]]] = {}
-        self.copied: float | None = None
 
     def paid(self, depth: Depth, seconds: float) -> None:
         """Note what one look cost."""
@@ -133,11 +136,6 @@ class Prices:
             return max(seconds * max(self.blocks / then, 1.0) for seconds, then in paid)
         least, each = self._guesses[depth]
         return least + each * self.blocks
-
-    @property
-    def next_census(self) -> float:
-        """What the next census will cost: that of the last look in a copy, while they are."""
-        return self.of(Depth.CENSUS) if self.copied is None else self.copied
 
 
 class Schedule:
@@ -159,7 +157,6 @@ class Schedule:
         self._distance = _FIRST
         self._next = 0
         self._on_looks = 0.0
-        self._elsewhere = 0.0
         self._patience = 1.0
         self._holders_due = 0
         self._news = False
@@ -212,7 +209,7 @@ class Schedule:
             return "no limit"
         if last or self._is_always(index):
             return LAST if last else "spread"
-        affordable = self.affords_seconds(self._prices.next_census)
+        affordable = self.affords_seconds(self._prices.of(Depth.CENSUS))
         if self._is_early and affordable:
             return "early"
         if index >= self._next and affordable:
@@ -224,7 +221,7 @@ class Schedule:
     def planned(self, index: int) -> bool:
         """Return whether generation ``index``, which begins now, will be looked at as it stands."""
         date = self._is_early or index >= self._next
-        date = date and self.affords_seconds(self._prices.next_census)
+        date = date and self.affords_seconds(self._prices.of(Depth.CENSUS))
         return date or self._is_always(index) or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
@@ -282,47 +279,28 @@ class Schedule:
         self._news = self._news and self._distance < 1
         self._patience = 2 * self._chance.random() + 1
 
-    def price(self, depth: Depth) -> float:
-        """Return the seconds that a look is expected to cost in this process."""
-        return self._prices.of(depth)
+    def longest_look(self) -> float:
+        """Return the seconds that the next look may take: one that takes longer is ended.
 
-    def may_wait(self, seconds: float) -> bool:
-        """Return whether a look of so many seconds may be told after its generation has ended.
-
-        A run that is killed meanwhile loses it, and what comes behind it: so only where it takes no
-        longer than a generation does, and not where each of a few generations counts.
+        It is what is allowed and not spent, and never less than a person would wait for: what must
+        be looked at is looked at.
         """
-        if self._share is None or self._is_early:
-            return False
-        return seconds * (self._index + 1) <= self._meter.program
-
-    def copied(self, price: float | None, elsewhere: float = 0.0) -> None:
-        """Take what a look in a copy costs this process, None where looks are taken here.
-
-        ``elsewhere`` is what the last one cost beside the guard's own work, in seconds.
-        """
-        self._prices.copied = price
-        self._elsewhere += elsewhere
-
-    def waited(self, seconds: float) -> None:
-        """Charge the time in which the program stood still until a look in a copy had arrived."""
-        self._elsewhere += seconds
+        if self._share is None:
+            return LONGEST
+        owed = max(OWED_SECONDS, OWED_SHARE * self._time)
+        left = max(self._allowed_early(), self._allowed(0.0)) - self._paid
+        return min(max(owed, left), LONGEST)
 
     @contextmanager
-    def charged(
-        self, depth: Depth, *, in_loop: bool = True, copied: bool = False
-    ) -> Iterator[None]:
-        """Charge looks with the block, and remember its price, whatever becomes of it.
-
-        What a look that was ``copied`` costs here says nothing of looks that are taken here.
-        """
+    def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
+        """Charge looks with the block, and remember its price, whatever becomes of it."""
         before = self._meter.spent
         try:
             yield
         finally:
             seconds = self._meter.spent - before
             self._on_looks += seconds if in_loop else 0.0
-            if depth and not copied:
+            if depth:
                 self._prices.paid(depth, seconds)
 
     @property
@@ -337,7 +315,7 @@ class Schedule:
 
     @property
     def _paid(self) -> float:
-        return self._on_looks + self._elsewhere
+        return self._on_looks
 
     @property
     def _is_early(self) -> bool:
@@ -391,7 +369,7 @@ class Schedule:
             return True
         income = self._income()
         reserve = min(income / 2, _RESERVED * self._prices.of(Depth.HOLDERS))
-        price = self._patience * self._prices.next_census
+        price = self._patience * self._prices.of(Depth.CENSUS)
         return self._paid + price <= income - (0 if self.rising else reserve)
 
     def _income(self) -> float:

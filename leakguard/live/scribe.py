@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from leakguard.live.journal import Journal
-from leakguard.live.look import Look
+from leakguard.live.look import Look, Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.safety import Safety
 from leakguard.live.sinks import Sinks
@@ -80,59 +80,31 @@ class SnapshotDraft:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A snapshot as far as it is known; ``round_`` counts the generations from 0."""
-
-    draft: SnapshotDraft
-    look: Look
-    seconds: float
-    cost: Cost
-    notes: Mapping[str, str]
-    round_: int | None
-
-
 @dataclass(slots=True)
 class Scribe:
-    """Writes snapshots into the journal, each with its number, its time and what it cost.
-
-    While one waits for a look that is under way in a copy, those after it wait too.
-    """
+    """Writes snapshots into the journal, each with its number, its time and what it cost."""
 
     journal: Journal
     meter: CostMeter
     safety: Safety
     sinks: Sinks
     _told: float = 0.0
-    _waiting: list[_Entry] = field(default_factory=list)
 
     def write(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
         """Write one snapshot; ``round_`` counts the generations from 0."""
         spent = self.meter.spent
         cost = Cost(spent - self._told, total=spent, why=look.why)
         self._told = spent
-        notes = self.safety.taken_notes()
-        entry = _Entry(draft, look, self.meter.elapsed, cost, notes, round_)
-        if self._waiting or look.under_way is not None:
-            self._waiting.append(entry)
-        else:
-            self._put(entry)
-
-    def complete(self, look: Look) -> None:
-        """Write the snapshot that waited for a look in a copy, and those behind it."""
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            first = waiting[0]
-            cost = replace(first.cost, why=look.why, copied=look.copied)
-            waiting[0] = replace(first, look=look, cost=cost)
-        for entry in waiting:
-            self._put(entry)
-
-    def release(self) -> None:
-        """Write what waits for a look that an interrupt has lost, as it is."""
-        waiting, self._waiting = self._waiting, []
-        for entry in waiting:
-            self._put(entry)
+        snapshot = draft.snapshot(
+            look,
+            self.journal.next_serial,
+            self.meter.elapsed,
+            cost,
+            self.safety.taken_notes(),
+            self.journal.held_bytes,
+        )
+        self.journal.add(snapshot, round_)
+        self.sinks.write(snapshot)
 
     def finish(self) -> None:
         """Close the journal, with what the guard has cost in all."""
@@ -142,17 +114,22 @@ class Scribe:
         """Close the journal without a word; harmless when it is already."""
         self.journal.close(self.meter.spent)
 
-    def _put(self, entry: _Entry) -> None:
-        snapshot = entry.draft.snapshot(
-            entry.look,
-            self.journal.next_serial,
-            entry.seconds,
-            entry.cost,
-            entry.notes,
-            self.journal.held_bytes,
-        )
-        self.journal.add(snapshot, entry.round_)
-        self.sinks.write(snapshot)
+
+@dataclass(slots=True)
+class TakenLooks:
+    """Writes down what was looked at.
+
+    ``seen`` says whether what the program did last has been looked at, as deep as it calls for.
+    """
+
+    looker: Looker
+    scribe: Scribe
+    seen: bool = True
+
+    def write(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
+        """Write a snapshot; ``round_`` counts the generations from 0."""
+        self.seen = look.seen.census is not None and not self.looker.owing
+        self.scribe.write(draft, look, round_)
 
 
 def _with_large(census: Census | None, look: Look) -> Census | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, SupportsFloat, TypeAlias, TypeVar, cast, get_args
 
 from leakguard.capture.allocation_sites import Trace
+from leakguard.capture.heap.process_copy import own_seconds
 from leakguard.capture.run_queue import queued_seconds
 from leakguard.capture.watchlist import Watch, Watchlist
 from leakguard.errors import UsageError, shown
@@ -68,7 +69,7 @@ class Settings:
     @property
     def own_clock(self) -> Callable[[], float]:
         """What charges the guard: CPU time of its thread, unless the caller brought a clock."""
-        return time.thread_time if self.clock is time.perf_counter else self.clock
+        return own_seconds if self.clock is time.perf_counter else self.clock
 
     @property
     def queued(self) -> Callable[[], float]:

@@ -54,8 +54,8 @@ class TracedGeneration:
         """True of a generation whose trace ended before it did."""
         return self._cut is not None
 
-    def survivors(self) -> list[object]:
-        """End the trace; return some objects that the generation left behind."""
+    def survivors(self) -> list[int]:
+        """End the trace; return where some objects lie that the generation left behind."""
         try:
             return self.tracing.survivors()
         except Exception as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 from leakguard.alarm import pass_on
 from leakguard.capture.allocation_sites import TRACERS, Start, Suspect, Trace, Tracer, fitting
@@ -158,7 +157,7 @@ class Tracing:
         problem, self._problem = self._problem, None
         return problem
 
-    def survivors(self) -> list[Any]:
+    def survivors(self) -> list[int]:
         """End the traced generation; return objects whose holders ``sites`` wants to know."""
         return [] if self._running is None else self._running.survivors(self._suspects)
 

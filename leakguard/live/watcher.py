@@ -12,8 +12,7 @@ from leakguard.live.look import Look, Looker
 from leakguard.live.loop import WatchedLoop
 from leakguard.live.names import MOST_OPEN_PHASES, PhaseNames
 from leakguard.live.safety import Safety
-from leakguard.live.scribe import Scribe, SnapshotDraft
-from leakguard.live.taken_looks import TakenLooks
+from leakguard.live.scribe import Scribe, SnapshotDraft, TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import PhaseVisit
 from leakguard.model import Expectation, Run
@@ -42,7 +41,6 @@ class Watcher:
     def start(self) -> None:
         """Record the start of the run; a heap that is dear to count is counted later."""
         self.safety.run(self._start)
-        self.looker.recorder.keep_first()
 
     def _start(self) -> None:
         look = self.looker.start(self.looker.recorder.read_all())
@@ -50,13 +48,11 @@ class Watcher:
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
-        self.looker.recorder.check_kept()
         self.safety.run(self._mark, label, baseline)
         if not baseline and not active.open_phases():
             self.loop.moment_passes(label)
 
     def _mark(self, label: str, baseline: bool) -> None:
-        self.looks.settle(wait=True)
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"
@@ -71,7 +67,6 @@ class Watcher:
         self.safety.request(lambda: self.inspect(REQUESTED))
 
     def _inspect(self, label: str) -> None:
-        self.looks.settle(wait=True)
         look = self.looker.holders(self.looker.recorder.read_all(), "asked")
         self._write(label, "mark", look)
 
@@ -96,10 +91,9 @@ class Watcher:
         self.safety.over = True
 
     def let_go(self) -> None:
-        """End what is under way: a trace, and a look in a copy."""
+        """End a trace that is under way."""
         self.safety.run(self.traced.end_limit)
         self.safety.run(self.traced.tracing.stop)
-        self.safety.run(lambda: self.looks.settle(wait=True))
 
     def _end(self, failed: bool) -> None:
         if not failed:
@@ -113,8 +107,7 @@ class Watcher:
         self.safety.run(self.scribe.finish)
 
     def run_so_far(self) -> Run:
-        """Return the run as it was written down, with the look that is under way."""
-        self.safety.run(lambda: self.looks.settle(wait=True))
+        """Return the run as it was written down."""
         return self.scribe.journal.run()
 
     def _prove(self) -> None:

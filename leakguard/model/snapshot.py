@@ -125,8 +125,6 @@ class Cost:
         why: what made the guard look here: ``spread``, ``rise``, ``early``, ``within budget``,
             ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``; None where only
             the cheap numbers were read.
-        copied: CPU seconds of the copy of the process that took the look, beside all of the above;
-            None where the look was taken in the process itself.
         cut: True of a traced generation whose trace was ended, for its price, before all of it was
             seen.
     """
@@ -136,7 +134,6 @@ class Cost:
     slowdown: float | None = None
     total: float | None = None
     why: str | None = None
-    copied: float | None = None
     cut: bool = False
 
 

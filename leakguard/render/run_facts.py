@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import fsum
-
 from leakguard.model.run import Run
 from leakguard.model.units import format_bytes
 from leakguard.render.text import clean
@@ -65,7 +63,7 @@ def watching_cost(run: Run) -> str | None:
         return None
     lasted = next((s.seconds for s in reversed(run.snapshots) if s.seconds), None)
     share = f", {spent / lasted * 100:.2g} % of the run" if lasted else ""
-    return f"{spent:.3g} s{share}{_copied(run)}{_slowed(run, lasted)}"
+    return f"{spent:.3g} s{share}{_slowed(run, lasted)}"
 
 
 def _slowed(run: Run, lasted: float | None) -> str:
@@ -73,18 +71,6 @@ def _slowed(run: Run, lasted: float | None) -> str:
     more = run.tracing_seconds
     share = f" ({more / lasted * 100:.2g} %)" if lasted else ""
     return f"; tracing took {more:.2g} s more{share}" if more > 0 else ""
-
-
-def _copied(run: Run) -> str:
-    """Return how many looks were taken in a copy of the process, and what that cost elsewhere."""
-    copied = [s.cost.copied for s in run.snapshots if s.cost.copied is not None]
-    if not copied:
-        return ""
-    looks = sum(s.cost.tier > 0 for s in run.snapshots)
-    return (
-        f"; {looks} looks, of them {len(copied)} in a copy of the process"
-        f" ({fsum(copied):.3g} s on another core)"
-    )
 
 
 def _traced(run: Run) -> str | None:

@@ -9,7 +9,7 @@ run, tracemalloc misses allocations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from leakguard.capture.allocation_sites.bytes_trace import BytesTrace
 from leakguard.capture.allocation_sites.object_trace import ObjectTrace
@@ -26,7 +26,7 @@ class Tracer(Protocol):
 
     name: str
 
-    def survivors(self, suspects: Sequence[Suspect]) -> list[Any]: ...
+    def survivors(self, suspects: Sequence[Suspect]) -> list[int]: ...
     def sites(self, held_by: Sequence[str | None]) -> list[Site]: ...
     def stop(self) -> None: ...
 

@@ -62,7 +62,7 @@ class BytesTrace:
             self._forget()
             raise
 
-    def survivors(self, suspects: Sequence[Suspect]) -> list[Any]:
+    def survivors(self, suspects: Sequence[Suspect]) -> list[int]:
         """Stop; bytes have no object to ask who holds them, so the list is empty."""
         self._end()
         return []

@@ -6,11 +6,9 @@ import ctypes
 import functools
 import os
 import sys
-import threading
 import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, cast
 
 from leakguard.capture import heap
@@ -25,12 +23,11 @@ from leakguard.capture.allocation_sites.frames import (
 )
 from leakguard.capture.allocation_sites.free_lists import reserve
 from leakguard.capture.allocation_sites.suspect import Suspect
-from leakguard.capture.heap.classes import MANAGED_DICT, flags, qualified_name
-from leakguard.capture.heap.collector import collector_held
+from leakguard.capture.heap.classes import MANAGED_DICT, flags
 from leakguard.capture.library import OWN_FOLDER
 from leakguard.model import Site
 
-Lines = tuple[tuple[str, int], ...]
+Lines = heap.Origin
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 # Collector header, and before it the two pointers that stand for an instance's dict.
@@ -61,8 +58,6 @@ _FRAMES_OF_OBJECTS = 16
 # frame is looked up anew at every allocation. Measured in training steps of TD3 and of DQN: with 1,
 # 2, 4, 8 and 16 frames 3.4, 5.0, 6.9, 11 and 15 times as long; 2.8, 3.7, 5.1, 7.9 and 11.
 _FRAMES_IF_SHALLOW = 4
-# Of more live objects than these only some are asked: a traced one takes ten microseconds.
-_MOST_OBJECTS = 50_000
 # So many stacks are asked for their holders. A loss that is kept is one tensor beside a dozen of
 # its graph, which other lines make: of the rarer stacks those are told whose objects are elements
 # of a container.
@@ -98,21 +93,18 @@ class ObjectTrace:
         self._rarer: set[_Key] = set()
         self._blocks: list[Site] = []
 
-    def survivors(self, suspects: Sequence[Suspect]) -> list[Any]:
-        """Stop, and return a few objects of each site, to find out who holds them.
-
-        The list holds the program's objects: the caller empties it before the call ends.
-        """
+    def survivors(self, suspects: Sequence[Suspect]) -> list[int]:
+        """Stop, and return where a few objects of each site lie, to find out who holds them."""
         names = {suspect.type for suspect in suspects if suspect.type is not None}
-        kept: defaultdict[_Key, list[Any]] = defaultdict(list)
+        kept: dict[_Key, tuple[int, ...]] = {}
         try:
-            with collector_held():
-                self._count(names, kept)
-                if any(suspect.type is None for suspect in suspects):
-                    self._blocks = traced_blocks(self.name)
+            if names:
+                kept = self._counted(names)
+            if any(suspect.type is None for suspect in suspects):
+                self._blocks = traced_blocks(self.name)
         finally:
             self.stop()
-        samples = []
+        samples: list[int] = []
         for key in self._largest(names):
             samples += kept[key]
             self._samples += [key] * len(kept[key])
@@ -148,19 +140,14 @@ class ObjectTrace:
                 return []
         return _sites(key, self._counts[key], holders)
 
-    def _count(self, names: set[str], kept: dict[_Key, list[Any]]) -> None:
-        live = heap.instances(names)
-        stride = 1 + len(live) // _MOST_OBJECTS  # each stands for so many
-        for item in islice(live, 0, None, stride):
-            lines = origin_of(item)
-            if lines is None or lines[0][0].startswith(OWN_FOLDER):
-                continue
-            key = (qualified_name(type(item)), lines)
-            self._counts[key] += stride
-            seen = self._counts[key] // stride
-            if seen & (seen - 1) == 0:  # the 1st, 2nd, 4th ... are spread over all of them
-                kept[key].append(item)
-        live.clear()
+    def _counted(self, names: set[str]) -> dict[_Key, tuple[int, ...]]:
+        """Count what lives by where it was made; return where some of each lie."""
+        kept = {}
+        for made in heap.origins(names, origin_of).made:
+            if not made.lines[0][0].startswith(OWN_FOLDER):
+                key = (made.type, made.lines)
+                self._counts[key], kept[key] = made.count, made.addresses
+        return kept
 
     def _largest(self, names: set[str]) -> list[_Key]:
         chosen = []
@@ -196,14 +183,3 @@ def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
         Site(place(at), at.function, None, count, frames, ObjectTrace.name, name, holder)
         for holder in known or [None]
     ]
-
-
-def is_traced_by_memray() -> bool:
-    """Return whether a tracker of memray follows the allocations of this process."""
-    memray = sys.modules.get("memray")
-    return memray is not None and _profiled_by(memray)
-
-
-def _profiled_by(memray: Any) -> bool:
-    # A running tracker sets this hook for the threads to come; there is no other sign of one.
-    return getattr(threading, "_profile_hook", None) is getattr(memray, "start_thread_trace", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -51,6 +52,23 @@ def collector_held() -> Iterator[None]:
         del _holding[outer:]
         if collecting:
             gc.enable()
+
+
+@contextmanager
+def collector_released() -> Iterator[None]:
+    """Let the collector come as the program has it, while the guard waits and other threads run.
+
+    Where none does, the guard itself would set it off: it has held it back for a while.
+    """
+    collecting = bool(_holding) and _holding[0]
+    if not (collecting and len(sys._current_frames()) > 1):
+        yield
+        return
+    try:
+        gc.enable()
+        yield
+    finally:
+        gc.disable()
 
 
 def give_back_collector() -> None:

@@ -17,13 +17,16 @@ from leakguard.capture.heap.frames import local_variables, running_frames
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.layout import ClassLayout
 from leakguard.capture.heap.path_tree import PathColumns
+from leakguard.capture.heap.process_copy import is_copy
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 
 # Checksum (31 bits) of _scan.pyi, what Python knows of the scan; it tells what it was built for.
-_INTERFACE = 0x20108F15
+_INTERFACE = 0x4EAA247D
 if getattr(_scan, "INTERFACE", 0) != _INTERFACE or len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan was built from other sources: build it anew")
+
+address_of = _scan.address_of
 
 _Counted = tuple[
     list[tuple[type, int, int, int, int]], list[Any], list[Any], list[tuple[type, int]]
@@ -74,6 +77,8 @@ def _scanned(describe: Callable[[type], object]) -> Iterator[_scan.Scan]:
 
 def _census(scan: _scan.Scan, large: int) -> _Counted:
     beside = _beside()  # before the list is made, see walk.live_objects
+    if is_copy() and _scan.LISTS_TRACKED:
+        return scan.census(None, beside, True, large)
     tracked = gc.get_objects()
     try:
         return scan.census(tracked, beside, not gc.get_freeze_count(), large)

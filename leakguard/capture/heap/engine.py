@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ WITHOUT_SCAN: str | None = None
 tally: Callable[[Frameworks, int], Tally] = walk.tally
 instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
 Graph: Any = graph.Graph
+address_of: Callable[[weakref.ref[Any]], int] = walk.address_of
 
 _LIBRARIES = (".so", ".pyd")
 
@@ -43,4 +45,4 @@ elif os.environ.get("LEAKGUARD_PURE") != "1":
         WITHOUT_SCAN = _why_not()
     else:
         NAME, tally, Graph = "compiled", compiled.tally, compiled.CompiledGraph
-        instances = compiled.instances
+        instances, address_of = compiled.instances, compiled.address_of

@@ -112,6 +112,10 @@ class Graph:
         """Return the node of an object, or ``NO_NODE``."""
         return self._index.get(id(item), NO_NODE)
 
+    def find_at(self, address: int) -> int:
+        """Return the node of the object that lies at an address, or ``NO_NODE``."""
+        return self._index.get(address, NO_NODE)
+
     def object_at(self, node: int) -> Any:
         """Return the object of a node."""
         return self._objects[node]

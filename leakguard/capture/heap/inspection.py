@@ -54,7 +54,7 @@ def take_inspection(
     make_graph: MakeGraph,
     engine: str,
     memory: PathMemory,
-    targets: Sequence[Any],
+    targets: Sequence[int],
     large: int,
     limit: int,
     suspects: Sequence[str] = (),
@@ -62,7 +62,7 @@ def take_inspection(
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
-    with collector_held(), closing(walk_graph(make_graph, targets)) as walked:
+    with collector_held(), closing(walk_graph(make_graph, ())) as walked:
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
             look = _Questions(graph, frameworks, limit, walked.rooted)
@@ -156,9 +156,9 @@ class _Questions:
         places = self._graph.places(self._containers)
         return memory.after(self._paths, self._containers, places, tuple(self._buffers))
 
-    def held(self, targets: Sequence[Any]) -> tuple[Held | None, ...]:
-        """Say who holds each target and what dropping it would release."""
-        nodes = [self._graph.find(target) for target in targets]
+    def held(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
+        """Say who holds what lies at each address, and what dropping it would release."""
+        nodes = [self._graph.find_at(address) for address in targets]
         found = [node for node in nodes if node != NO_NODE]
         measured = iter(self._graph.retained([([node], True) for node in found]))
         return tuple(

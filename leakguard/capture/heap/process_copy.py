@@ -3,11 +3,12 @@
 The copy is made by a bare ``clone`` without an exit signal (``scan/copy.c``), not by ``os.fork``:
 no atfork handler runs, so BLAS and OpenMP pools go on, and neither ``wait()`` nor SIGCHLD of the
 program ever hear of it. What that costs is that locks of other threads stay locked in the copy; the
-two that a look always meets are dealt with in ``scan/copy.c``, and a copy that meets another hangs
-until its time is up. Python code may run in it, since the thread that makes the copy has Python's
-lock and is the only one there: a look is taken whole, walk, names and all. Nothing that happens in
-the copy, a crash included, reaches this process: it becomes a ``CopyFailed``. It has none of the
-process's files, so that pipes, ports and locks of the program end when the program ends them.
+two that a look always meets are dealt with in ``scan/copy.c``, and a copy that meets another hangs,
+which is seen from here: it sleeps, and a look never does. Python code may run in it, since the
+thread that makes the copy has Python's lock and is the only one there: a look is taken whole, walk,
+names and all. Nothing that happens in the copy, a crash included, reaches this process: it becomes
+a ``CopyFailed``. It has none of the process's files, so that pipes, ports and locks of the program
+end when the program ends them.
 
 No copy is made where it could hurt all the same: with musl or an old glibc, where memory is
 promised only once, and where an old kernel would part a device from the memory that it writes to.
@@ -32,14 +33,14 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from leakguard.capture.headroom import copy_hindrance
-from leakguard.capture.probe import reason_of
+from leakguard.capture.probe import Unavailable, reason_of
 
 try:
     from leakguard.capture.heap._scan import copy_process
 except ImportError:  # not built here
 
     def copy_process(
-        most: int, address_space: int, seconds: float, work: Callable[[], object]
+        most: int, address_space: int, seconds: float, longest: float, work: Callable[[], object]
     ) -> int:
         raise OSError("the compiled scan is not built here")
 
@@ -48,6 +49,9 @@ except ImportError:  # not built here
 at_work: set[int] = set()
 # Those of them that were ended but are not gone yet.
 _dying: set[int] = set()
+# CPU seconds of all copies that have ended; and whether this process is one.
+_spent = 0.0
+_is_copy = False
 
 # A look at a process with 3,000,000 objects answers with 60 kB: names and numbers.
 _ANSWER_BYTES = 8 * 1024 * 1024
@@ -58,23 +62,45 @@ _DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
 _LATE = "it took too long and was ended"
 _LONGEST_REASON = 1000  # bytes
 _PIPE_PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
-# How often a copy that is waited for is asked, in seconds.
-_INTERVAL = 0.002
+# How often a copy that is waited for is asked, in seconds: at first, and later.
+_FIRST_INTERVAL, _INTERVAL = 0.000_3, 0.002
+# A copy that sleeps for so many seconds on end waits for a lock that a thread had which it does not
+# have. Chosen: page faults from a slow disk take less.
+_LONGEST_SLEEP, _GLANCES = 0.5, 0.05
+# Wall time that a copy may take for its seconds of CPU, and so many seconds more: on a machine with
+# eight times as much to do as it has cores. Chosen.
+_CROWD, _GRACE = 8.0, 10.0
 # Seconds to wait until a copy that was killed is gone: the kernel or a debugger may keep it, and
 # the program should not stand still for that. Chosen, well above what a look itself takes.
 _LONGEST_DEATH = 2.0
 
 
-class CopyRefused(Exception):
+class CopyRefused(Unavailable):
     """This process cannot be copied here; the message says why."""
 
 
-class CopyFailed(Exception):
-    """A copy ended without its answer; ``crashed`` where a signal other than its alarm ended it."""
+class CopyFailed(Unavailable):
+    """A copy ended without its answer.
 
-    def __init__(self, reason: str, *, crashed: bool = False) -> None:
+    Attributes:
+        crashed: a signal other than those of its limits ended it.
+        hung: it waited for a lock of a thread that it does not have; a second one may not.
+    """
+
+    def __init__(self, reason: str, *, crashed: bool = False, hung: bool = False) -> None:
         super().__init__(reason)
         self.crashed = crashed
+        self.hung = hung
+
+
+def is_copy() -> bool:
+    """Return whether this process is a copy that works something out."""
+    return _is_copy
+
+
+def own_seconds() -> float:
+    """Return the CPU seconds of this thread and of all copies that this process has made."""
+    return time.thread_time() + _spent
 
 
 @dataclass(slots=True)
@@ -97,7 +123,7 @@ class ProcessCopy:
     def begin(cls, work: Callable[[], bytes], *, seconds: float, memory: int) -> ProcessCopy:
         """Copy this process and have the copy do ``work``.
 
-        ``seconds`` is the wall time after which the copy is ended, ``memory`` the bytes that it may
+        ``seconds`` is the CPU time after which the copy is ended, ``memory`` the bytes that it may
         allocate beside the C allocator, which it leaves alone. With 0 it shares that one, so as to
         free in it, and hangs where another thread was just allocating.
 
@@ -107,32 +133,43 @@ class ProcessCopy:
         _bury()
         if (hindrance := copy_hindrance()) is not None:
             raise CopyRefused(f"this process is not copied: {hindrance}")
+        longest = _CROWD * seconds + _GRACE
         try:
             room = mmap.mmap(-1, _ANSWER_BYTES)
             space = _address_space() + 2 * memory if memory else 0
-            number = copy_process(memory, space, seconds, lambda: _do(work, room))
+            number = copy_process(memory, space, seconds, longest, lambda: _do(work, room))
         except OSError as error:
             raise CopyRefused(f"this process cannot be copied: {error}") from None
         at_work.add(number)
-        return cls(number, time.monotonic() + seconds, room)
+        return cls(number, time.monotonic() + longest, room)
 
-    def answer(self, patience: float = 0.0) -> bytes | None:
-        """Return what the copy worked out; None while it works, after ``patience`` seconds.
+    def answer(self) -> bytes:
+        """Wait for what the copy works out and return it; other threads run meanwhile.
 
         Raises:
-            CopyFailed: it has ended without an answer, or was ended because its time was up.
+            CopyFailed: it has ended without an answer, or was ended.
         """
-        until = min(time.monotonic() + patience, self.deadline)
-        while not self._reaped(os.WNOHANG):
-            now = time.monotonic()
-            if now >= self.deadline:
-                self.end()
-                raise CopyFailed(_LATE)
-            if now >= until:
-                return None
-            time.sleep(_INTERVAL)
+        try:
+            self._wait()
+        except BaseException:  # an interrupt, too: nobody else will end it
+            self.end()
+            raise
         with self._room:
             return self._read()
+
+    def _wait(self) -> None:
+        interval, glance_at, sleeps = _FIRST_INTERVAL, time.monotonic() + _GLANCES, 0.0
+        while not self._reaped(os.WNOHANG):
+            time.sleep(interval)
+            interval = min(interval * 1.5, _INTERVAL)
+            if (now := time.monotonic()) < glance_at:
+                continue
+            glance_at = now + _GLANCES
+            sleeps = sleeps + _GLANCES if _is_asleep(self.number) else 0.0
+            if sleeps >= _LONGEST_SLEEP:
+                raise CopyFailed("it waited for a lock that another thread held", hung=True)
+            if now >= self.deadline:
+                raise CopyFailed(_LATE)
 
     def end(self) -> None:
         """End the copy, if it still works, and forget it."""
@@ -157,7 +194,9 @@ class ProcessCopy:
             if not number:
                 return False
             self._status = status
+            global _spent
             self.seconds = usage.ru_utime + usage.ru_stime if usage else 0.0
+            _spent += self.seconds
             at_work.discard(self.number)
         return True
 
@@ -165,7 +204,7 @@ class ProcessCopy:
         status = self._status or 0
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            if number == signal.SIGALRM:
+            if number in (signal.SIGALRM, signal.SIGPROF):
                 raise CopyFailed(_LATE)
             killed = number == signal.SIGKILL  # by the kernel, where memory runs out
             name = signal.Signals(number).name
@@ -195,6 +234,8 @@ def _bury() -> None:
 
 def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
     """Do the work, in the copy, and end it."""
+    global _is_copy
+    _is_copy = True
     try:
         try:
             magic, said = _DONE, work()
@@ -217,6 +258,15 @@ def _checksum(said: bytes) -> int:
     for start in range(0, len(said), _PIPE_PIECE):
         total = zlib.crc32(said[start : start + _PIPE_PIECE], total)
     return total
+
+
+def _is_asleep(number: int) -> bool:
+    """Return whether a process sleeps; False where the kernel does not tell."""
+    try:
+        with open(f"/proc/{number}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[:1] == [b"S"]
+    except OSError:
+        return False
 
 
 def _address_space() -> int:

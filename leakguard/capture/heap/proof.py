@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
 import sys
 import time
 from collections import OrderedDict, deque
@@ -20,7 +19,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from leakguard.capture.allocator import allocator_memory, pool_memory
-from leakguard.capture.headroom import cores
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.frameworks import Numpy
 from leakguard.capture.heap.graph import Graph, MakeGraph
@@ -57,9 +55,8 @@ _NAMING_SECONDS = 20.0
 # Share by which the size of a container may differ from look to proof: what is told is without
 # the container itself. Chosen.
 _SAME_SIZE = 0.01
-# A copy that cuts walks the heap twice and collects: 8 s with a million objects. Where more threads
-# run than there are cores it gets its share of one only, and so many times as long; chosen.
-_LONGEST_PROOF, _LONGEST_BUSY_PROOF = 60.0, 600.0
+# Seconds of CPU. A copy that cuts walks the heap twice and collects: 8 s with a million objects.
+_LONGEST_PROOF = 60.0
 
 
 class _Found(NamedTuple):
@@ -80,28 +77,18 @@ def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
 
     ``retained`` is what it was said to keep alive: containers of about that size are named first.
     """
-    seconds = _patience()
     try:
         copy = ProcessCopy.begin(
             lambda: msgspec.msgpack.encode(_cut(held_by, retained, make_graph)),
-            seconds=seconds,
+            seconds=_LONGEST_PROOF,
             memory=0,
         )
-        answer = copy.answer(seconds)
+        answer = copy.answer()
     except CopyRefused as refusal:
         return Proof(held_by, refused=str(refusal))
     except CopyFailed as failure:
         return Proof(held_by, refused=f"the copy came to nothing: {failure}")
-    if answer is None:
-        copy.end()
-        return Proof(held_by, refused="the copy came to nothing: it took too long")
     return msgspec.msgpack.decode(answer, type=Proof)
-
-
-def _patience() -> float:
-    """Return how long a copy may take, in seconds, by how busy the machine is."""
-    crowd = os.getloadavg()[0] / max(cores(), 1.0)
-    return min(_LONGEST_PROOF * max(crowd, 1.0), _LONGEST_BUSY_PROOF)
 
 
 def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:

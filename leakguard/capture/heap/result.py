@@ -73,8 +73,8 @@ class Inspection:
         growing: the holders that grew at every look so far, by path: their entries now and
             before, and at how many looks in a row they grew.
         large: instances and buffers that retain at least the asked bytes, with who holds them.
-        held: one answer for each target, in their order; None where the target is a number or
-            another object that nothing refers to.
+        held: one answer for each target, in their order; None where nothing lies there that
+            something refers to.
         memory: what the next look is compared with; numbers only.
         objects: how many objects the walk saw, and their ``bytes``, array memory included.
         adrift: objects that no root leads to, and ``adrift_bytes``: held by running C code, or

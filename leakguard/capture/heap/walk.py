@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, filterfalse, islice
@@ -41,6 +42,12 @@ def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[An
     """Return every live object of the wanted classes, each once."""
     found = live_objects(census_layouts(frameworks)).values()
     return [item for group in found if wanted(type(group[0])) for item in group]
+
+
+def address_of(reference: weakref.ref[Any]) -> int:
+    """Return the address of what a weak reference leads to, 0 where it is gone."""
+    item = reference()
+    return 0 if item is None else id(item)
 
 
 def live_objects(describe: Describe) -> ByClass:

@@ -75,34 +75,31 @@ def train(fault: str) -> dict[str, Any]:
 
 
 def _spoil(fault: str) -> None:
-    """Let each look be taken in a copy, and end there as the fault says."""
+    """Let each look end its copy as the fault says."""
     import reference_trainer.watching as watching_module
     from leakguard.capture import heap
-    from leakguard.live import copier
+    from leakguard.capture.heap.process_copy import is_copy
 
-    os.environ[copier.VARIABLE] = "1"
     watching_module.LeakGuard = functools.partial(
         watching_module.LeakGuard, max_overhead=None, trace="off"
     )
     if fault == SOUND:
         return
-    if fault == "hang":
-        copier._GRACE, copier._PATIENCE = _HANG, 0.0
-    home, census = os.getpid(), heap.census
+    tally = heap.engine.tally
 
     def faulty(*args: Any) -> Any:
-        if os.getpid() != home:
+        if is_copy():
             FAULTS[fault]()
-        return census(*args)
+        return tally(*args)
 
-    heap.census = faulty
+    heap.engine.tally = faulty
 
 
 def _notes(guard: Any) -> list[str]:
     snapshots = guard.run.snapshots
-    copied = sum(snapshot.cost.copied is not None for snapshot in snapshots)
-    told = {note for s in snapshots for probe, note in s.unavailable.items() if probe == "copy"}
-    return [f"{copied} looks in copies", *sorted(told)]
+    looks = sum(snapshot.census is not None for snapshot in snapshots)
+    told = {note for s in snapshots for probe, note in s.unavailable.items() if probe == "census"}
+    return [f"{looks} looks", *sorted(told)]
 
 
 def _digest(trainer: Any) -> str:

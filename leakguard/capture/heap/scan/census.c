@@ -122,10 +122,14 @@ leaf_visit(PyObject *item, void *arg)
     return leaves->waiting == BATCH ? flush(leaves) : 0;
 }
 
-/* The same for what only an adapter holds: it is gone after the call, so it is taken at once. */
+/* The same for what only an adapter holds: it is gone after the call, so it is taken at once, and held
+   for good where nothing else is. */
 static int
 leaf_visit_at_once(PyObject *item, void *arg)
 {
+    if (((Leaves *)arg)->scan->borrows) {
+        Py_XINCREF(item);
+    }
     return leaf_visit(item, arg) < 0 ? -1 : flush((Leaves *)arg);
 }
 
@@ -193,6 +197,8 @@ count_object(Leaves *leaves, PyObject *item, PyObject **handed, PyObject *big)
 
 PyDoc_STRVAR(census_doc,
 "census(tracked, beside, all_listed, large)\n--\n\n"
+"``tracked`` lists what the collector tracks; None has it read from the collector's own lists, with\n"
+"nothing held: in a copy of the process only.\n"
 "Count all objects by exact class: [(class, live, bytes, owners, owned bytes)], the objects of\n"
 "classes that are handed over as 1 and as 2, and [(class, bytes)] of large ones. Owners are arrays\n"
 "that own plain memory, once ``arrays`` was called; they are not handed over.");
@@ -203,23 +209,35 @@ scan_census(Scan *scan, PyObject *args)
     PyObject *tracked, *beside;
     Py_ssize_t large;
     int all_listed;
-    if (!PyArg_ParseTuple(args, "O!O!pn", &PyList_Type, &tracked, &PyList_Type, &beside,
-                          &all_listed, &large)) {
+    if (!PyArg_ParseTuple(args, "OO!pn", &tracked, &PyList_Type, &beside, &all_listed, &large)) {
         return NULL;
     }
+    if (tracked != Py_None && !PyList_Check(tracked)) {
+        PyErr_SetString(PyExc_TypeError, "tracked is a list or None");
+        return NULL;
+    }
+    Tracked listed = {0};
     PyObject *handed[2] = {PyList_New(0), PyList_New(0)};
     PyObject *big = PyList_New(0), *result = NULL, *classes = NULL;
     Leaves *leaves = pages_new(1, sizeof(Leaves));
     if (handed[0] == NULL || handed[1] == NULL || big == NULL || leaves == NULL) {
         goto done;
     }
+    if (tracked == Py_None) {
+        scan->borrows = 1;
+        if (list_tracked(&listed) < 0) {
+            goto done;
+        }
+    }
+    PyObject **items = tracked == Py_None ? listed.items : ((PyListObject *)tracked)->ob_item;
+    Py_ssize_t count = tracked == Py_None ? listed.count : PyList_GET_SIZE(tracked);
     leaves->scan = scan;
     leaves->all_listed = all_listed;
     leaves->large = large;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tracked); i++) {
-        PyObject *item = PyList_GET_ITEM(tracked, i);
-        if (i + AHEAD < PyList_GET_SIZE(tracked)) {
-            FETCH(PyList_GET_ITEM(tracked, i + AHEAD));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = items[i];
+        if (i + AHEAD < count) {
+            FETCH(items[i + AHEAD]);
         }
         if (all_listed) {
             if (count_object(leaves, item, handed, big) < 0 ||
@@ -261,6 +279,7 @@ scan_census(Scan *scan, PyObject *args)
         result = PyTuple_Pack(4, classes, handed[0], handed[1], big);
     }
 done:
+    pages_free(listed.items);
     pages_free(leaves);
     Py_XDECREF(classes);
     Py_XDECREF(handed[0]);

@@ -14,27 +14,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-/* The one place where the interpreter's inside is needed: Python's lock lies there, and before 3.13 the
-   request of a thread for it, see forget_threads. Later versions and builds without the lock were not
-   tried. */
-#include <patchlevel.h>
-#include <pyconfig.h>
-#if defined(__has_include) && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
-#if __has_include(<internal/pycore_interp.h>)
-#define HAVE_INSIDE 1
-#define Py_BUILD_CORE 1
-#endif
-#endif
+#include "inside.h"
 #include "scan.h"
-#ifdef HAVE_INSIDE
-#include <internal/pycore_interp.h>
-#if PY_VERSION_HEX < 0x030C0000
-#include <internal/pycore_runtime.h>
-#define PYTHON_LOCK (&_PyRuntime.ceval.gil)
-#else
-#define PYTHON_LOCK (PyInterpreterState_Get()->ceval.gil)
-#endif
-#endif
 
 #if defined(__linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define HAVE_COPY 1
@@ -231,28 +212,37 @@ close_files(void)
     return 0;
 }
 
+static void
+set_timer(int which, double seconds)
+{
+    struct itimerval timer = {.it_value = {(time_t)seconds,
+                                           (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+    setitimer(which, &timer, NULL);
+}
+
 /* Cut the copy off: it says nothing, has no file of the program's, leaves no core, dies with its
-   parent, when its time is up, and first where memory runs out. Only the alarm reaches it of all
-   signals that can be held back. */
+   parent, when its time of CPU or on the clock is up, and first where memory runs out. Of all signals
+   that can be held back only those two reach it. */
 static int
-seclude(size_t most, rlim_t address_space, double seconds)
+seclude(size_t most, rlim_t address_space, double seconds, double longest)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (close_files() < 0) {
         return -1;
     }
     struct sigaction plain = {.sa_handler = SIG_DFL};
-    const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGALRM};
+    const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT,
+                          SIGTRAP, SIGSYS, SIGALRM, SIGPROF};
     for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++) {
         sigaction(deadly[i], &plain, NULL);
     }
     sigset_t late;
     sigemptyset(&late);
     sigaddset(&late, SIGALRM);
+    sigaddset(&late, SIGPROF);
     sigprocmask(SIG_UNBLOCK, &late, NULL);
-    struct itimerval timer = {.it_value = {(time_t)seconds,
-                                           (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
-    setitimer(ITIMER_REAL, &timer, NULL);
+    set_timer(ITIMER_PROF, seconds);
+    set_timer(ITIMER_REAL, longest);
     leave_no_core();
     if (address_space) {
         limit_to(RLIMIT_AS, address_space);
@@ -308,9 +298,9 @@ knows_itself(void)
 /* Do the work in the copy. It ends here whatever the work does: were it to return into the
    interpreter, there would be a second program. */
 static void
-work_and_end(PyObject *work, size_t most, size_t address_space, double seconds)
+work_and_end(PyObject *work, size_t most, size_t address_space, double seconds, double longest)
 {
-    if (seclude(most, (rlim_t)address_space, seconds) < 0) {
+    if (seclude(most, (rlim_t)address_space, seconds, longest) < 0) {
         _exit(1);
     }
     forget_threads();
@@ -340,21 +330,23 @@ hold_signals_back(sigset_t *before)
 #endif
 
 PyDoc_STRVAR(copy_process_doc,
-"copy_process(most, address_space, seconds, work)\n--\n\n"
+"copy_process(most, address_space, seconds, longest, work)\n--\n\n"
 "Have a copy of this process call ``work`` and end; return its number.\n\n"
 "It may use ``most`` bytes for Python's larger blocks (0 leaves them with the C library, whose lock\n"
 "may be held for ever there) and this much address space in all (0 for any), and is ended after so\n"
-"many seconds. It has none of the process's files. Only waitpid with __WCLONE hears of its end.");
+"many ``seconds`` of CPU, or after the ``longest`` on the clock. It has none of the process's files.\n"
+"Only waitpid with __WCLONE hears of its end.");
 
 static PyObject *
 copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "copy_process takes bytes, bytes, seconds and a callable");
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError,
+                        "copy_process takes bytes, bytes, seconds, seconds and a callable");
         return NULL;
     }
     size_t most = PyLong_AsSize_t(args[0]), address_space = PyLong_AsSize_t(args[1]);
-    double seconds = PyFloat_AsDouble(args[2]);
+    double seconds = PyFloat_AsDouble(args[2]), longest = PyFloat_AsDouble(args[3]);
     if (PyErr_Occurred()) {
         return NULL;
     }
@@ -370,7 +362,7 @@ copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     long made = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
     if (made == 0) {
-        work_and_end(args[3], most, address_space, seconds);
+        work_and_end(args[4], most, address_space, seconds, longest);
     }
     int reason = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -380,7 +372,7 @@ copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     return PyLong_FromLong(made);
 #else
-    (void)most, (void)address_space, (void)seconds, (void)module;
+    (void)most, (void)address_space, (void)seconds, (void)longest, (void)module;
     PyErr_SetString(PyExc_OSError, "processes are copied on Linux with glibc only");
     return NULL;
 #endif

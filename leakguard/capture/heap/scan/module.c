@@ -44,7 +44,7 @@ scan_close(Scan *scan, PyObject *unused)
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         pages_free(blocks[i]);
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
+    for (Py_ssize_t i = 0; i < count && !scan->borrows; i++) {
         Py_DECREF(objects[i]);
     }
     pages_free(objects);
@@ -206,7 +206,9 @@ PyInit__scan(void)
     if (module == NULL || type == NULL || PyModule_AddObjectRef(module, "Scan", type) < 0 ||
         PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0 ||
         PyModule_AddIntConstant(module, "LAYOUT_FIELDS", LAYOUT_FIELDS) < 0 ||
+        PyModule_AddIntConstant(module, "LISTS_TRACKED", LISTS_TRACKED) < 0 ||
         PyModule_AddFunctions(module, arrays_functions) < 0 ||
+        PyModule_AddFunctions(module, tracked_functions) < 0 ||
         PyModule_AddFunctions(module, copy_functions) < 0) {
         Py_CLEAR(module);
     }

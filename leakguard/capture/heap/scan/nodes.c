@@ -71,6 +71,9 @@ add_object(Scan *scan, PyObject *item)
         return -2;
     }
     put(scan, item, (int32_t)scan->count);
-    scan->objects[scan->count] = Py_NewRef(item);
+    scan->objects[scan->count] = item;
+    if (!scan->borrows) {
+        Py_INCREF(item);
+    }
     return (int32_t)scan->count++;
 }

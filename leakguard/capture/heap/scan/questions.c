@@ -70,6 +70,13 @@ scan_find(Scan *scan, PyObject *item)
     return PyLong_FromLong(find(scan, item));
 }
 
+static PyObject *
+scan_find_at(Scan *scan, PyObject *address)
+{
+    void *at = PyLong_AsVoidPtr(address);
+    return at == NULL && PyErr_Occurred() ? NULL : PyLong_FromLong(find(scan, at));
+}
+
 /* A question about one node that a single expression answers. */
 #define NODE_GETTER(name, answer)                                                                  \
     static PyObject *name(Scan *scan, PyObject *number)                                            \
@@ -315,6 +322,8 @@ done:
 
 PyMethodDef questions_methods[] = {
     {"find", (PyCFunction)scan_find, METH_O, "Return the node of an object, or -1."},
+    {"find_at", (PyCFunction)scan_find_at, METH_O,
+     "find_at(address)\n--\n\nReturn the node of the object that lies there, or -1."},
     {"object_at", (PyCFunction)scan_object_at, METH_O, "Return the object of a node."},
     {"chain_to", (PyCFunction)scan_chain_to, METH_O, "Return the nodes from a root to a node."},
     {"path_of", (PyCFunction)scan_path_of, METH_O, "Return the path at which a node lies."},

@@ -1,7 +1,8 @@
 /* What the rooms of the compiled scan share: its record, and what is asked once an object.
 
-   Only the public C API is used. Every object that is seen is held by a strong reference until the
-   scan is closed, so that neither another thread nor an adapter can free what is being looked at.
+   Only the public C API is used here; what needs more says so (inside.h). Every object that is seen is
+   held by a strong reference until the scan is closed, so that neither another thread nor an adapter
+   can free what is being looked at; but for a census in a copy of the process, which holds nothing.
    No Python object is made per object that is walked; adapters (readers) make theirs. */
 
 #ifndef LEAKGUARD_SCAN_H
@@ -37,11 +38,14 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi: Python does without a scan that was built for another interface. */
-#define INTERFACE 0x20108f15
+#define INTERFACE 0x4eaa247d
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
 #define LAYOUT_FIELDS 9
+
+/* Whether a census can list what the collector tracks by itself; see tracked.c. */
+extern const int LISTS_TRACKED;
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
@@ -98,7 +102,8 @@ typedef struct {
     Py_ssize_t count, cap_objects;
     Slot *table;
     Py_ssize_t mask;
-    char walks;  /* follows references; a census alone has most objects from the collector */
+    char walks;    /* follows references; a census alone has most objects from the collector */
+    char borrows;  /* holds nothing: no page is written to that a copy shares with the process */
 
     /* per node */
     int32_t *parents, *path_of;
@@ -200,6 +205,12 @@ tag_of(const void *item)
 {
     return (uint32_t)((uint64_t)(uintptr_t)item >> 4);
 }
+
+/* Objects that the collector tracks, held by nobody. */
+typedef struct {
+    PyObject **items;
+    Py_ssize_t count, capacity;
+} Tracked;
 
 /* A list of nodes in pages of its own. */
 typedef struct {
@@ -339,6 +350,10 @@ extern PyMethodDef arrays_functions[];
 
 /* copy.c */
 extern PyMethodDef copy_functions[];
+
+/* tracked.c */
+int list_tracked(Tracked *tracked);
+extern PyMethodDef tracked_functions[];
 
 /* census.c */
 extern PyMethodDef census_methods[];

@@ -1,0 +1,124 @@
+"""Where a look is taken: in a copy of this process, so that nothing of it reaches the program.
+
+A look that is taken in the process itself holds what it sees while Python code runs: what another
+thread drops meanwhile is freed late and by the guard, pages that forked workers share are written
+to, and a backward graph of torch is woken node by node, so that its release becomes recursive. In a
+copy none of that reaches the program, a crash included, and what costs more than it may is ended.
+
+Where no copy can be made the look is taken here if no other thread runs; else there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from leakguard.capture.headroom import dies_as_one, free_memory
+from leakguard.capture.heap.collector import collector_released
+from leakguard.capture.heap.column import Column
+from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
+from leakguard.capture.probe import Unavailable
+from leakguard.capture.tracers import tracer_at_work
+
+#: Set to 0, no look is taken in a copy, and none is refused for the other threads of the process.
+VARIABLE = "LEAKGUARD_COPY"
+#: Seconds of CPU that a look may take which nobody limits: 30 million objects.
+LONGEST = 60.0
+# After so many looks that crashed their copies there are no more: this process would have crashed.
+_MOST_CRASHES = 2
+# Copies in a row of which each waited for a lock that another thread held.
+_MOST_HANGS = 3
+# What a walk needs of its own: bytes a block of Python's allocator, and at least. A copy may use
+# more, as far as memory is free: the bound ends one that runs away.
+_A_BLOCK, _LEAST_MEMORY = 300, 256_000_000
+_A_USUAL_BLOCK, _USUAL_MEMORY = 120, 30_000_000
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Apart:
+    """Takes looks apart from the process, and remembers what became of them."""
+
+    crashes: int = 0
+
+    def take(self, work: Callable[[], T], kind: type[T], seconds: float = LONGEST) -> T:
+        """Return what ``work`` returns, a value of ``kind``; it may take so many seconds of CPU.
+
+        Raises:
+            Unavailable: there is no look, and the message says why.
+        """
+        if is_copy():  # a part of a look
+            return work()
+        if self.crashes >= _MOST_CRASHES:
+            raise Unavailable("a look would end this process, as it has ended copies of it")
+        hindrance = _hindrance()
+        if hindrance is not None:
+            return _taken_here(work, hindrance)
+        for attempt in range(_MOST_HANGS):
+            try:
+                answer = _answer(lambda: _encoder.encode(work()), seconds)
+                return msgspec.msgpack.decode(answer, type=kind, dec_hook=_read)
+            except CopyRefused as refusal:
+                return _taken_here(work, str(refusal))
+            except CopyFailed as failure:
+                self.crashes += failure.crashed
+                if not failure.hung or attempt == _MOST_HANGS - 1:
+                    reason = f"a look in a copy of the process came to nothing: {failure}"
+                    raise Unavailable(reason) from None
+        raise AssertionError("unreachable")
+
+
+#: Takes the looks of this process.
+looks = Apart()
+
+
+def _answer(work: Callable[[], bytes], seconds: float) -> bytes:
+    memory = _LEAST_MEMORY + _A_BLOCK * sys.getallocatedblocks()
+    copy = ProcessCopy.begin(work, seconds=seconds, memory=memory)
+    with collector_released():  # threads of the program go on meanwhile
+        return copy.answer()
+
+
+def _hindrance() -> str | None:
+    """Return why no look is taken in a copy here; None where it is."""
+    if os.environ.get(VARIABLE) == "0":
+        return f"{VARIABLE} is 0"
+    if (tracer := tracer_at_work()) is not None:
+        return f"{tracer} would write down what a copy does"
+    needed = _USUAL_MEMORY + _A_USUAL_BLOCK * sys.getallocatedblocks()
+    if dies_as_one() and needed > free_memory():
+        return "a copy could use up the memory that this process may still take"
+    return None
+
+
+def _taken_here(work: Callable[[], T], hindrance: str) -> T:
+    """Take the look in this process, where no other thread can be disturbed by it."""
+    if os.environ.get(VARIABLE) != "0" and len(sys._current_frames()) > 1:
+        raise Unavailable(
+            f"a look in this process would disturb its other threads, and in a copy of it there is"
+            f" none: {hindrance}; {VARIABLE}=0 has it taken here all the same"
+        )
+    return work()
+
+
+def _column(value: Any) -> Any:
+    if type(value) is Column:
+        return value.typecode.encode() + value.tobytes()
+    raise NotImplementedError(f"a look has no {type(value).__name__}")
+
+
+def _read(kind: type, value: Any) -> Any:
+    if kind is Column:
+        column = Column(chr(value[0]))
+        column.frombytes(value[1:])
+        return column
+    raise NotImplementedError(f"a look has no {kind}")
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_column)
