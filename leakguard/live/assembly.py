@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import platform
 import sys
 from collections.abc import Callable
@@ -102,7 +103,7 @@ def _run_facts(settings: Settings) -> RunInfo:
         pid=who.pid,
         rank=who.rank,
         python=platform.python_version(),
-        platform=platform.platform(),
+        platform=_platform(),
         packages=_loaded_versions(),
         memory_limit=memory_limit(),
         large_object=settings.large_object,
@@ -117,6 +118,14 @@ def _run_facts(settings: Settings) -> RunInfo:
         forked=was_forked(),
         without_scan=WITHOUT_SCAN,
     )
+
+
+def _platform() -> str:
+    """Describe the system; ``platform.platform`` would start a program to ask for its processor."""
+    system, _, release, _, machine = os.uname()
+    names = getattr(os, "confstr_names", {})
+    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in names else None
+    return f"{system}-{release}-{machine}" + (f"-{library.replace(' ', '')}" if library else "")
 
 
 def _now(precision: str) -> str:

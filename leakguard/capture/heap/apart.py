@@ -5,7 +5,8 @@ thread drops meanwhile is freed late and by the guard, pages that forked workers
 to, and a backward graph of torch is woken node by node, so that its release becomes recursive. In a
 copy none of that reaches the program, a crash included, and what costs more than it may is ended.
 
-Where no copy can be made the look is taken here if no other thread runs; else there is none.
+Where no copy can be made the look is taken here if no other thread runs, with gradients and
+backward graphs left out; else there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import msgspec
 from leakguard.capture.headroom import dies_as_one, free_memory
 from leakguard.capture.heap.collector import collector_released
 from leakguard.capture.heap.column import Column
+from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.tracers import tracer_at_work
@@ -104,7 +106,8 @@ def _taken_here(work: Callable[[], T], hindrance: str) -> T:
             f"a look in this process would disturb its other threads, and in a copy of it there is"
             f" none: {hindrance}; {VARIABLE}=0 has it taken here all the same"
         )
-    return work()
+    with graphs_asleep():
+        return work()
 
 
 def _column(value: Any) -> Any:

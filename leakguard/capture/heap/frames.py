@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 
+from leakguard.capture.heap.process_copy import is_copy
 from leakguard.capture.library import OWN_PACKAGE
 
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: locals live in slots, not in a namespace of their own
 _RETAINS = sys.version_info < (3, 13)
+_GIVES_LOCALS = frozenset({"locals", "vars", "f_locals"})
 
 
 def running_frames() -> Iterator[tuple[int, FrameType]]:
@@ -38,13 +40,21 @@ def local_variables(frame: FrameType) -> dict[str, object]:
     Module and class bodies give an empty dict: their names live in a namespace that is found
     elsewhere.
     """
-    if not frame.f_code.co_flags & _OPTIMIZED:
+    if not frame.f_code.co_flags & _OPTIMIZED or (_RETAINS and _may_be_shared(frame.f_code)):
         return {}
     kept = frame.f_locals
     found = dict(kept)
     if _RETAINS and type(kept) is dict and _may_empty(frame, kept):
         kept.clear()
     return found
+
+
+def _may_be_shared(code: CodeType) -> bool:
+    """Tell whether a function may have asked for its locals: reading them would add to its dict.
+
+    In a copy of the process that is no matter.
+    """
+    return not is_copy() and not _GIVES_LOCALS.isdisjoint(code.co_names)
 
 
 def function_name(frame: FrameType) -> str:

@@ -140,6 +140,8 @@ class Torch:
 
     def gradient(self, tensor: Any) -> Any:
         """Return the ``.grad`` of a leaf, or None."""
+        if not _awake[-1]:
+            return None
         return _or_none(self.grad, tensor) if _or_none(self.is_leaf, tensor) else None
 
     def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
@@ -149,14 +151,17 @@ class Torch:
 
     def relatives(self, tensor: Any) -> tuple[Any, Any, Any]:
         """Return what a tensor keeps alive in C++: gradient, base, node of the backward graph."""
-        return self.gradient(tensor), _or_none(self.base, tensor), self.node(tensor)
+        base = _or_none(self.base, tensor) if _awake[-1] else None
+        return self.gradient(tensor), base, self.node(tensor)
 
     def node(self, tensor: Any) -> Any:
         """Return the node of the backward graph that made a tensor; None for leaves."""
-        return _or_none(self.grad_fn, tensor)
+        return _or_none(self.grad_fn, tensor) if _awake[-1] else None
 
     def next_nodes(self, node: Any) -> list[Any]:
         """Return the nodes that a node passes its gradients to; fresh wrappers, keep them alive."""
+        if not _awake[-1]:
+            return []
         try:
             return [entry[0] for entry in node.next_functions if entry[0] is not None]
         except Exception:  # a node that is half torn down
@@ -168,7 +173,7 @@ class Torch:
         Where a pack hook replaced a tensor, what it made of it is yielded as it is. A saved tensor
         that had no Python object keeps the one it gets here for as long as the graph lives.
         """
-        if self.unpack_hook is None or self.saved_data is None:
+        if self.unpack_hook is None or self.saved_data is None or not _awake[-1]:
             return
         for raw, unpacked in slots:
             try:
@@ -234,6 +239,24 @@ class Frameworks:
             return
         with self.torch.without_user_code():
             yield
+
+
+# Whether what torch makes a Python object of when it is first asked for may be asked for.
+_awake = [True]
+
+
+@contextmanager
+def graphs_asleep() -> Iterator[None]:
+    """Leave gradients and backward graphs alone, since reading them changes them.
+
+    Each gets a Python object, which torch frees by recursion: a chain of some 50,000 then ends the
+    process when it is released.
+    """
+    _awake.append(False)
+    try:
+        yield
+    finally:
+        _awake.pop()
 
 
 def loaded() -> Frameworks:
