@@ -1,0 +1,78 @@
+"""Play programs that a guard could hurt, unwatched and watched, and write what is different.
+
+    python -m regression_tests.benchmarks.harm [NAMES...] [--times N] [--how api,run] [--loaded]
+        [--python PY...] [-o FOLDER]
+
+The names are those of files in ``programs/``, of single cases (``graph_linear[1000]``), or
+beginnings of both; without any all are played, those marked heavy with ``--heavy`` only. Results
+are written after every program, so that what is interrupted has its table, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from regression_tests.benchmarks.harm.busy import neighbours
+from regression_tests.benchmarks.harm.comparison import Row
+from regression_tests.benchmarks.harm.laboratory import Laboratory
+from regression_tests.benchmarks.harm.program import CORPUS, Program, programs
+from regression_tests.benchmarks.harm.table import as_json, facts, page
+
+
+def main() -> int:
+    """Play them and return 1 where one was harmed, 2 where a name is unknown."""
+    given = _parser().parse_args()
+    try:
+        wanted = programs(given.names, given.corpus)
+    except ValueError as error:
+        print(f"harm: {error}", file=sys.stderr)
+        return 2
+    if not given.names and not given.heavy:
+        wanted = [program for program in wanted if not program.heavy]
+    rows: list[Row] = []
+    with neighbours(given.loaded):
+        for program in wanted:
+            rows += _played(program, given)
+            if given.out is not None:
+                _write(rows, given)
+    print(page(rows, facts(given.loaded, given.threads)))
+    return int(any(row.harms for row in rows))
+
+
+def _played(program: Program, given: argparse.Namespace) -> list[Row]:
+    rows = []
+    for python in given.python or [sys.executable]:
+        laboratory = Laboratory(python, given.times, given.threads, given.loaded)
+        for row in laboratory.rows(program, given.how.split(",")):
+            print(f"{row.name}, {row.how}, {row.python}: {row.verdict}", file=sys.stderr)
+            rows.append(row)
+    return rows
+
+
+def _write(rows: list[Row], given: argparse.Namespace) -> None:
+    given.out.mkdir(parents=True, exist_ok=True)
+    text = page(rows, facts(given.loaded, given.threads))
+    (given.out / f"{given.table}.md").write_text(text, encoding="utf-8")
+    (given.out / f"{given.table}.json").write_text(as_json(rows), encoding="utf-8")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--times", type=int, default=1, help="of each, in turns; medians count")
+    parser.add_argument("--how", default="api,run", help="api, run, or both with a comma")
+    parser.add_argument("--loaded", action="store_true", help="beside two busy processes")
+    parser.add_argument("--heavy", action="store_true", help="those marked heavy, too")
+    parser.add_argument("--python", nargs="+", metavar="PY", help="interpreters, with leakguard's "
+                        "dependencies (this one)")  # fmt: skip
+    parser.add_argument("--threads", type=int, default=1, help="what OMP_NUM_THREADS says")
+    parser.add_argument("--corpus", type=Path, default=CORPUS, help="another folder of programs")
+    parser.add_argument("-o", "--out", type=Path, metavar="FOLDER")
+    parser.add_argument("--table", default="table", help="what the files in FOLDER are called")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
