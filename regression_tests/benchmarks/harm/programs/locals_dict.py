@@ -5,6 +5,7 @@
 """
 
 import json
+import time
 
 from regression_tests.benchmarks.harm.stage import event, watched
 
@@ -15,13 +16,14 @@ class Sample:
     pass
 
 
-def train(rate=0.1, rounds=6):
+def train(rate=0.1, rounds=12):
     config = locals()
     kept = []
     with watched() as guard:
-        for number in guard.generations(range(rounds)):
+        for _ in guard.generations(range(rounds)):
             kept.extend(Sample() for _ in range(500))
-            event(number, sorted(config))
+            time.sleep(0.05)
+            event(sorted(config))
     print(json.dumps(config))
 
 

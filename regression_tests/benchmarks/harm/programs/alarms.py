@@ -1,0 +1,41 @@
+"""Signals: an alarm whose handler raises must leave nothing of the look that it interrupts.
+
+Each is raised where the program is: in its round, or in the guard.
+"""
+
+import gc
+import signal
+import time
+
+from regression_tests.benchmarks.harm.stage import event, watched
+
+LIMITS = {"peak_mb": (1.5, 80)}
+
+
+class Sample:
+    pass
+
+
+class TooLate(Exception):
+    pass
+
+
+def too_late(*_):
+    raise TooLate
+
+
+signal.signal(signal.SIGALRM, too_late)
+ballast = [[number] for number in range(400_000)]
+kept = []
+with watched(max_overhead=None) as guard:
+    for number in guard.generations(range(60)):
+        kept.extend(Sample() for _ in range(500))
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            guard.snapshot(f"look {number}")
+            time.sleep(0.05)
+        except TooLate:
+            event("too late")
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+event(gc.isenabled(), signal.getsignal(signal.SIGALRM) is too_late)

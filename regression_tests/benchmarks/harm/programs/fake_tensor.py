@@ -1,0 +1,36 @@
+"""Dispatch: fake tensors have no memory and must be counted without running their mode's code."""
+
+import time
+import warnings
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from regression_tests.benchmarks.harm.stage import event, watched
+
+NEEDS = ["torch"]
+warnings.simplefilter("always")
+
+dispatched = 0
+_dispatch = FakeTensorMode.dispatch
+
+
+def counted(self, *arguments, **named):
+    global dispatched
+    dispatched += 1
+    return _dispatch(self, *arguments, **named)
+
+
+FakeTensorMode.dispatch = counted
+mode = FakeTensorMode()
+kept = []
+with watched(max_overhead=None) as guard:
+    for _ in guard.generations(range(12)):
+        with mode:
+            for _ in range(20):
+                kept.append(torch.empty(1000, 1000))
+                kept.append(torch.nn.functional.relu(kept[-1]))
+        time.sleep(0.05)
+        event(dispatched)
+meta = [torch.empty(10, device="meta") for _ in range(10)]
+event("over", dispatched, len(kept), meta[0].shape)

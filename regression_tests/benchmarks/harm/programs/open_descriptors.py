@@ -1,0 +1,32 @@
+"""Descriptors: those of the program keep their numbers, and there are no more of them after."""
+
+import os
+import time
+
+from regression_tests.benchmarks.harm.stage import event, watched
+
+
+class Sample:
+    pass
+
+
+def opened():
+    kinds = []
+    for name in sorted(os.listdir("/proc/self/fd"), key=int):
+        try:
+            kinds.append(os.readlink(f"/proc/self/fd/{name}").partition(":")[0])
+        except OSError:  # that of the listing itself
+            continue
+    return len(kinds)
+
+
+before = opened()
+kept = []
+with watched() as guard:
+    for number in guard.generations(range(12)):
+        kept.extend(Sample() for _ in range(500))
+        time.sleep(0.05)
+        with open(f"file{number}", "w") as file:
+            file.write("text")
+            event("inheritable", os.get_inheritable(file.fileno()))
+event("more than before:", opened() - before)
