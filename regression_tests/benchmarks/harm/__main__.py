@@ -1,11 +1,13 @@
-"""Play programs that a guard could hurt, unwatched and watched, and write what is different.
+"""Play programs that a guard could hurt, alone and watched, and write what is different.
 
     python -m regression_tests.benchmarks.harm [NAMES...] [--times N] [--how api,run] [--loaded]
         [--python PY...] [-o FOLDER]
 
-The names are those of files in ``programs/``, of single cases (``graph_linear[1000]``), or
-beginnings of both; without any all are played, those marked heavy with ``--heavy`` only. Results
-are written after every program, so that what is interrupted has its table, too.
+A program is played alone, as the measure; through the API (``api``); under ``leakguard run``
+(``run``); and with a guard that LEAKGUARD=off switches off (``off``). The names are those of files
+in ``programs/``, of single cases (``graph_linear[1000]``), or beginnings of both. Without any all
+are played, those marked heavy with ``--heavy`` only. Results are written after every program, so
+that what is interrupted has its table, too.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--times", type=int, default=1, help="of each, in turns; medians count")
-    parser.add_argument("--how", default="api,run", help="api, run, or both with a comma")
+    parser.add_argument("--how", default="api,run", help="of api, run and off, with commas")
     parser.add_argument("--loaded", action="store_true", help="beside two busy processes")
     parser.add_argument("--heavy", action="store_true", help="those marked heavy, too")
     parser.add_argument("--python", nargs="+", metavar="PY", help="interpreters, with leakguard's "

@@ -46,7 +46,7 @@ class Row:
             return f"not played: {self.skipped}"
         if self.harms:
             return f"harmed: {'; '.join(self.harms)}"
-        return "same" if self.looks else "not tried: the guard took no look"
+        return "same" if self.looks or self.how == "off" else "not tried: the guard took no look"
 
 
 def compared(

@@ -48,15 +48,15 @@ class Laboratory:
             return
         turns = [self._turn(program, wanted) for _ in range(self.times)]
         for how in wanted:
-            yield compared(program, how, version, [(turn["off"], turn[how]) for turn in turns])
+            yield compared(program, how, version, [(turn["alone"], turn[how]) for turn in turns])
 
     def _turn(self, program: Program, hows: Sequence[str]) -> dict[str, Played]:
         slower = _LOADED if self.loaded else 1.0
-        alone = Playing(self.python, "off", _SECONDS * slower, self.threads).play(program)
+        alone = Playing(self.python, "alone", _SECONDS * slower, self.threads).play(program)
         if alone.ended.status is None:
             raise RuntimeError(f"{program.name} does not end by itself")
         patience = _TIMES * alone.ended.wall_s + _MORE * slower
-        return {"off": alone} | {
+        return {"alone": alone} | {
             how: Playing(self.python, how, patience, self.threads).play(program) for how in hows
         }
 

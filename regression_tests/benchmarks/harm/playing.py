@@ -49,12 +49,13 @@ class Playing:
     """How programs are played: by which interpreter, watched how, for how long at most.
 
     Attributes:
-        how: ``off``, ``api`` or ``run``.
+        how: ``alone``, without leakguard; ``off``, with a guard that LEAKGUARD=off switches off;
+            ``api``, with one that watches; or ``run``, alone under ``leakguard run``.
         threads: what OMP_NUM_THREADS says, for torch and NumPy.
     """
 
     python: str = sys.executable
-    how: str = "off"
+    how: str = "alone"
     seconds: float = 120.0
     threads: int = 1
 
@@ -82,7 +83,7 @@ class Playing:
 
     def _environment(self, program: Program, folder: Path) -> dict[str, str]:
         own = {name: text for name, text in os.environ.items() if name != "LEAKGUARD"}
-        if self.how == "off":
+        if self.how in ("alone", "off"):
             own["LEAKGUARD"] = "off"
         if program.heartbeat:
             own["HARM_HEARTBEAT"] = "1"

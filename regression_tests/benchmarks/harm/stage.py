@@ -1,7 +1,7 @@
 """What a program of the corpus is given: a guard, a diary of its events, and numbers it measures.
 
-Played through the API (and switched off), the guard is leakguard's own with what ``watched`` is
-told. Under ``leakguard run``, which watches from outside, it is one that does nothing.
+Played through the API, or with that switched off, the guard is leakguard's own with the arguments
+of ``watched``. Alone, and under ``leakguard run``, which watches from outside, it does nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 #: The folder of this playing: the runner reads there what the program tells.
 FOLDER = Path(os.environ.get("HARM_FOLDER", "."))
-_HOW, _HEARTBEAT = os.environ.get("HARM_HOW", "api"), os.environ.get("HARM_HEARTBEAT")
+_HOW, _HEARTBEAT = os.environ.get("HARM_HOW", "alone"), os.environ.get("HARM_HEARTBEAT")
 _BEAT = 0.001
 
 
@@ -78,7 +78,7 @@ def _append(file: str, line: str) -> None:
 
 
 def _guard(arguments: dict[str, Any]) -> Any:
-    if _HOW == "run":
+    if _HOW in ("alone", "run"):
         return _NoGuard()
     from leakguard import LeakGuard
 

@@ -70,6 +70,8 @@ class Supervised:
             os.kill(self._pid, signal.SIGTERM)
             self.ended.died_of_term = self._wait(3.0)
             self.ended.status = None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._pid, signal.SIGKILL)
         self.ended.wall_s = time.perf_counter() - self._begun
         self._end_the_rest()
         return self.ended

@@ -10,13 +10,14 @@ from dataclasses import asdict
 from regression_tests.benchmarks.harm.comparison import Row
 
 LEGEND = """
-Each program is played unwatched (`LEAKGUARD=off`) and watched: through the API (`api`), and under
-`leakguard run` (`run`). **Same** says that exit status, standard output and error (the guard's own
-report left out), the order of the program's events, the files it wrote and the processes it left
-behind are equal, and that no number is above its limit. Numbers are those of the watched program
-over those of the unwatched one, medians: highest resident size of the process, highest proportional
-size of it and its descendants, CPU seconds of all of them, seconds until its end, and the longest
-time in milliseconds for which a second thread stood still.
+Each program is played alone, without leakguard, and watched: through the API (`api`), under
+`leakguard run` (`run`), and with a guard that `LEAKGUARD=off` switches off (`off`). **Same** says
+that exit status, standard output and error (the guard's own report left out), the order of the
+program's events, the files it wrote and the processes it left behind are equal, and that no number
+is above its limit. Numbers are those of the watched program over those of the one alone, medians:
+highest resident size of the process, highest proportional size of it and its descendants, CPU
+seconds of all of them, seconds until its end, and the longest time in milliseconds for which a
+second thread stood still.
 """
 _NUMBERS = {"peak_mb": "peak, MB", "tree_mb": "tree, MB", "cpu_s": "CPU, s", "wall_s": "wall, s",
             "longest_stop_ms": "stop, ms"}  # fmt: skip

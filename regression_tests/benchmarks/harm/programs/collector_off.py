@@ -5,6 +5,9 @@ import time
 
 from regression_tests.benchmarks.harm.stage import event, watched
 
+# `leakguard run` has no way to say so.
+HOW = ["api"]
+
 
 class Sample:
     pass

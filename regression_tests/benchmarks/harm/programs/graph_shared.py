@@ -1,14 +1,17 @@
 """Graphs: one whose nodes are shared has more paths than a walk could go: each node is met once."""
 
 import sys
+import time
 
 import torch
 
 from regression_tests.benchmarks.harm.stage import event, watched
 
 NEEDS = ["torch"]
-ARGUMENTS = ["1000", "30000", "300000"]
-HEAVY = ["300000"]
+ARGUMENTS = ["1000", "100000", "300000"]
+HEAVY = ["1000", "300000"]
+# A look in each of sixty rounds, whatever it costs, was asked for.
+LIMITS = {"cpu_s": (1.5, 60), "wall_s": (1.5, 60)}
 ROUNDS = 60
 
 
@@ -21,6 +24,7 @@ def train(nodes):
                 state = state * 0.5 + state * 0.5
             kept.append(state)
             event(state.sum().item())
+            time.sleep(0.02)
     kept.clear()
     del state
     event("released")

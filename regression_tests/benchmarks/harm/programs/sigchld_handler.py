@@ -21,9 +21,7 @@ with watched() as guard:
     for number in guard.generations(range(15)):
         kept.extend(Sample() for _ in range(500))
         if number % 5 == 0:
-            event(
-                subprocess.run([sys.executable, "-I", "-S", "-c", "raise SystemExit(5)"]).returncode
-            )
+            event(subprocess.run([sys.executable, "-ISc", "raise SystemExit(5)"]).returncode)
         time.sleep(0.06)
         event(number, len(called))
 event(len(called), os.getpgrp() == os.getpid())
