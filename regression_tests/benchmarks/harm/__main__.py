@@ -6,8 +6,8 @@
 A program is played alone, as the measure; through the API (``api``); under ``leakguard run``
 (``run``); and with a guard that LEAKGUARD=off switches off (``off``). The names are those of files
 in ``programs/``, of single cases (``graph_linear[1000]``), or beginnings of both. Without any all
-are played, those marked heavy with ``--heavy`` only. Results are written after every program, so
-that what is interrupted has its table, too.
+are played, those marked heavy with ``--heavy`` only. Results are written after every program. In
+a table that is there rows of what is not played stay, so that it can be made in several goes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from regression_tests.benchmarks.harm.busy import neighbours
 from regression_tests.benchmarks.harm.comparison import Row
 from regression_tests.benchmarks.harm.laboratory import Laboratory
 from regression_tests.benchmarks.harm.program import CORPUS, Program, programs
-from regression_tests.benchmarks.harm.table import as_json, facts, page
+from regression_tests.benchmarks.harm.table import as_json, facts, from_json, page
 
 
 def main() -> int:
@@ -33,14 +33,15 @@ def main() -> int:
         return 2
     if not given.names and not given.heavy:
         wanted = [program for program in wanted if not program.heavy]
-    rows: list[Row] = []
+    rows: list[Row] = []  # of this time; those of earlier ones stay in the table
+    kept = _kept(given)
     with neighbours(given.loaded):
         for program in wanted:
             rows += _played(program, given)
             if given.out is not None:
-                _write(rows, given)
+                _write(_merged(kept, rows), given)
     print(page(rows, facts(given.loaded, given.threads)))
-    return int(any(row.harms for row in rows))
+    return int(any(row.is_harmed for row in rows))
 
 
 def _played(program: Program, given: argparse.Namespace) -> list[Row]:
@@ -51,6 +52,17 @@ def _played(program: Program, given: argparse.Namespace) -> list[Row]:
             print(f"{row.name}, {row.how}, {row.python}: {row.verdict}", file=sys.stderr)
             rows.append(row)
     return rows
+
+
+def _kept(given: argparse.Namespace) -> list[Row]:
+    if given.out is None or not (file := given.out / f"{given.table}.json").exists():
+        return []
+    return from_json(file.read_text(encoding="utf-8"))
+
+
+def _merged(kept: list[Row], rows: list[Row]) -> list[Row]:
+    every = {(row.name, row.how, row.python): row for row in (*kept, *rows)}
+    return [every[key] for key in sorted(every)]
 
 
 def _write(rows: list[Row], given: argparse.Namespace) -> None:

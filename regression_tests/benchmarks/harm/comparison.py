@@ -21,7 +21,8 @@ class Row:
 
     Attributes:
         python: version of the interpreter.
-        harms: what was different, in words; empty where nothing was.
+        harms: what must be equal and was not, in words.
+        excess: numbers above their limits, in words; those of seconds depend on the machine, too.
         looks: how often the heap was looked at, all playings together.
         skipped: why it was not played.
         tail: the end of what the first harmed playing said on standard error.
@@ -33,6 +34,7 @@ class Row:
     python: str
     times: int = 0
     harms: tuple[str, ...] = ()
+    excess: tuple[str, ...] = ()
     unwatched: dict[str, float] | None = None
     watched: dict[str, float] | None = None
     looks: int = 0
@@ -40,12 +42,17 @@ class Row:
     tail: str = ""
 
     @property
+    def is_harmed(self) -> bool:
+        """Whether anything was different or too much."""
+        return bool(self.harms or self.excess)
+
+    @property
     def verdict(self) -> str:
         """``same``, or what was harmed, or why it is not known."""
         if self.skipped is not None:
             return f"not played: {self.skipped}"
-        if self.harms:
-            return f"harmed: {'; '.join(self.harms)}"
+        if self.is_harmed:
+            return f"harmed: {'; '.join((*self.harms, *self.excess))}"
         return "same" if self.looks or self.how == "off" else "not tried: the guard took no look"
 
 
@@ -63,14 +70,24 @@ def compared(
             tail = tail or watched.err[-1500:]
     before, after = _medians([one for one, _ in pairs]), _medians([one for _, one in pairs])
     many = len(pairs)
-    exact = [told + (f" ({found[what]} of {many})" if many > 1 else "")
-             for what, told in first.items()]  # fmt: skip
-    # What ended early has used less, and what did not end at all has used too much: both are told.
-    numbers = [] if "status" in first else list(_too_much(program, before, after))
-    kind = program.text.partition("\n")[0]
-    looks = sum(watched.looks for _, watched in pairs)
-    harms = (*exact, *numbers)
-    return Row(program.name, kind, how, python, many, harms, before, after, looks, tail=tail)
+    harms = [
+        told + (f" ({found[what]} of {many})" if many > 1 else "") for what, told in first.items()
+    ]
+    # What ended otherwise has used less or more by that: it is told once.
+    excess = () if "status" in first else tuple(_too_much(program, before, after))
+    return Row(
+        name=program.name,
+        kind=program.kind,
+        how=how,
+        python=python,
+        times=many,
+        harms=tuple(harms),
+        excess=excess,
+        unwatched=before,
+        watched=after,
+        looks=sum(watched.looks for _, watched in pairs),
+        tail=tail,
+    )
 
 
 def differences(alone: Played, watched: Played) -> Iterator[tuple[str, str]]:

@@ -41,10 +41,11 @@ class Laboratory:
             RuntimeError: it does not end by itself when nobody watches.
         """
         version, refusal = self._refusal(program)
-        kind = program.text.partition("\n")[0]
         wanted = [how for how in hows if how in program.how]
         if refusal is not None:
-            yield from (Row(program.name, kind, how, version, skipped=refusal) for how in wanted)
+            yield from (
+                Row(program.name, program.kind, how, version, skipped=refusal) for how in wanted
+            )
             return
         turns = [self._turn(program, wanted) for _ in range(self.times)]
         for how in wanted:

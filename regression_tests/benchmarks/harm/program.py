@@ -66,6 +66,11 @@ class Program:
     how: tuple[str, ...]
 
     @property
+    def kind(self) -> str:
+        """The first line of its docstring: the kind of harm, and what must hold."""
+        return self.text.partition("\n")[0]
+
+    @property
     def name(self) -> str:
         """The file's name, with the argument or form that makes it a case."""
         cases = [self.argument, None if self.form == "file" else self.form]

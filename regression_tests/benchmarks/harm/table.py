@@ -27,7 +27,7 @@ HEAD = f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|"
 
 def page(rows: Sequence[Row], facts: str) -> str:
     """Return the table and what it sums up to."""
-    harmed = sum(bool(row.harms) for row in rows)
+    harmed = sum(row.is_harmed for row in rows)
     same = sum(row.verdict == "same" for row in rows)
     summed = (
         f"{len(rows)} rows: {same} the same, {harmed} harmed, "
@@ -52,13 +52,23 @@ def as_json(rows: Sequence[Row]) -> str:
     return json.dumps([asdict(row) | {"verdict": row.verdict} for row in rows], indent=1) + "\n"
 
 
+def from_json(text: str) -> list[Row]:
+    """Read rows back."""
+    rows = []
+    for told in json.loads(text):
+        told.pop("verdict")
+        lists = {name: tuple(told.pop(name)) for name in ("harms", "excess")}
+        rows.append(Row(**told, **lists))
+    return rows
+
+
 def _line(row: Row) -> str:
     before, after = row.unwatched or {}, row.watched or {}
     numbers = [_pair(before, after, name) for name in _NUMBERS]
     known = (*_NUMBERS, "peak_mb")
     own = [f"{name} {_pair(before, after, name)}" for name in before if name not in known]
     how = f"{row.how}, {row.python}" + (f", {row.times} times" if row.times > 1 else "")
-    verdict = row.verdict if not row.harms else f"**harmed**: {'; '.join(row.harms)}"
+    verdict = row.verdict.replace("harmed", "**harmed**", 1) if row.is_harmed else row.verdict
     cells = (f"`{row.name}`", row.kind, how, str(row.looks), verdict, *numbers, "; ".join(own))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
