@@ -41,7 +41,7 @@ class Laboratory:
             RuntimeError: it does not end by itself when nobody watches.
         """
         version, refusal = self._refusal(program)
-        wanted = [how for how in hows if how in program.how]
+        wanted = [how for how in hows if how in (*program.how, "off")]
         if refusal is not None:
             yield from (
                 Row(program.name, program.kind, how, version, skipped=refusal) for how in wanted

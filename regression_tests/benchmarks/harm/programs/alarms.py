@@ -9,7 +9,7 @@ import time
 
 from regression_tests.benchmarks.harm.stage import event, watched
 
-LIMITS = {"peak_mb": (1.5, 80)}
+LIMITS = {"peak_mb": (1.5, 80), "cpu_s": (1.5, 60), "wall_s": (1.5, 60)}
 
 
 class Sample:
