@@ -40,5 +40,5 @@ async def main(guard):
 
 kept = []
 with watched() as guard:
-    asyncio.run(main(guard), debug=True)
+    asyncio.run(main(guard))
 time.sleep(0.01)

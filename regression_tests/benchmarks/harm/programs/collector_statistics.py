@@ -28,7 +28,8 @@ with watched() as guard:
     for _ in guard.generations(range(12)):
         kept.extend(Sample() for _ in range(5000))
         time.sleep(0.05)
-        event(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.get_freeze_count() - frozen)
+        event(gc.isenabled(), gc.get_threshold(), gc.get_debug())
+        event(gc.get_freeze_count() > frozen // 2)  # some of what is frozen is freed as usual
         event([callback.__name__ for callback in gc.callbacks])
 gc.callbacks.remove(seen)
 measured("young_collections", collections[0])
