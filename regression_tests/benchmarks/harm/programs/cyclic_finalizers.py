@@ -21,8 +21,9 @@ class Member:
 
 def depth():
     frame, count = sys._getframe(), 0
-    while frame.f_back is not None and "harm" in frame.f_code.co_filename:
-        frame, count = frame.f_back, count + 1
+    while frame is not None:
+        count += frame.f_globals["__name__"] == "__main__"
+        frame = frame.f_back
     return count
 
 
@@ -35,10 +36,12 @@ def ring(number):
 gc.disable()
 kept = []
 with watched() as guard:
+    gc.collect()  # what imports have left
     for number in guard.generations(range(12)):
         kept.extend(Sample() for _ in range(500))
         ring(number)
         time.sleep(0.05)
         if number % 3 == 2:
-            event("collected", gc.collect())
+            gc.collect()
+            event("collected")
 event(gc.isenabled(), len(gc.garbage))
