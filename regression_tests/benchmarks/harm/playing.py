@@ -71,6 +71,7 @@ class Playing:
     def _supervised(self, program: Program, folder: Path) -> Ended:
         given = _given(program, folder)
         watch = ["-m", "leakguard", "run", "-o", os.fspath(folder / "told" / "run.jsonl")]
+        watch += program.options
         command = [self.python, *(watch if self.how == "run" else []), *given]
         outputs = [os.fspath(folder / "out"), os.fspath(folder / "err")]
         supervised = [sys.executable, "-m", _SUPERVISOR, str(self.seconds), *outputs, *command]

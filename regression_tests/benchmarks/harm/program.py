@@ -50,6 +50,7 @@ class Program:
         HEAVY = True                      # or a list of those ARGUMENTS that are
         LIMITS = {"peak_mb": (1.2, 20)}   # ratio and slack, of any measured number
         VOLATILE = r"0x[0-9a-f]+"         # what may differ in the output
+        OPTIONS = ["--every", "2"]        # of `leakguard run`
         HOW = ["api"]                     # where `leakguard run` cannot show it
     """
 
@@ -64,6 +65,7 @@ class Program:
     limits: Mapping[str, Limit]
     volatile: str
     how: tuple[str, ...]
+    options: tuple[str, ...]
 
     @property
     def kind(self) -> str:
@@ -119,6 +121,7 @@ def cases_of(path: Path) -> Iterator[Program]:
                 heavy=heavy if isinstance(heavy, bool) else argument in heavy,
                 limits=LIMITS | limits,
                 volatile=declared.get("VOLATILE", ""),
+                options=tuple(declared.get("OPTIONS", ())),
                 how=tuple(declared.get("HOW", ("api", "run"))),
             )
 
@@ -130,5 +133,5 @@ def _declared(tree: ast.Module) -> Iterator[tuple[str, Any]]:
     for line in tree.body:
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
             name = line.targets[0].id
-            if name in _NAMES | {"HOW"}:
+            if name in _NAMES | {"HOW", "OPTIONS"}:
                 yield name, ast.literal_eval(line.value)

@@ -28,10 +28,9 @@ class Slot:
 
 def slots(over):
     while not over.is_set():
-        for _ in range(10):
-            four = [Slot() for _ in range(4)]
-            del four
+        four = [Slot() for _ in range(4)]
         time.sleep(0.0003)
+        del four
 
 
 wrong = []

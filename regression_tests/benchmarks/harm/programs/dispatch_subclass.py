@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_map
 from regression_tests.benchmarks.harm.stage import event, watched
 
 NEEDS = ["torch"]
+OPTIONS = ["--generation", "grown"]
 # A look in each round, whatever it costs, was asked for.
 LIMITS = {"cpu_s": (1.5, 20), "wall_s": (1.5, 20)}
 calls = []
@@ -45,15 +46,19 @@ class Wrapped(torch.Tensor):
         return function(*bare, **(kwargs or {}))
 
 
+def grown():
+    for _ in range(40):
+        kept.append(Wrapped(torch.ones(300)))
+        kept.append(Wrapped(torch.ones(300), dispatch_device=True))
+        kept.append(Wrapped(torch.ones(300), dispatch_sizes_strides_policy="sizes"))
+        kept.append(Wrapped(torch.ones(300), requires_grad=True))
+    kept.append(torch.eye(50).to_sparse())
+    time.sleep(0.05)
+
+
 kept = []
 with watched(max_overhead=None) as guard:
     for _ in guard.generations(range(12)):
-        for _ in range(40):
-            kept.append(Wrapped(torch.ones(300)))
-            kept.append(Wrapped(torch.ones(300), dispatch_device=True))
-            kept.append(Wrapped(torch.ones(300), dispatch_sizes_strides_policy="sizes"))
-            kept.append(Wrapped(torch.ones(300), requires_grad=True))
-        kept.append(torch.eye(50).to_sparse())
-        time.sleep(0.05)
+        grown()
         event(len(calls))
 event("over", len(calls), sorted(set(calls)))

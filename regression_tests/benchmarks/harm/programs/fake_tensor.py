@@ -9,6 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from regression_tests.benchmarks.harm.stage import event, watched
 
 NEEDS = ["torch"]
+OPTIONS = ["--generation", "grown"]
 # A look in each round, whatever it costs, was asked for.
 LIMITS = {"cpu_s": (1.5, 20), "wall_s": (1.5, 20)}
 warnings.simplefilter("always")
@@ -23,16 +24,20 @@ def counted(self, *arguments, **named):
     return _dispatch(self, *arguments, **named)
 
 
+def grown():
+    with mode:
+        for _ in range(20):
+            kept.append(torch.empty(1000, 1000))
+            kept.append(torch.nn.functional.relu(kept[-1]))
+    time.sleep(0.05)
+
+
 FakeTensorMode.dispatch = counted
 mode = FakeTensorMode()
 kept = []
 with watched(max_overhead=None) as guard:
     for _ in guard.generations(range(12)):
-        with mode:
-            for _ in range(20):
-                kept.append(torch.empty(1000, 1000))
-                kept.append(torch.nn.functional.relu(kept[-1]))
-        time.sleep(0.05)
+        grown()
         event(dispatched)
 meta = [torch.empty(10, device="meta") for _ in range(10)]
 event("over", dispatched, len(kept), meta[0].shape)

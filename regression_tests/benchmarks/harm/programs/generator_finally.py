@@ -28,14 +28,13 @@ def session():
 
 def sessions(over):
     while not over.is_set():
-        for _ in range(10):
-            running = session()
-            next(running)
-            del running
-            if own.open:
-                wrong.append("still open")
-                own.open = 0
+        running = session()
+        next(running)
         time.sleep(0.0003)
+        del running
+        if own.open:
+            wrong.append("still open")
+            own.open = 0
 
 
 wrong = []

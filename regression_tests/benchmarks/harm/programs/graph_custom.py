@@ -11,6 +11,7 @@ import torch
 from regression_tests.benchmarks.harm.stage import event, watched
 
 NEEDS = ["torch"]
+OPTIONS = ["--generation", "grown"]
 ARGUMENTS = ["1000", "20000", "100000"]
 HEAVY = ["1000", "100000"]
 # A look in each of sixty rounds, whatever it costs, was asked for.
@@ -37,12 +38,17 @@ class Scale(torch.autograd.Function):
         return gradient * ctx.factor, None
 
 
+def grown(state, nodes):
+    for _ in range(nodes):
+        state = Scale.apply(state, 1.0)
+    return state
+
+
 def train(nodes):
     state = torch.ones(4, requires_grad=True) * 1.0
     with watched(max_overhead=None) as guard:
         for _ in guard.generations(range(ROUNDS)):
-            for _ in range(nodes // ROUNDS):
-                state = Scale.apply(state, 1.0)
+            state = grown(state, nodes // ROUNDS)
             event(dropped, state.sum().item())
             time.sleep(0.02)
     del state

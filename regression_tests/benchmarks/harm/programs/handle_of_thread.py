@@ -28,10 +28,9 @@ class Handle:
 
 def handles(over):
     while not over.is_set():
-        for _ in range(50):
-            handle = Handle()
-            del handle
-        time.sleep(0.0005)
+        handle = Handle()
+        time.sleep(0.0003)
+        del handle
 
 
 over = threading.Event()

@@ -17,12 +17,11 @@ def entries(over):
         for number in range(10):
             sample = known[number] = Sample()
             reference = weakref.ref(sample, called.append)
-            time.sleep(0)
+            time.sleep(0.0003)
             del sample
             if number in known or reference() is not None or not called:
                 wrong.append("alive after its last reference")
             called.clear()
-        time.sleep(0.0003)
 
 
 wrong = []
