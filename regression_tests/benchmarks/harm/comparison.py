@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from statistics import median
 
 from regression_tests.benchmarks.harm.playing import Played
@@ -117,16 +117,15 @@ def _status(played: Played) -> str:
 
 
 def _first_difference(alone: str, watched: str) -> str:
-    lines = difflib.unified_diff(alone.splitlines(), watched.splitlines(), lineterm="", n=0)
-    changed = [line for line in lines if line[:3] not in ("---", "+++") and line[:2] != "@@"]
-    less = next((line[1:] for line in changed if line.startswith("-")), None)
-    more = next((line[1:] for line in changed if line.startswith("+")), None)
+    pairs = zip_longest(alone.splitlines(keepends=True), watched.splitlines(keepends=True))
+    less, more = next((one, other) for one, other in pairs if one != other)
     return f"{_short(less)} -> {_short(more)}"
 
 
 def _short(line: str | None) -> str:
     if line is None:
         return "nothing"
+    line = line.rstrip("\n")
     return f"'{line}'" if len(line) <= _MOST_SHOWN else f"'{line[:_MOST_SHOWN]}...'"
 
 

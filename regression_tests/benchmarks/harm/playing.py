@@ -162,7 +162,9 @@ def _text(path: Path, folder: Path, volatile: str) -> str:
     """Return an output without the guard's report, this playing's folder and the program's own."""
     text = path.read_text(encoding="utf-8", errors="replace")
     text = _REPORT.sub("", text).replace(os.fspath(folder), "FOLDER")
-    text = text.replace(os.fspath(ROOT), "ROOT").replace(sys.base_prefix, "PYTHON")
+    environment = os.path.realpath(sys.prefix)
+    for place, name in ((ROOT, "ROOT"), (environment, "VENV"), (sys.base_prefix, "PYTHON")):
+        text = text.replace(os.fspath(place), name)
     return re.sub(volatile, "", text) if volatile else text
 
 

@@ -28,8 +28,8 @@ class Limit:
 #: What holds where a program declares nothing else. The price in seconds is the README's for a loop
 #: of at most twelve generations; a tree has the copy of the process in it, whose pages are shared.
 LIMITS = {
-    "peak_mb": Limit(1.5, 60),
-    "tree_mb": Limit(2.0, 100),
+    "peak_mb": Limit(1.5, 100),
+    "tree_mb": Limit(2.0, 150),
     "cpu_s": Limit(1.1, 7.6),
     "wall_s": Limit(1.1, 7.6),
     "longest_stop_ms": Limit(1.5, 100),

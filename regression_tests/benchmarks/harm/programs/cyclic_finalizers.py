@@ -22,7 +22,7 @@ class Member:
 def depth():
     frame, count = sys._getframe(), 0
     while frame is not None:
-        count += frame.f_globals["__name__"] == "__main__"
+        count += frame.f_code.co_filename == __file__
         frame = frame.f_back
     return count
 

@@ -26,7 +26,8 @@ def shown(kind, error, traceback):
 atexit.register(event, "registered before")
 sys.excepthook = shown
 sys.last = Last()
-threading.Thread(target=lambda: (time.sleep(1.2), event("thread over"))).start()
+over = threading.Event()
+threading.Thread(target=lambda: (over.wait(), time.sleep(0.2), event("thread over"))).start()
 kept = []
 with watched() as guard:
     for _ in guard.generations(range(12)):
@@ -34,6 +35,7 @@ with watched() as guard:
         time.sleep(0.05)
 atexit.register(event, "registered after")
 sys.stdout.write("not flushed")
+over.set()
 if sys.argv[1] == "exit":
     sys.exit(7)
 if sys.argv[1] == "error":
