@@ -141,8 +141,16 @@ def _pss_mb(process: psutil.Process) -> float:
         return 0.0
 
 
+def _as_in_a_shell() -> None:
+    """Let the program have the signals' defaults, whatever the laboratory was started by."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 def main(seconds: str, out: str, err: str, *command: str) -> None:
     """Run the command and print how it ended."""
+    _as_in_a_shell()
     print(json.dumps(asdict(Supervised(list(command), out, err).until_end(float(seconds)))))
 
 

@@ -28,12 +28,12 @@ signal.signal(signal.SIGALRM, too_late)
 ballast = [[number] for number in range(400_000)]
 kept = []
 with watched(max_overhead=None) as guard:
-    for number in guard.generations(range(60)):
+    for number in guard.generations(range(40)):
         kept.extend(Sample() for _ in range(500))
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            signal.setitimer(signal.ITIMER_REAL, 0.01 + 0.004 * number)
             guard.snapshot(f"look {number}")
-            time.sleep(0.05)
+            time.sleep(0.3)
         except TooLate:
             event("too late")
         finally:

@@ -1,5 +1,6 @@
 """Dropped things: a listening socket that was dropped must have left its address."""
 
+import os
 import socket
 import threading
 import time
@@ -15,10 +16,9 @@ class Sample:
 
 
 class Server:
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_INET)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(path)
+    def __init__(self, address):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(address)
         self.socket.listen()
 
 
@@ -32,9 +32,7 @@ def servers(over, refused, address):
             refused.append(error.strerror)
 
 
-with socket.socket(socket.AF_INET) as free:
-    free.bind(("127.0.0.1", 0))
-    address = free.getsockname()
+address = f"\0harm {os.getpid()}"  # it has no file, and is free once nothing is bound to it
 over, refused = threading.Event(), []
 thread = threading.Thread(target=servers, args=(over, refused, address))
 thread.start()

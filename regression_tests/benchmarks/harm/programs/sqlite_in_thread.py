@@ -1,5 +1,6 @@
 """Threads: SQLite connections that their thread drops must be closed there, and at once."""
 
+import os
 import sqlite3
 import threading
 import time
@@ -45,4 +46,5 @@ with watched() as guard:
         time.sleep(0.1)
 over.set()
 thread.join()
+os.unlink("data.db")  # how often it was written to is no matter
 print("wrong:", sorted(set(wrong)))
