@@ -101,11 +101,14 @@ def differences(alone: Played, watched: Played) -> Iterator[tuple[str, str]]:
             name = "standard output" if what == "out" else "standard error"
             yield what, f"{name}: {_first_difference(getattr(alone, what), getattr(watched, what))}"
     if alone.events != watched.events:
-        told = _first_difference("\n".join(alone.events), "\n".join(watched.events))
-        yield "events", f"events: {told}"
+        yield "events", f"events: {_first_difference(_lines(alone), _lines(watched))}"
     if alone.files != watched.files:
         names = {name for name, _ in alone.files.items() ^ watched.files.items()}
         yield "files", f"files: {', '.join(sorted(names)[:5])}"
+
+
+def _lines(played: Played) -> str:
+    return "".join(f"{event}\n" for event in played.events)
 
 
 def _status(played: Played) -> str:
