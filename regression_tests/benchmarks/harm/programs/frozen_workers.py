@@ -1,0 +1,51 @@
+"""Shared pages: objects that forked workers share must stay shared, whoever looks at them.
+
+What a ``DataLoader`` does: the data set is frozen and its workers only read. A reference count that
+is written unshares the page it stands on.
+"""
+
+import gc
+import os
+import sys
+import time
+
+from regression_tests.benchmarks.harm.stage import measured, pss_mb, watched
+
+ARGUMENTS = ["300000", "3000000"]
+HEAVY = ["3000000"]
+LIMITS = {"workers_pss_mb": (1.02, 8), "peak_mb": (1.2, 60)}
+WORKERS = 4
+
+
+class Sample:
+    pass
+
+
+def worker(ready, ended):
+    with open(f"/dev/fd/{ready}", "wb") as told:
+        told.write(b"!")
+    os.read(ended, 1)
+    measured("workers_pss_mb", pss_mb())
+    os._exit(0)
+
+
+data = [(number, str(number)) for number in range(int(sys.argv[1]))]
+gc.collect()
+gc.freeze()
+kept = []
+ends = []
+with watched() as guard:
+    (ready, is_ready), (ended, end) = os.pipe(), os.pipe()
+    for _ in range(WORKERS):
+        if (pid := os.fork()) == 0:
+            os.close(end)
+            worker(is_ready, ended)
+        ends.append(pid)
+        os.read(ready, 1)
+    for _ in guard.generations(range(12)):
+        kept.extend(Sample() for _ in range(500))
+        time.sleep(0.1)
+    # All of them measure while all of them are there.
+    os.write(end, b"." * WORKERS)
+    for pid in ends:
+        os.waitpid(pid, 0)
