@@ -4,6 +4,8 @@
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan and the trainer's compiled updates under AddressSanitizer and UBSan
 # make lint    ruff and mypy
+# make manual  write the generated pages of leakguard/manual anew
+# make docs    build the manual as a site in build/site; a broken link fails
 # make lock    pin the newest versions of requirements.in, with the hashes of their files
 # make audit   known vulnerabilities of the pinned versions; it fails, and says so, where nobody can be asked
 # make wheel   build a wheel for each of PYTHONS, and read a report by it in an empty environment
@@ -14,6 +16,7 @@ PYTHONS ?= $(PYTHON)
 BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
+SITE := .venv/docs/.ready
 COMPILED := $(wildcard leakguard/capture/heap/scan/*.[ch] reference_trainer/*.c)
 DEMO := runs/demo
 # Five runs, each made whatever the others found: a walk of the heap takes as long as its process has objects. torch brings many, so does
@@ -39,7 +42,7 @@ TRAIN = $(BIN)/python -m reference_trainer --generations 6
 # Where it is set, each of the suite's hundreds of processes would compile this package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all sanitize reports lint audit format lock wheel clean
+.PHONY: demo test test-all sanitize reports lint manual docs audit format lock wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -69,6 +72,12 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy regression_tests/unit/guard/typed_use.py
 
+manual: $(READY)
+	$(BIN)/python -m regression_tests.manual
+
+docs: $(SITE)
+	$(SITE:.ready=bin/mkdocs) build --strict
+
 # --strict: a version that could not be looked up is a failure, and not one without a known vulnerability.
 # AUDIT names who is asked: pypi, osv or esms.
 AUDIT ?= pypi
@@ -93,6 +102,12 @@ $(READY): requirements.lock pyproject.toml $(COMPILED)
 
 $(FRAMEWORKS): $(READY) requirements-frameworks.txt
 	$(HASHED) -r requirements-frameworks.txt
+	@touch $@
+
+# The site has an environment of its own: what it is built with is no part of what is tested.
+$(SITE): pyproject.toml
+	$(PYTHON) -m venv .venv/docs
+	.venv/docs/bin/python -m pip install --quiet '.[docs]'
 	@touch $@
 
 # uv reads the hashes of all files of a version from the index (UV_DEFAULT_INDEX names another one); pip

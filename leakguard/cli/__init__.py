@@ -17,7 +17,7 @@ from leakguard.errors import LeakguardError
 
 #: Each is a file here, and the function of that name in it.
 COMMANDS = (
-    "run", "report", "watch", "check", "diff", "bisect", "snapshot", "explain", "mcp",
+    "run", "report", "watch", "check", "diff", "bisect", "snapshot", "explain", "manual", "mcp",
 )  # fmt: skip
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130

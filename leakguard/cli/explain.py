@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 import click
 
-from leakguard.cli.output import wants_color, write
+from leakguard.cli.output import laid_out, wants_color, write
 from leakguard.errors import UsageError
 from leakguard.render.explanations import Explanation, explained, explanations
 from leakguard.render.text import columns
@@ -55,16 +55,6 @@ def _list() -> str:
 
 
 def _laid_out(entry: Explanation, color: bool) -> str:
-    import io
-
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    page = io.StringIO()
-    console = Console(file=page, width=columns(), force_terminal=color, no_color=not color,
-                      color_system="standard" if color else None, _environ={})  # fmt: skip
     also = f" (also: {', '.join(entry.aliases)})" if entry.aliases else ""
-    console.print(f"{entry.name}, a {entry.group} of a report{also}", style="bold", markup=False)
-    console.print()
-    console.print(Markdown(entry.text, code_theme="ansi_dark"))
-    return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))
+    title = f"{entry.name}, a {entry.group} of a report{also}"
+    return laid_out(entry.text, color=color, title=title)

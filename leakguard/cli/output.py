@@ -29,6 +29,23 @@ def write(document: str | bytes, path: Path | None) -> None:
         raise UsageError(f"cannot write {path}: {_reason(error, path)}") from error
 
 
+def laid_out(markdown: str, *, color: bool, title: str = "") -> str:
+    """Return Markdown as a terminal shows it, below an optional title."""
+    import io
+
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    page = io.StringIO()
+    console = Console(file=page, width=columns(), force_terminal=color, no_color=not color,
+                      color_system="standard" if color else None, _environ={})  # fmt: skip
+    if title:
+        console.print(title, style="bold", markup=False)
+        console.print()
+    console.print(Markdown(markdown, code_theme="ansi_dark"))
+    return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))
+
+
 def append_summary(document: str) -> None:
     """Add a document to the summary page of the GitHub Actions step that runs us, if one does.
 

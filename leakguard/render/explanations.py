@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-
-from leakguard.render.picture import asset
+from importlib.resources import files
 
 _ENTRY = re.compile(r"^## (?P<name>.+)\n\*(?P<about>.+)\*\n\n(?P<text>(?:.|\n)+?)(?=^## |\Z)", re.M)
 
@@ -27,8 +26,9 @@ class Explanation:
 
 @lru_cache(maxsize=1)
 def explanations() -> tuple[Explanation, ...]:
-    """Return every explanation, in the order of the document."""
-    return tuple(_entries(asset("explanations.md")))
+    """Return every explanation, in the order of the manual's page of words."""
+    page = files("leakguard").joinpath("manual/reference/words.md")
+    return tuple(_entries(page.read_text("utf-8")))
 
 
 def explained(word: str) -> Explanation | None:
