@@ -46,7 +46,7 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="leakguard")
 @click.pass_context
 def program(context: click.Context) -> None:
-    """Say which phase of a training loop leaks memory, what leaks, since when, and who holds it."""
+    """Find what leaks memory in a training loop: which phase, since when, who holds it, the fix."""
     if context.invoked_subcommand is None:
         raise click.UsageError("no command given; try 'leakguard report training.log' or --help")
 

@@ -52,7 +52,7 @@ class _Trial:
               type=click.Path(path_type=Path),
               help="Where COMMAND writes its run: a file, a folder or a log.")  # fmt: skip
 @click.option("--budget", metavar="FILE", type=click.Path(path_type=Path, exists=True),
-              help="Limits in TOML. Default: only that there is no leak.")  # fmt: skip
+              help="Limits in TOML. Default: no leak is allowed.")  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
               help="Write to FILE instead of standard output.")  # fmt: skip
 def bisect(
@@ -62,9 +62,9 @@ def bisect(
     """Find the first commit after GOOD, up to BAD, in which COMMAND leaks, and compare its report
     with that of the commit before.
 
-    COMMAND runs in a checkout of its own, so your working tree stays as it is; data that is not in
-    the repository is given by absolute paths. A commit in which no run is written, or whose run is
-    too short to tell, is passed over.
+    COMMAND runs in a separate checkout, so your working tree stays as it is; give data outside the
+    repository by absolute paths. A commit that writes no run, or whose run is too short to judge,
+    is skipped.
     """
     from leakguard.analysis.comparison import compare
     from leakguard.render.comparison import render_comparison
@@ -105,9 +105,9 @@ def _first_bad(tree: Path, good: str, bad: str, trial: _Trial) -> str:
         UsageError: GOOD leaks, BAD does not, one of them cannot be judged, or those between cannot.
     """
     if _judge(tree, good, trial) != GOOD:
-        raise UsageError(f"{good[:_SHOWN]} is no good commit to begin with: {_why(trial, good)}")
+        raise UsageError(f"{good[:_SHOWN]} is not a good commit: {_why(trial, good)}")
     if _judge(tree, bad, trial) in (GOOD, SKIP):
-        raise UsageError(f"{bad[:_SHOWN]} is no bad commit: {_why(trial, bad)}")
+        raise UsageError(f"{bad[:_SHOWN]} is not a bad commit: {_why(trial, bad)}")
     _git(tree, "bisect", "start", bad, good)
     done = subprocess.run(["git", "bisect", "run", *trial.words()], cwd=tree, check=False,
                           capture_output=True, text=True, env=_environment(tree))  # fmt: skip
@@ -161,7 +161,7 @@ def _git(folder: Path, *words: str, about: str | None = None) -> str:
         done = subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True,
                               text=True)  # fmt: skip
     except FileNotFoundError:
-        raise UsageError("bisect needs git, and there is none on the PATH") from None
+        raise UsageError("bisect needs git, and the PATH has none") from None
     if done.returncode:
         said = (
             done.stderr.strip().splitlines() or [f"git knows no commit {about or words[-1]!r}"]

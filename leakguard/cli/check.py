@@ -24,9 +24,9 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "github")
 @click.argument("run", metavar="RUN", type=RunPath())
 @click.option("--budget", metavar="FILE", type=click.Path(path_type=Path),
               help="Limits in TOML. Default: [tool.leakguard.budget] of ./pyproject.toml, "
-              "else only that there is no leak.")  # fmt: skip
+              "else no leak is allowed.")  # fmt: skip
 @click.option("--baseline", metavar="RUN", type=click.Path(path_type=Path),
-              help="The last good run; getting worse than it fails.")  # fmt: skip
+              help="The last good run; anything worse fails.")  # fmt: skip
 @click.option("--format", "format_", type=click.Choice(_FORMATS), default="terminal",
               show_default=True)  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
@@ -37,10 +37,10 @@ def check(
     run: Path | str, budget: Path | None, baseline: Path | None, format_: str, output: Path | None,
     color: str,
 ) -> int:  # fmt: skip
-    """Check RUN against a memory budget; exit with 1 when a limit is broken.
+    """Check RUN against a memory budget; exit with status 1 if a limit is broken.
 
-    Of a run directory, which may be a URL, each process is checked; of any other folder each file.
-    A limit on something that RUN does not record is no success: it ends with status 2.
+    In a run directory (or its URL) each process is checked, in any other folder each file. If RUN
+    does not record a limited quantity, the exit status is 2.
     """
     from leakguard.analysis import comparison
     from leakguard.render.checks import render_checks

@@ -21,14 +21,14 @@ from leakguard.render.text import columns
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
               help="Write to FILE instead of standard output.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(("leak", "suspect")),
-              help="Exit with status 1 on a new finding from this verdict on.")  # fmt: skip
+              help="Exit with status 1 if a new finding has this verdict or worse.")  # fmt: skip
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
 def diff(
     before: Path, after: Path, format_: str, output: Path | None, fail_on: Verdict | None,
     color: str,
 ) -> int:  # fmt: skip
-    """Say what changed from run A to run B: findings, growth, peaks, counts."""
+    """Compare run A with run B: findings, growth, peaks, counts."""
     from leakguard.analysis.comparison import compare
     from leakguard.render.comparison import render_comparison
 

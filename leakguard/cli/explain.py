@@ -24,10 +24,10 @@ _GROUPS = {
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
 def explain(word: tuple[str, ...], color: str) -> int:
-    """Say what a WORD of a report means, how it looks in code, how to fix it, and a real case.
+    """Explain a WORD of a report: what it means, how it looks in code, the fix, and a real case.
 
     WORD is a kind (instances, autograd ...), a pattern (growing, filling ...), a verdict or another
-    word of a report; without one, all of them are listed.
+    word of a report. Without a WORD, all of them are listed.
     """
     if not word:
         write(_list(), None)
@@ -51,7 +51,7 @@ def _list() -> str:
     for group, title in _GROUPS.items():
         names = ", ".join(entry.name for entry in explanations() if entry.group == group)
         lines += click.wrap_text(names, columns(), f"{title}: ", "  ").splitlines()
-    return "\n".join([*lines, "", "leakguard explain WORD tells more", ""])
+    return "\n".join([*lines, "", "leakguard explain WORD shows one", ""])
 
 
 def _laid_out(entry: Explanation, color: bool) -> str:

@@ -40,10 +40,10 @@ _WAIT = 60.0  # seconds for a live process to answer
 @click.command("mcp")
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
 def mcp(folders: tuple[Path, ...]) -> int:
-    """Serve the runs below each FOLDER (the working folder without one) to an assistant.
+    """Serve the runs below each FOLDER (default: the working folder) to an assistant.
 
-    It speaks the Model Context Protocol on standard input and output. No file outside of the
-    folders is read.
+    The server speaks the Model Context Protocol on standard input and output. It reads no file
+    outside the folders.
     """
     server(folders or (Path.cwd(),)).run()
     return 0
@@ -61,7 +61,7 @@ class Folders:
         self.folders = [folder.resolve() for folder in folders]
         for folder, given in zip(self.folders, folders, strict=True):
             if not folder.is_dir():
-                raise UsageError(f"{given} is no folder; give the folder with the runs")
+                raise UsageError(f"{given} is not a folder; give the folder with the runs")
 
     def inside(self, path: str) -> Path:
         """Return a path as it is on disk, links followed.

@@ -1,4 +1,4 @@
-"""``leakguard report``: read runs, say what they show."""
+"""``leakguard report``: read runs and report on them."""
 
 from __future__ import annotations
 
@@ -57,29 +57,31 @@ class RunPath(click.Path):
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
               help="Write to FILE instead of standard output.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(("leak", "suspect")),
-              help="Exit with status 1 from this verdict on.")  # fmt: skip
+              help="Exit with status 1 at this verdict or worse.")  # fmt: skip
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
 @click.option("--graph", metavar="FILE", type=click.Path(path_type=Path),
-              help="Also draw the leak trace: chain.svg or chain.png.")  # fmt: skip
-@click.option("--brief", "detail", flag_value="brief", help="Verdict, fix, holder and line only.")
-@click.option("--full", "detail", flag_value="full", help="Every table, in a terminal.")
+              help="Also draw the leak trace into FILE (.svg or .png).")  # fmt: skip
+@click.option(
+    "--brief", "detail", flag_value="brief", help="Print verdict, fix, holder and line only."
+)
+@click.option("--full", "detail", flag_value="full", help="Print every table, also in a terminal.")
 @click.option("--all", "all_runs", is_flag=True,
-              help="Every run of a file; without it the last one.")  # fmt: skip
+              help="Report every run of a file, not only the last.")  # fmt: skip
 @click.option("--pattern", metavar="REGEX",
-              help="Read PATH as a log by your own pattern; its named groups may be "
+              help="Read PATH as a log by this regular expression. Named groups: "
               f"{GROUPS}.")  # fmt: skip
 @click.option("--redact", is_flag=True,
-              help="Hide home folders, user names and secrets of command lines.")  # fmt: skip
+              help="Hide home folders, user names and secrets in command lines.")  # fmt: skip
 def report(
     paths: tuple[Path | str, ...], format_: str | None, output: Path | None,
     fail_on: Verdict | None, color: str, graph: Path | None, detail: str | None,
     all_runs: bool, redact: bool, pattern: str | None,
 ) -> int:  # fmt: skip
-    """Say what the runs at PATH show: a recorded run (.jsonl), a run directory (a URL, too), a text
-    log, or - for a log on standard input.
+    """Report on the runs at PATH: a run file (.jsonl), a run directory (or its URL), a text log, or
+    - for a log on standard input.
 
-    A file in which one run follows the other is reported by its last run.
+    If a file holds several runs, the last one is reported (see --all).
     """
     chosen = format_ or format_of(output)
     reports, unusable = read_reports(paths, all_runs, pattern)
@@ -247,7 +249,7 @@ def format_of(output: Path | None) -> str:
     if suffix not in _BY_SUFFIX:
         known = ", ".join(filter(None, _BY_SUFFIX))
         raise UsageError(
-            f"no format goes with {output}: choose one by --format, or a name that ends in {known}"
+            f"no format for {output}; choose one with --format, or a name that ends in {known}"
         )
     return _BY_SUFFIX[suffix]
 

@@ -16,18 +16,18 @@ from leakguard.launch.plan import Plan
 @click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option("--phase", "phases", multiple=True, metavar="MODULE:NAME",
               help="A function or method that is a phase, such as trainer:Trainer.evaluate; "
-                   "without a module one of the script's own.")  # fmt: skip
+                   "without a module, one of the script itself.")  # fmt: skip
 @click.option("--watch", "watches", multiple=True, metavar="MODULE:CLASS",
               help="A class whose live instances are counted.")  # fmt: skip
 @click.option("--generation", metavar="MODULE:NAME",
               help="A function whose every call begins a generation.")  # fmt: skip
 @click.option("--every", metavar="N", type=click.IntRange(min=1),
-              help="How many calls, steps or resets make a generation.")  # fmt: skip
+              help="Count N calls, steps or resets as one generation.")  # fmt: skip
 @click.option("-o", "--output", "out", metavar="FILE|DIR/",
-              help="The run file, leakguard-SCRIPT.jsonl without it; or a folder or URL where each "
-                   "process has a file.")  # fmt: skip
+              help="The run file (default: leakguard-SCRIPT.jsonl), or a folder or URL in which "
+                   "each process writes its own.")  # fmt: skip
 @click.option("--log", metavar="FILE",
-              help="Write each generation's text blocks there; - is standard error.")  # fmt: skip
+              help="Write each generation's text blocks to FILE; - is standard error.")  # fmt: skip
 @click.option("-m", "is_module", is_flag=True, help="Run a module, as python -m does.")
 @click.argument("program", metavar="SCRIPT")
 @click.argument("arguments", nargs=-1, metavar="[ARGS]...", type=click.UNPROCESSED)
@@ -35,11 +35,11 @@ def run(
     phases: tuple[str, ...], watches: tuple[str, ...], generation: str | None, every: int | None,
     out: str | None, log: str | None, is_module: bool, program: str, arguments: tuple[str, ...],
 ) -> int:  # fmt: skip
-    """Run SCRIPT with its ARGS and say at its end what it leaks.
+    """Run SCRIPT with its ARGS, and report at its end what it leaks.
 
-    What it prints, its exit status, sys.argv and __main__ are as without leakguard; the report goes
-    to standard error. Without --generation, generations are found: epochs and rollouts of known
-    frameworks, else optimizer steps, environment resets, or rounds of the script's own loop.
+    Its output, its exit status, sys.argv and __main__ are as without leakguard; the report goes to
+    standard error. Without --generation, generations are found: epochs and rollouts of known
+    frameworks, else optimizer steps, environment resets, or turns of the script's own loop.
     """
     place = _absolute(out or f"leakguard-{Path(program).stem}.jsonl")
     plan = Plan(program, is_module, phases, watches, generation, every, place, log)
@@ -62,7 +62,7 @@ def _check(program: str, is_module: bool) -> None:
     if is_module:
         return
     if Path(program).is_dir():
-        raise UsageError(f"{program} is a folder; for a package write -m {Path(program).name}")
+        raise UsageError(f"{program} is a folder; to run a package, write -m {Path(program).name}")
     try:
         with Path(program).open("rb"):
             pass

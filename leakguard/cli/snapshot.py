@@ -1,4 +1,4 @@
-"""``leakguard snapshot``: ask a running process who holds what, now."""
+"""``leakguard snapshot``: inspect a running process: what holds its memory, now."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ASK_EVERY = 0.1
 @click.command("snapshot")
 @click.argument("pid", type=click.IntRange(min=1), metavar="PID")
 @click.option("--wait", default=60.0, show_default=True, type=click.FloatRange(min=0.1),
-              metavar="SECONDS", help="How long the process may take to answer.")  # fmt: skip
+              metavar="SECONDS", help="Give up if there is no answer after SECONDS.")  # fmt: skip
 def snapshot(pid: int, wait: float) -> int:
-    """Ask the guard in process PID for a look at who holds what, and print it.
+    """Inspect the running process PID: what holds its memory, now.
 
-    A program under leakguard run answers at once; another guard must have been told on_signal=, and
-    answers between two steps of its main thread. Of a process without a guard its memory is printed
-    as the kernel tells it.
+    A program under leakguard run answers at once. Any other guard needs on_signal= and answers
+    between two steps of its main thread. For a process without a guard, its memory is printed as
+    the kernel reports it.
     """
     from leakguard.render.snapshot import render_holders
 
@@ -34,7 +34,7 @@ def snapshot(pid: int, wait: float) -> int:
         seen, _ = ask(pid, wait)
     except NobodyListens as nobody:
         click.echo(_outside(pid, nobody), nl=False)
-        complain(f"{nobody}, to learn who holds what; leakguard watch {pid} follows its memory")
+        complain(f"{nobody}, to see what holds memory; leakguard watch {pid} follows its memory")
         return 0
     click.echo(render_holders(seen), nl=False)
     return 0

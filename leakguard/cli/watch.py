@@ -30,15 +30,15 @@ _WIDEST_SCREEN = 200  # columns of a screen that are used
 @click.command("watch")
 @click.argument("what", metavar="PATH|PID")
 @click.option("--every", default=2.0, show_default=True, type=click.FloatRange(min=0.05),
-              metavar="SECONDS", help="How often to look for news, or take a sample.")  # fmt: skip
-@click.option("--once", is_flag=True, help="Show what there is now, and end.")
+              metavar="SECONDS", help="Refresh interval in seconds.")  # fmt: skip
+@click.option("--once", is_flag=True, help="Show the current state and exit.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
 def watch(what: str, every: float, once: bool, color: str) -> int:
     """Follow a run file, a run directory, a text log, or process PID, until it ends or Ctrl-C.
 
-    On a terminal it is one screen that is drawn anew; into a pipe a line for each generation. Of a
-    process that no guard watches only its memory as a whole is known, one sample after the other.
+    A terminal shows one screen, drawn again at each refresh; a pipe gets one line per generation.
+    For a process without a guard, only its memory as a whole is known, sampled at each refresh.
     """
     source, name = _source(what)
     colored = wants_color(color, None)
@@ -85,7 +85,7 @@ def _first(source: Followed, name: str, every: float) -> Report:
         source.poll()
     report = _report(source, name)
     if report is None:
-        raise UnreadableRun(f"{name} holds no snapshot yet; without --once it is waited for")
+        raise UnreadableRun(f"{name} holds no snapshot yet; without --once, watch waits for one")
     return report
 
 
