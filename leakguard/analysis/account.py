@@ -320,9 +320,8 @@ class _Settlement:
         """A buffer that fills takes memory; what grows beside it shows once the buffer is full."""
         name, rate = judged.series.name, judged.verdict.rate
         names = " and ".join(gauge.name for gauge in self.filling)
-        grows = (
-            f"{METRICS[name].words} grows by {format_change(rate)} a generation while {names} fills"
-        )
+        size = format_change(rate)
+        grows = f"{METRICS[name].words} grows by {size} per generation while {names} fills"
         full = max((g.full_at for g in self.filling if g.full_at is not None), default=None)
         if full is None:
             return Cleared(name, "filling", grows)

@@ -415,7 +415,7 @@ def _part(case: Case, growing: Growth, container: Growth) -> Growth:
         since=loose_start(case, container),
         counts=tuple(map(int, container.judged.series.values)),
         judged=container.judged,
-        evidence=(f"{format_number(rate)} a generation of what the count gains",),
+        evidence=(f"{format_number(rate)} per generation of what the count gains",),
     )
 
 

@@ -80,7 +80,7 @@ def _headline(verdict: Verdict, findings: Sequence[Finding], doubt: str | None, 
     if doubt is not None:
         return f"Cannot tell: {doubt}."
     unseen = least_seen(case)
-    but = "" if unseen is None else f"; memory below {unseen} a generation would not show"
+    but = "" if unseen is None else f"; growth below {unseen} per generation would go undetected"
     return f"No leak: nothing grows without bound over {case.generations:,} generations{but}."
 
 

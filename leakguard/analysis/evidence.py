@@ -87,7 +87,7 @@ def _of_type(case: Case, lead: Growth, container: Growth | None, phase: str | No
         number = format_number(container.rate or 0.0)
         entries = f"{number} {'entry' if number == '1' else 'entries'}"
         why = _why_unbounded(container)
-        found.append(f"{container.name} grows by {entries} a generation and {why}")
+        found.append(f"{container.name} grows by {entries} per generation and {why}")
     return found
 
 
@@ -96,15 +96,15 @@ def _why_unbounded(container: Growth) -> str:
         return _NO_BOUND
     if container.bound is None:
         return f"{_NO_BOUND}, and {_GRAPHS}"
-    return f"{_GRAPHS}, so that its bound does not help"
+    return f"{_GRAPHS}, so its bound does not help"
 
 
 def _of_container(case: Case, container: Growth, phase: str | None, since: int | None) -> list[str]:
     streak = container.holder.streak if container.holder is not None else 0
     grew = f"{container.name} grew at each of {streak} looks, by "
-    grew += f"{format_change(container.bytes_rate or 0.0)} a generation"
+    grew += f"{format_change(container.bytes_rate or 0.0)} per generation"
     second = _count_of_elements(case, container) or memory_witness(case, phase, since)
-    return [grew, f"{second} grew with it"] if second else [grew]
+    return [grew, f"{second} grew too"] if second else [grew]
 
 
 def _count_of_elements(case: Case, container: Growth) -> str | None:

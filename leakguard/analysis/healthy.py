@@ -65,5 +65,5 @@ def negligible(defect: Defect) -> Cleared:
     """Tell objects that add a few bytes a generation."""
     rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
     after = format_bytes(1000 * rate)
-    reason = f"{name} gains {format_bytes(rate)} a generation: {after} after a thousand of them"
+    reason = f"{name} gains {format_bytes(rate)} per generation: {after} after a thousand of them"
     return Cleared(name, defect.lead.pattern, reason)

@@ -153,7 +153,7 @@ def _outlier(growing: Sequence[_Process]) -> str:
     if rate <= _OUTLIER * others or not rate:
         return ""
     return (
-        f", {largest.row.label} by {format_change(rate)} a generation, "
+        f", {largest.row.label} by {format_change(rate)} per generation, "
         f"the others by {format_change(others)}"
     )
 
@@ -173,13 +173,13 @@ def _remarks(judged: Sequence[_Process], growing: Sequence[_Process]) -> list[st
     lost = [one for one in ended if one not in pooled]
     if pooled:
         said.append(
-            f"{_names(pooled)} ended without a word, as a Pool ends its workers when its `with` "
+            f"{_names(pooled)} ended without notice, as a Pool ends its workers when its `with` "
             "block is over"
         )
     if lost:
         last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
         after = last[0] if len(set(last)) == 1 else "the last generation it wrote"
-        said.append(f"{_names(lost)} ended without a word after {after}: killed, or crashed")
+        said.append(f"{_names(lost)} ended without notice after {after}: killed, or crashed")
     again = [one for one in judged if one.row.restarts]
     if again:
         times = sum(one.row.restarts for one in again)
@@ -215,7 +215,7 @@ def _together(judged: Sequence[_Process]) -> str | None:
 
 def _growth(growing: Sequence[_Process]) -> str | None:
     rate = sum(one.row.bytes_per_generation for one in growing)
-    return f"together {format_change(rate)} a generation" if len(growing) > 1 and rate else None
+    return f"together {format_change(rate)} per generation" if len(growing) > 1 and rate else None
 
 
 def _holds_most(judged: Sequence[_Process]) -> str | None:

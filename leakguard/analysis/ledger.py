@@ -12,7 +12,7 @@ _NO_HELD = "what the C allocator holds was not read at both ends"
 _NO_POOLS = "what Python's small-object allocator holds was not read at both ends"
 _NO_PARTS = "RSS was not split into anonymous, file-backed and shared pages"
 _NO_SWAP = "swap was not read at both ends"
-_NO_NATIVE = "it is what the allocators have in use beyond live objects, and one of them is unknown"
+_NO_NATIVE = "it is memory in use beyond live objects, and one of the two is unknown"
 
 # Generations of a long run that the history shows side by side. Chosen.
 _POINTS = 60

@@ -48,9 +48,11 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
     if allocated is not None and allocated.grows:  # the sum alone is in doubt, by what looks leave
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:
-        more = f"; {verdict.more_rounds} more generations would tell" if verdict.more_rounds else ""
+        more = (
+            f"; {verdict.more_rounds} more generations would decide" if verdict.more_rounds else ""
+        )
         rate = format_change(verdict.rate)
-        return f"{name} grows by {rate} a generation and may still level off{more}"
+        return f"{name} grows by {rate} per generation and may still level off{more}"
     handles = next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
     return handles or _rising_when_cut(case, memory, cleared, found)
 
@@ -73,9 +75,9 @@ def _rising_when_cut(
         return None
     since = memory.started_at
     return (
-        f"{METRICS[memory.series.name].words} grows by {format_change(rate)} a generation"
+        f"{METRICS[memory.series.name].words} grows by {format_change(rate)} per generation"
         f"{'' if since is None else f' since generation {since}'}, and still did where the file "
-        "ends; the run's last look would tell what it is"
+        "ends; the run's last look would show what grows"
     )
 
 
@@ -96,9 +98,9 @@ def _rising_handles(case: Case, metric: str) -> str | None:
     if verdict.growing != "cannot tell" or not verdict.more_rounds:
         return None
     return (
-        f"{METRICS[metric].words} grow by {format_number(verdict.rate)} a generation and may still "
-        f"level off; {verdict.more_rounds} more "
-        f"generation{'' if verdict.more_rounds == 1 else 's'} would tell"
+        f"{METRICS[metric].words} grow by {format_number(verdict.rate)} per generation and may "
+        f"still level off; {verdict.more_rounds} more "
+        f"generation{'' if verdict.more_rounds == 1 else 's'} would decide"
     )
 
 
@@ -120,12 +122,12 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
     info = case.run.info
     if info.source in OUTSIDE or info.observer is not None:
         said.append(
-            "a curve from outside names no type, no holder and no line; a guard in the program does"
+            "an outside curve names no type, no holder and no line; a guard in the program does"
         )
     elif not case.counts_objects:
         said.append("live objects were not counted by type beyond what the log names")
     if info.without_scan is not None:
-        said.append(f"objects were walked in Python, several times slower: {info.without_scan}")
+        said.append(f"the heap was walked in Python, several times slower: {info.without_scan}")
     said.extend(case.run.notes)
     said.extend(_skipped(case))
     said.extend(_unavailable(case))
@@ -155,7 +157,7 @@ def _cost(run: Run) -> str:
     whole = max((s.seconds for s in run.snapshots if s.seconds is not None), default=0.0)
     if whole <= 0 or run.watch_seconds <= 0:
         return ""
-    said = f"; all that the guard did took {100 * run.watch_seconds / whole:.1f} % of the run"
+    said = f"; the guard took {100 * run.watch_seconds / whole:.1f} % of the run"
     traced = run.tracing_seconds
     return f"{said}, tracing {100 * traced / whole:.1f} % more" if traced > 0 else said
 

@@ -66,7 +66,7 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
         return finding
     reason = why_unasked(run)
     if reason is None and any(snapshot.holders for snapshot in run.snapshots):
-        reason = "no container that was seen has gained as many"
+        reason = "no container that was seen gained as many"
     return replace(finding, held_by_unknown=reason)
 
 
@@ -101,16 +101,16 @@ def headline(finding: Finding) -> str:
         likely = "likely " if finding.created_at_likely else ""
         parts.append(f"{likely}made at {finding.created_at}")
     if finding.bytes_per_generation:
-        parts.append(f"{format_change(finding.bytes_per_generation)} a generation")
+        parts.append(f"{format_change(finding.bytes_per_generation)} per generation")
     said = ", ".join(parts)
     return f"{said[:1].upper()}{said[1:]}."
 
 
 def _more(rate: float, what: str) -> str:
-    """Return so many more each generation; of fewer than one in two, how often one comes."""
+    """Return how many more there are per generation; for less than one in two, how often."""
     if 0 < rate < _SELDOM:
-        return f"1 {what} more every {round(1 / rate):,} generations"
-    return f"{format_number(rate)} {what} more each generation"
+        return f"1 more {what} every {round(1 / rate):,} generations"
+    return f"{format_number(rate)} more {what} per generation"
 
 
 def _thing(finding: Finding) -> str:
@@ -213,8 +213,7 @@ def _reason(defect: Defect, evidence: list[str]) -> str:
     companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
     if not companions:
         return told
-    grow = "grows" if len(companions) == 1 else "grow"
-    return f"{told}; beside it {grow} {', '.join(companions)}"
+    return f"{told}; also growing: {', '.join(companions)}"
 
 
 def _confidence(lead: Growth, evidence: list[str]) -> float | None:

@@ -92,10 +92,10 @@ def _why_not(run: Run, finding: Finding) -> str | None:
     last = max(traced, key=lambda s: s.generation or 0)
     if last.cost.cut:
         return (
-            f"the trace of generation {last.generation} took too long, and was cut before it came "
-            "to what grows"
+            f"the trace of generation {last.generation} took too long and was cut before it "
+            "reached what grows"
         )
-    return f"no line of the traced generation {last.generation} made as much as grows"
+    return f"in the traced generation {last.generation}, no line made as much as grows"
 
 
 def _why_untraced(run: Run) -> str:
@@ -107,12 +107,12 @@ def _why_untraced(run: Run) -> str:
     if looks < FEWEST_LOOKS:
         return (
             f"no generation was traced: objects were counted in {looks} of the {len(ends)} "
-            "generations before the last one ended, as often as max_overhead pays for, too seldom "
-            "to tell what to trace"
+            "generations before the last one ended, which is all that max_overhead allows, and too "
+            "few to decide what to trace"
         )
     return (
-        "no generation was traced: no two looks in a row agreed on what grows before the run was "
-        'over; a longer one names the line, unless trace is "off"'
+        "no generation was traced: no two looks in a row agreed on what grows before the run "
+        'ended; a longer run names the line, unless trace is "off"'
     )
 
 

@@ -27,7 +27,7 @@ _BY_NAME = (
 _CARRIED = (
     "cut the graph where a value is kept or carried over: total += loss.item() (or loss.detach()) "
     "in sums and lists, hidden = hidden.detach() between rounds, averages under torch.no_grad(); a "
-    "tensor with a grad_fn keeps the graph of all that it was made of"
+    "tensor with a grad_fn keeps the whole graph behind it"
 )
 _GRAPH = (
     "store numbers, not tensors: loss.item(), or tensor.detach() when the values are needed; a "
@@ -35,45 +35,45 @@ _GRAPH = (
 )
 _VIEWS = (
     "copy what is needed before it is kept: tensor[:5].clone(), array[:5].copy(); each entry is a "
-    "view, and the whole memory that it was cut from stays alive behind it"
+    "view, and a view keeps the whole memory that it was cut from"
 )
 _STATES = (
     "keep the best few state dicts only, or write them to disk (torch.save) and keep the path; a "
     "copy of a state_dict is as large as the model"
 )
 _CALLBACKS = (
-    "take each function back when what it was made for is over ({path}.remove(f)), or register it "
-    "once: a function keeps all that it closes over"
+    "unregister each function when its work is done ({path}.remove(f)), or register it once: a "
+    "function keeps everything that it closes over"
 )
 _OPTIMIZERS = (
-    "drop the optimizer and its scheduler with the round that they were made for, or make them "
-    "once and set them back: an optimizer keeps its parameters with two moments each, and a "
+    "drop the optimizer and its scheduler when their generation ends, or make them once and reset "
+    "them: an optimizer keeps its parameters with two moments each, and a "
     "scheduler keeps its optimizer"
 )
 _ARRAY = (
-    "clear what collects these arrays when its summary is made; bound it (deque(maxlen=...)) where "
+    "clear what collects these arrays when its summary is made; bound it (deque(maxlen=...)) if "
     "the oldest may be lost"
 )
 _ANY = (
-    "find what keeps them: a list or dict that is only added to (clear it when its round is over, "
-    "or bound it), or a function that was handed to a registry in C, such as atexit.register or a "
-    "callback of a library (take it back when the work is done)"
+    "find what holds them: a list or dict that only grows (clear it in every generation, or bound "
+    "it), or a function registered in C code, such as atexit.register or a library callback "
+    "(unregister it when the work is done)"
 )
 UNHELD_ADVICE = (
-    "no container that can be reached holds them: look for an extension module that took a "
-    "reference too many, or for a C library that keeps them; try that package's latest release"
+    "no reachable holder: look for an extension module that took one reference too many, or for "
+    "a C library that keeps them; try that package's latest release"
 )
 
 # How each type of container is bounded.
 _BOUNDS = {
-    "list": "clear it when its round is over, or bound it (deque(maxlen=...)) where the oldest "
-    "entries may be lost",
-    "dict": "remove each entry once it is done with; where old ones may be lost, bound it "
+    "list": "clear it in every generation, or bound it (deque(maxlen=...)) if the oldest entries "
+    "may be lost",
+    "dict": "remove each entry when its work is done; if old ones may be lost, bound it "
     "(functools.lru_cache, an OrderedDict that pops its oldest)",
     "collections.OrderedDict": "pop the oldest entry (popitem(last=False)) when it is too large",
-    "collections.defaultdict": "remove keys that are done with: reading a missing key adds it",
-    "collections.Counter": "remove keys that are done with, or keep the largest (most_common)",
-    "set": "discard what is done with, or hold it weakly (weakref.WeakSet)",
+    "collections.defaultdict": "remove unneeded keys: reading a missing key adds it",
+    "collections.Counter": "remove unneeded keys, or keep the largest (most_common)",
+    "set": "discard what is no longer needed, or hold it weakly (weakref.WeakSet)",
     "collections.deque": "give it a bound: deque(maxlen=...)",
     "tuple": "start a new one each generation instead of adding to it (t += (x,))",
 }
@@ -81,7 +81,7 @@ _EXTENDED = (
     "{path} is one object that is extended every generation: start a new one, or keep a bounded "
     "part of it"
 )
-_ANY_BOUND = "find what adds to it and never removes; remove what is done with, or bound it"
+_ANY_BOUND = "find what adds to it and never removes; remove what is no longer needed, or bound it"
 _STATE_DICTS = ("collections.OrderedDict", "dict")
 _TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter")
 _FUNCTIONS = ("function", "method", "functools.partial", "builtin_function_or_method")
@@ -212,10 +212,10 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
     if finding.fix != NATIVE_ADVICE:
         return finding.fix
     if any(site.tracer == "memray" for shot in run.snapshots for site in shot.sites):
-        how = "memray traced a generation and saw no line of it: it does not see what ctypes calls"
+        how = "memray traced a generation and saw no line: it does not see what ctypes calls"
     else:
         how = (
-            "With memray installed (the extra `memray`) a traced generation names the line that "
+            "With memray installed (the extra `memray`), a traced generation names the line that "
             "calls into C"
         )
     return f"{finding.fix}. {how}; `leakguard explain native`"

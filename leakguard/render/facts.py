@@ -58,8 +58,8 @@ _NO_OBJECT: dict[Kind, str] = {
     "fragmentation": "none; memory that was freed and that the allocator keeps",
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
-    "copies": "none that becomes more; the same data several times",
-    "copy-on-write": "none that becomes more; pages shared with a forked process become its own",
+    "copies": "none that grows; the same data several times",
+    "copy-on-write": "none that grows; pages shared with a forked process become its own",
 }
 
 
@@ -189,7 +189,7 @@ def _is_wide(finding: Finding) -> bool:
 
 def _object(finding: Finding) -> str:
     if finding.type is None and not finding.counts:
-        return _NO_OBJECT.get(finding.kind, "not known; no count was recorded that grows with it")
+        return _NO_OBJECT.get(finding.kind, "unknown; no recorded count grows with it")
     what = short_type(finding.type) if finding.type else _singular(finding)
     if len(finding.counts) < 2:
         return what
@@ -208,7 +208,7 @@ def _pattern(finding: Finding) -> str:
     if finding.kind == "peak":
         return "Needs more memory for a moment and gives it back"
     if finding.kind == "copies":
-        return "Stays as it is, more than once"
+        return "The same data, more than once"
     if finding.count_per_generation:
         what = short_type(finding.type) if finding.type else _noun(finding)
         return f"Adds {format_number(finding.count_per_generation)} {what} per generation"

@@ -13,7 +13,7 @@ def forecast_sentence(forecast: Forecast) -> str:
     details = [text for text in (_range(forecast), _time(forecast)) if text]
     more = f" ({', '.join(details)})" if details else ""
     return (
-        f"at {format_change(forecast.rate)} a generation the limit of "
+        f"at {format_change(forecast.rate)} per generation the limit of "
         f"{format_bytes(forecast.limit)} is reached in generation {forecast.generation:,}{more}"
     )
 

@@ -16,7 +16,7 @@ TITLES = {
     "tensors": "Tensors",
     "arrays": "Arrays",
     "python": "Other Python objects",
-    "native": "Native, in no object that was seen",
+    "native": "Native, outside counted objects",
     "interpreter": "Interpreter, held free",
     "allocator": "Allocator, held free (fragmentation)",
     "shared": "Shared and file-backed",
@@ -84,4 +84,4 @@ def _remarks(ledger: Ledger) -> Iterator[str]:
         yield _NEGATIVE
     for reason in dict.fromkeys(ledger.unknown.values()):
         names = [TITLES[name] for name, why in ledger.unknown.items() if why == reason]
-        yield f"Not known, and so in the rest: {'; '.join(names)}: {clean(reason)}."
+        yield f"Unknown, and so part of the rest: {'; '.join(names)}: {clean(reason)}."

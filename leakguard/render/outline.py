@@ -30,8 +30,8 @@ VERDICTS = {
 
 MEANINGS = {
     "leak": "memory grows without bound; two independent measurements agree",
-    "suspect": "something grows; one measurement says so, a second one is missing",
-    "inconclusive": "the run is too short or too noisy to tell",
+    "suspect": "something grows; one measurement shows it, a second one is missing",
+    "inconclusive": "the run is too short or too noisy to decide",
     "stable": "nothing grows without bound",
 }
 
@@ -123,8 +123,8 @@ def limits(report: Report) -> tuple[str, ...]:
     seen = tuple(clean(limit) for limit in report.limits)
     if report.coverage is None:
         return seen
-    missing = percent(max(0.0, 1.0 - report.coverage))
-    return (*seen, f"{missing} of the memory in use was in no object that was seen")
+    share = percent(min(1.0, report.coverage))
+    return (*seen, f"counted objects account for {share} of memory in use")
 
 
 def trend_sparkline(report: Report, width: int = 40) -> str:

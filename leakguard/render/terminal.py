@@ -82,7 +82,7 @@ def _write_others(findings: Sequence[Finding], page: Page) -> None:
         _write_facts(finding, page)
     rest = findings[_WHOLE_FINDINGS:]
     if rest:
-        page.heading(f"{len(rest)} more (the JSON and HTML reports tell all)")
+        page.heading(f"{len(rest)} more (the JSON and HTML reports have all)")
     for finding in rest:
         page.prose(f"- {finding.verdict}: {facts.title(finding)}", indent=2, hang=4)
 

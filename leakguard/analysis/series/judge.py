@@ -118,9 +118,9 @@ def _flat(looks: Looks) -> SeriesVerdict:
         "flat",
         "no" if known else "cannot tell",
         CLEAR if known else NO_SIGN,
-        f"it stays at {looks.describe(looks.values[0])} for {len(looks)} rounds"
+        f"it stays at {looks.describe(looks.values[0])} for {len(looks)} samples"
         if looks.values
-        else "there are no rounds",
+        else "there are no samples",
         detectable=looks.noise_floor / max(1.0, looks.length) if known else math.inf,
         more_rounds=None if known else (FEWEST_LOOKS - len(looks)) * looks.gap,
     )
@@ -131,7 +131,7 @@ def _too_few(looks: Looks) -> SeriesVerdict:
         "noise",
         "cannot tell",
         UNLIKELY if looks.values[-1] > looks.values[0] else NO_SIGN,
-        f"two rounds show one change ({looks.describe(looks.changes[0])}); a trend needs three",
+        f"two samples show one change ({looks.describe(looks.changes[0])}); a trend needs three",
         more_rounds=(FEWEST_LOOKS - len(looks)) * looks.gap,
     )
 
@@ -147,7 +147,7 @@ def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVer
         "no",
         CLEAR,
         f"it is at {looks.describe(last)} of a capacity of {looks.describe(capacity)} and is "
-        f"full in round {full}",
+        f"full in generation {full}",
         plateau=Plateau(capacity, full),
         detectable=verdict.detectable,
     )
@@ -169,7 +169,7 @@ def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
     later, skipped = looks.since(first[-1]), changes[: first[-1]]
     change = looks.describe(later.values[0] - looks.values[0])
     verdict = _judge(later, 0)
-    reason = f"after a change of {change} in the first {first[-1]} rounds, {verdict.reason}"
+    reason = f"after a change of {change} in the first {first[-1]} samples, {verdict.reason}"
     if verdict.growing == "yes" and verdict.started is not None:
         began = _earlier(looks, skipped, verdict)
         return replace(verdict, reason=reason, started=began)
@@ -203,8 +203,8 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
         "flat" if net < -MAJORITY * looks.span else shapes.quiet_shape(looks),
         "no",
         WEAK if few else CERTAIN,
-        f"the last {quarter} of {len(looks)} rounds {'is' if quarter == 1 else 'are'} not above "
-        f"the rounds before ({looks.describe(net)} since the first)",
+        f"the last {quarter} of {len(looks)} samples {'is' if quarter == 1 else 'are'} not above "
+        f"those before ({looks.describe(net)} since the first)",
         detectable=_SEEN
         * looks.spread()
         * math.sqrt(estimators.slope_variance(len(looks)))
@@ -225,7 +225,7 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
         "growing",
         "yes",
         CLEAR,
-        f"it grew faster each round for {len(rates)} rounds, by {looks.describe(rates[-1])} in "
+        f"it grew faster and faster for {len(rates)} samples, by {looks.describe(rates[-1])} in "
         "the last",
         started=looks.times[-_EVER_LARGER],
         detectable=max(looks.noise_floor, looks.spread()),
@@ -268,7 +268,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
     begun = [looks.times[i] for i in (0, *falls)]
     longest = max(b - a for a, b in pairwise(begun))
     age, since = looks.times[-1] - begun[-1], looks.since(falls[-1])
-    fell = f"it fell back {len(falls)} times in {len(looks)} rounds"
+    fell = f"it fell back {len(falls)} times in {len(looks)} samples"
     top = max(looks.values[: falls[-1]])
     overtakes = max(since.values) > top + max(
         shapes.FLAT * (top - min(looks.values)), looks.noise_floor
@@ -326,7 +326,7 @@ def _weighed(looks: Looks) -> SeriesVerdict:
     growth = weighing.growth
     if growth is not None and weighing.grows:
         if weighing.slows(growth) or weighing.fades(growth):
-            less = "it grows, and ever less"
+            less = "it grows, by less each time"
             return _beside_jumps(looks) or doubtful(weighing, growth, "filling", less)
         if not weighing.new_high():
             return doubtful(weighing, growth, "transient", "it rises, and has fallen back before")

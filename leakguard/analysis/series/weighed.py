@@ -31,12 +31,12 @@ _MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
 _LARGEST_LOG_RATIO = 50.0
 
 _PLAIN: dict[Kind, str] = {
-    "wandering": "a level that wanders",
+    "wandering": "random drift",
     "step": "a single step",
     "two steps": "two steps",
     "fill": "a buffer that is full",
     "saturation": "a warm-up or a cache that saturates",
-    "step and saturation": "a step beside a warm-up",
+    "step and saturation": "a step and a warm-up",
 }
 
 
@@ -56,10 +56,10 @@ def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
         "growing",
         "yes",
         _confidence(len(grown) - 1, lead),
-        f"it grew by {size} a generation in {len(grown) - 1} rounds, from generation "
+        f"it grew by {size} per generation over {len(grown) - 1} steps, from generation "
         f"{math.ceil(started)} on ({looks.describe(interval[0])} to "
         f"{looks.describe(interval[1])}), with no sign of slowing down; {_PLAIN[nearest]} is the "
-        "closest healthy explanation and fits worse",
+        "best benign explanation, and it fits worse",
         started=started,
         detectable=weighing.detectable(growth),
         ruled_out=tuple(
@@ -138,7 +138,7 @@ def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> Seri
         shape,
         "cannot tell",
         EVEN_ODDS,
-        f"{reason}: {looks.describe(rate)} a generation of late",
+        f"{reason}: {looks.describe(rate)} per generation recently",
         detectable=weighing.detectable(growth),
         more_rounds=weighing.generations(max(2, len(looks) // 4)),
         measured=(rate, interval),
@@ -157,8 +157,8 @@ def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
         "filling",
         "no",
         FAIR,
-        f"it grows less each round: {looks.describe(looks.changes[0])} at first, "
-        f"{looks.describe(looks.changes[-1])} in the last of {len(looks)} rounds",
+        f"it grows less and less: {looks.describe(looks.changes[0])} at first, "
+        f"{looks.describe(looks.changes[-1])} in the last of {len(looks)} samples",
         plateau=Plateau(plateau.value, plateau.round),
         detectable=weighing.detectable(weighing.best["wandering"]),
     )
@@ -179,7 +179,7 @@ def healthy(weighing: Weighing) -> SeriesVerdict:
         _shape(weighing, kind, fit),
         growing,
         1.0 - likely if over else min(EVEN_ODDS, max(UNLIKELY, likely)),
-        f"{_PLAIN[kind]} explains these {len(looks)} rounds better than growth does"
+        f"{_PLAIN[kind]} explains these {len(looks)} samples better than growth does"
         + ("" if over else "; it is not over yet"),
         stopped=end if over else None,
         plateau=plateau,
@@ -232,8 +232,8 @@ def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
     if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
         return looks.verdict(
             "step", "cannot tell", UNLIKELY,
-            f"it rose by {looks.describe(looks.changes[-1])} at the end of {len(looks)} rounds: "
-            "the next rounds decide between a step and growth",
+            f"it rose by {looks.describe(looks.changes[-1])} at the end of {len(looks)} samples: "
+            "the next ones decide between a step and growth",
             detectable=weighing.detectable(growth), more_rounds=FEWEST_LOOKS * looks.gap,
         )  # fmt: skip
     slows = weighing.slows(growth)
@@ -243,7 +243,7 @@ def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
         "filling" if slows else "growing",
         "cannot tell",
         LESS_LIKELY,
-        f"it rose by {risen} in {len(looks)} rounds, which is too little or too uneven to tell "
+        f"it rose by {risen} in {len(looks)} samples, which is too little or too uneven to tell "
         "growth from settling down",
         detectable=weighing.detectable(growth),
         more_rounds=_more_rounds(weighing, growth),

@@ -86,11 +86,11 @@ def _growth(
         evidence=(
             f"the same data is in memory {len(items)} times, unchanged since generation "
             f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it spare; "
-            f"held by {holders or 'nobody that a walk could name'}",
+            f"held by {holders or 'no holder that a walk could name'}",
         ),
         confidence=_CONFIDENCE,
         fix="load it once and let all share one read-only array (array.setflags(write=False)), or "
         "map it from its file (numpy.load(..., mmap_mode='r'))",
-        ruled_out=("no leak: the copies become no more",),
+        ruled_out=("no leak: the number of copies does not grow",),
         shown=shown,
     )

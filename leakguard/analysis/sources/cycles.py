@@ -203,7 +203,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         reason="; ".join((said, *(again if piled_up else ()))),
         confidence=_SEEN_AGAIN if again else _SEEN_ONCE,
         fix=_fix(case, way),
-        ruled_out=("no container holds them: a collection freed them",),
+        ruled_out=("no holder: a collection freed them",),
         shown=case.timeline.at(phase).get(freeing[0].generation or 0, freeing[0]),
     )
 
@@ -217,7 +217,7 @@ def _fix(case: Case, way: tuple[Hop, ...]) -> str:
 def _again(piled_up: bool, freeing: list[Snapshot]) -> tuple[str, ...]:
     """Return the second witness: they piled up, or were freed more than once."""
     if piled_up:
-        return ("until then they became more every generation",)
+        return ("until then their number grew in every generation",)
     return ("it happened more than once",) if len(freeing) > 1 else ()
 
 

@@ -40,7 +40,7 @@ def _growing(case: Case, name: str) -> Growth | None:
         bound=capacity if fills else None,
         full_at=None if plateau is None else plateau.round,
         evidence=(
-            f"{name} grows by {format_number(verdict.rate)} a generation"
+            f"{name} grows by {format_number(verdict.rate)} per generation"
             + ("" if past else " and it has no capacity"),
             *((f"it is past its capacity {capacity:,.0f}",) if past else ()),
         ),

@@ -51,10 +51,10 @@ def grows(judged: Judged) -> str:
     """Return the sentence that says by how much a metric grows."""
     name, verdict = METRICS[judged.series.name].words, judged.verdict
     if judged.series.unit == "count":
-        return f"{name} grow by {format_number(verdict.rate)} a generation: {verdict.reason}"
+        return f"{name} grow by {format_number(verdict.rate)} per generation: {verdict.reason}"
     low, high = verdict.interval
     between = f"({format_bytes(low)} to {format_bytes(high)})"
-    return f"{name} grows by {format_change(verdict.rate)} a generation {between}"
+    return f"{name} grows by {format_change(verdict.rate)} per generation {between}"
 
 
 def always(text: str) -> Said:

@@ -266,8 +266,8 @@ def _live_memory(metric: str) -> MetricRow:
 
 def _frozen_reason(case: Case, frozen: Judged) -> str:
     return (
-        f"{frozen.verdict.rate:,.0f} more objects a generation are frozen out of the collector's "
-        f"sight, {frozen.series.values[-1]:,.0f} by now: garbage in cycles among them is never "
+        f"gc.freeze() hides {frozen.verdict.rate:,.0f} more objects per generation from the "
+        f"collector, {frozen.series.values[-1]:,.0f} by now: garbage in cycles among them is never "
         "freed"
     )
 

@@ -59,7 +59,7 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         contribution=case.type_share(name, judged.started_at),
         watched=watched,
-        evidence=(f"the count grows by {format_number(verdict.rate)} a generation",),
+        evidence=(f"the count grows by {format_number(verdict.rate)} per generation",),
         confidence=verdict.confidence,
         ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )

@@ -95,7 +95,7 @@ def test_memory_that_saturates_names_its_plateau_in_bytes():
 def test_sentence_says_rate_limit_generation_range_and_time():
     forecast = Forecast(7.2e9, 23 * GB, LIMIT, 25, None, 11_400)
     assert forecast_sentence(forecast) == (
-        "at +7.2 GB a generation the limit of 175 GB is reached in generation 25 "
+        "at +7.2 GB per generation the limit of 175 GB is reached in generation 25 "
         "(in about 3 h 10 min)"
     )
     wide = replace(forecast, between=(24, 27), seconds=None)

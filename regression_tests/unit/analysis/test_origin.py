@@ -143,7 +143,7 @@ def test_as_many_objects_are_no_sign_where_the_trace_was_cut_before_its_generati
     assert origin(LEAK, elsewhere).created_at is not None
     found = with_origin(cut(elsewhere), LEAK)
     assert found.created_at is None
-    assert "generation 4 took too long, and was cut" in found.created_at_unknown
+    assert "generation 4 took too long and was cut" in found.created_at_unknown
 
 
 def test_objects_where_the_finding_is_are_a_sign_in_a_trace_that_was_cut_too():

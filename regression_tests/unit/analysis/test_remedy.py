@@ -65,7 +65,7 @@ def test_callbacks_are_taken_back_and_not_lost_to_a_bound():
 @pytest.mark.parametrize("container", ["list", "dict"])
 def test_entries_are_cleared_first_and_bounded_only_where_they_may_be_lost(container):
     fix = remedy("app.Row", kept(container, "app.Row"))
-    said = ("clear it when its round is over", "remove each entry once it is done with")
+    said = ("clear it in every generation", "remove each entry when its work is done")
     assert fix.startswith(f"app.kept[*] only grows: {said[container == 'dict']}")
     assert "may be lost" in fix
 

@@ -67,7 +67,7 @@ def test_a_record_or_two_a_generation_is_no_leak_and_is_mentioned():
     assert (report.verdict, report.findings) == ("stable", ())
     (cleared,) = report.cleared
     assert cleared.metric == f"{PATH}[*]"
-    assert "240 B a generation" in cleared.reason
+    assert "240 B per generation" in cleared.reason
 
 
 @pytest.mark.parametrize(

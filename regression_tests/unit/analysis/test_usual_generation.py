@@ -104,10 +104,10 @@ def test_container_that_kept_as_much_before_is_not_the_holder():
 @pytest.mark.parametrize(
     ("rate", "kind", "said"),
     [
-        (0.04, "app.Stack", "1 Stack more every 25 generations"),
-        (0.25, "threads", "1 thread more every 4 generations"),
-        (1.0, "threads", "1 thread more each generation"),
-        (16.0, "app.Stack", "16 Stack more each generation"),
+        (0.04, "app.Stack", "1 more Stack every 25 generations"),
+        (0.25, "threads", "1 more thread every 4 generations"),
+        (1.0, "threads", "1 more thread per generation"),
+        (16.0, "app.Stack", "16 more Stack per generation"),
     ],
 )
 def test_what_comes_seldom_is_not_rounded_to_none_a_generation(rate, kind, said):

@@ -60,7 +60,7 @@ def test_loop_may_be_in_a_module_that_lies_beside_the_script(script):
     script.write(library.format(keep="best.append(rollout)"), "lib/search.py")
     script.write("from lib.search import main\nmain()\n")
     ended = script.watched()
-    assert "1 Rollout more each generation, held by lib.search.best[*]" in ended.err
+    assert "1 more Rollout per generation, held by lib.search.best[*]" in ended.err
     assert "a generation is 1 round of the loop at search.py:10" in ended.err
 
 

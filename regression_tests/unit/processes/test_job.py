@@ -74,7 +74,7 @@ def test_a_job_in_which_nothing_grows_is_stable():
 
 def test_the_process_that_grows_far_more_than_the_others_is_an_outlier():
     report, _ = diagnose_job(job(MB, MB, MB, 12 * MB))
-    assert "all 4 processes grow, rank 3 by +12.0 MB a generation" in report.headline
+    assert "all 4 processes grow, rank 3 by +12.0 MB per generation" in report.headline
     alike, _ = diagnose_job(job(MB, MB, MB, MB))
     assert alike.headline.startswith("all 4 processes grow: ")
 
@@ -168,7 +168,7 @@ def test_report_of_a_directory_is_one_with_a_row_for_each_process(tmp_path, caps
         ("rank 2", "finished", "leak"),
     ]
     assert any(
-        "rank 1 ended without a word after generation 10" in said for said in told["remarks"]
+        "rank 1 ended without notice after generation 10" in said for said in told["remarks"]
     )
 
 

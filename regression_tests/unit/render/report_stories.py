@@ -190,7 +190,7 @@ def short() -> Report:
     run = Run(RunInfo(source="log", name="training.log"), (snapshot(0, "start", 100 * MB),),
               notes=("12 lines were cut off in the middle of a block",))  # fmt: skip
     return Report(run, "inconclusive", "1 snapshot; at least 3 generations are needed",
-                  limits=("any growth: 3 more generations would tell",))  # fmt: skip
+                  limits=("any growth: 3 more generations would decide",))  # fmt: skip
 
 
 def long(generations: int, spike: int | None = None) -> Report:

@@ -133,7 +133,7 @@ def test_terminal_tells_the_gravest_findings_whole_and_names_the_rest():
     many = tuple(replace(stories.THREADS, fingerprint=str(n), phase=f"phase{n}") for n in range(9))
     text = render(replace(report, findings=(stories.ENV_LEAK, *many)), "terminal")
     assert text.count("LEAK SUSPECTED:") == 4
-    assert "5 more (the JSON and HTML reports tell all)\n  - suspect: threads: +1 thread" in text
+    assert "5 more (the JSON and HTML reports have all)\n  - suspect: threads: +1 thread" in text
     assert "in phase8" in text
 
 

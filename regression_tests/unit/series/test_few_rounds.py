@@ -227,7 +227,7 @@ def test_jump_in_the_last_round_is_left_open():
 def test_creep_behind_a_step_is_told_with_its_size():
     verdict = judge_series([500, 820, 822, 823, 824, 824.5, 825, 825.2])
     assert verdict.growing != "yes"
-    assert "it rose by 3.2 in 6 rounds" in verdict.reason
+    assert "it rose by 3.2 in 6 samples" in verdict.reason
 
 
 def test_leak_behind_a_decaying_warm_up_is_never_cleared():
@@ -243,4 +243,4 @@ def test_cache_of_a_hundred_keys_is_cleared_when_it_is_full():
 
 def test_reason_writes_values_as_the_caller_does():
     verdict = judge_series([8.52e9, 15.34e9, 22.67e9], describe=lambda size: f"{size / 1e9:.1f} GB")
-    assert "about 7.1 GB a generation in 2 rounds" in verdict.reason
+    assert "about 7.1 GB per generation over 2 steps" in verdict.reason
