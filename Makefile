@@ -3,7 +3,7 @@
 # make test-all  run the suite with its whole matrices: both engines, every corpus, every framework
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan and the trainer's compiled updates under AddressSanitizer and UBSan
-# make lint    ruff and mypy
+# make lint    ruff, mypy, and the words of everything that a person reads
 # make manual  write the generated pages of leakguard/manual anew
 # make docs    build the manual as a site in build/site; a broken link fails
 # make lock    pin the newest versions of requirements.in, with the hashes of their files
@@ -71,6 +71,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy regression_tests/unit/guard/typed_use.py
+	$(BIN)/python -m regression_tests.manual.words
 
 manual: $(READY)
 	$(BIN)/python -m regression_tests.manual
