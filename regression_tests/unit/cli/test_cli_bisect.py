@@ -87,7 +87,7 @@ def test_good_commit_that_leaks_is_refused_in_one_line(tmp_path, monkeypatch, ca
     assert bisect(folder, commits[0], commits[1], monkeypatch=monkeypatch) == 2
     said = [line for line in capfd.readouterr().err.splitlines() if "judging" not in line]
     assert len(said) == 1
-    assert "is no good commit to begin with: In evaluate" in said[0]
+    assert "is not a good commit: In evaluate" in said[0]
 
 
 def test_name_that_is_no_commit_is_refused(tmp_path, monkeypatch, capfd):

@@ -145,7 +145,7 @@ def test_output_file_chooses_the_format(leaking, tmp_path, capsys):
         (["report", "{prose}"], "prose.log"),
         (["report", "{leaking}", "-o", "{tmp}"], "it is a folder"),
         (["report", "{leaking}", "-o", "{tmp}/no/where.md"], "does not exist"),
-        (["report", "{leaking}", "-o", "{tmp}/report.pdf"], "choose one by --format"),
+        (["report", "{leaking}", "-o", "{tmp}/report.pdf"], "choose one with --format"),
         (["frobnicate"], "No such command"),
     ],
 )

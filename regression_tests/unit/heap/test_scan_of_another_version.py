@@ -27,7 +27,7 @@ with guard:
         kept.append(bytearray(1000))
 print(json.dumps([leakguard.__file__, heap.ENGINE, guard.report().limits]))
 """
-_SAID = "objects were walked in Python, several times slower: "
+_SAID = "the heap was walked in Python, several times slower: "
 _STALE = _SAID + "the compiled scan is of another version; reinstall leakguard"
 _NONE = _SAID + "no compiled scan was built; reinstall leakguard from a wheel or with a C compiler"
 

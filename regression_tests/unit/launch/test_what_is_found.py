@@ -38,7 +38,7 @@ def found(ended):
 def test_planted_leak_is_named_at_the_end(script):
     script.write(LOOP.format(keep="best.append(rollout)"))
     ended = script.watched("--phase", "evaluate", "script.py")
-    assert "leakguard: LEAK: In evaluate, since generation 1, 1 Rollout more" in ended.err
+    assert "leakguard: LEAK: In evaluate, since generation 1, 1 more Rollout" in ended.err
     assert "Held by: __main__.best[*]" in ended.err
     assert "a generation is 1 round of the loop at script.py:10" in ended.err
     assert found(ended) == [("__main__.Rollout", "__main__.best[*]")]
