@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import pydoc
 import re
 import sys
@@ -45,6 +46,7 @@ def manual(page: str | None, color: str) -> int:
     colored = wants_color(color, None)
     text = laid_out(_readable(_found(page).read_text("utf-8")), color=colored)
     if sys.stdout.isatty():
+        os.environ.setdefault("LESS", "-FRX")  # as git does: colours, and no pager for one screen
         click.echo_via_pager(text, color=colored)
     else:
         write(text, None)

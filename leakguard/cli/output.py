@@ -34,7 +34,8 @@ def laid_out(markdown: str, *, color: bool, title: str = "") -> str:
     import io
 
     from rich.console import Console
-    from rich.markdown import Markdown
+
+    from leakguard.cli.folded_tables import Markdown
 
     page = io.StringIO()
     console = Console(file=page, width=columns(), force_terminal=color, no_color=not color,

@@ -42,6 +42,13 @@ def test_link_to_another_page_becomes_the_command_that_shows_it(capsys):
     assert "leakguard manual reading-a-report" in " ".join(capsys.readouterr().out.split())
 
 
+def test_table_breaks_a_long_word_and_loses_none(capsys):
+    main(["manual", "cost"])
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert "overhead" in out and "reports/unprepared" in out
+
+
 def test_python_api_shows_the_docstrings_of_the_public_face(capsys):
     main(["manual", "api"])
     out = " ".join(capsys.readouterr().out.split())
