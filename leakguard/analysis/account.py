@@ -52,8 +52,8 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Share of the growth of counted objects that the defects must name to stand for all of it: what an
-# allocator adds beside each object, and objects too small to be told, are the rest. Chosen.
+# Defects that name this share of the growth of counted objects account for all of it. The rest is
+# allocator overhead per object, and objects too small to report. Chosen.
 _NAMED_SHARE = 0.3
 
 _RESOURCES = frozenset({"threads", "files", "children"})
@@ -271,12 +271,12 @@ class _Settlement:
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
-        # Beside the objects an allocator grows a little with each of them: it is the same defect.
+        # An allocator grows a little with each object: that growth belongs to the same defect.
         if named < least and any(c.until is not None for c in self.cleared):
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
             return True
-        # Beside other defects the rest is theirs, unless it would be notable by itself.
+        # With other defects present, the rest belongs to them, unless it would be notable alone.
         rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
         if rest < least_rest and (named > 0 or least_rest > NOTABLE_BYTES):
             return True

@@ -12,10 +12,10 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import NOTABLE_TOTAL, WENT_ON_SHARE
 
-# Generations that are enough to see whether a growth went on. Chosen: halves of four each, whose
-# means are steadier than single values.
+# Generations that are enough to see whether growth went on. Chosen: two halves of four each,
+# because a mean of four is steadier than single values.
 _AFTERWARDS = 8
-# Memory that objects may lie in: any of these that rises with them confirms them.
+# Measures of memory that may contain the objects. If any of them rises too, it confirms the growth.
 _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated")
 
 

@@ -74,9 +74,10 @@ class Judged:
         return self.series.values[0] - baseline >= MAJORITY * rate > 0
 
     def _start_before_looks(self) -> int:
-        """Return when it began, where what the first look found came at the pace of the later ones.
+        """Extrapolate the start backwards from the first look at the rate of the later ones.
 
-        What came faster was a warm-up, too, and hides when the growth began.
+        If the first look found more than that rate explains, there was a warm-up as well, and the
+        start is unknown: the generation of that look stands for it.
         """
         looked = self.series.generations[0]
         gained = self.series.values[0] - (self.series.baseline or 0.0)

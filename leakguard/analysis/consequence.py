@@ -17,10 +17,10 @@ from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 
-# Threads, processes and finalizers that one handle may stand for, at most: a pool has a worker or
-# two a core, and three threads. Chosen.
+# At most this many threads, processes and finalizers belong to one handle. Chosen: a pool has one
+# or two workers per core, and three threads.
 _MOST_EACH = 256
-# What these keep beside their objects are buffers, or a graph's, and no other objects.
+# Types that keep buffers or graph memory beside their own bytes, and no other objects.
 _OF_NUMBERS: frozenset[Kind] = frozenset({"autograd", "tensors", "arrays"})
 
 

@@ -17,11 +17,11 @@ from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.metric import METRICS
 
-# Share by which a phase's growth may differ from a rate and still be it. Chosen wider than for two
-# counts: the phases are known of a few generations only.
+# A phase's growth may differ from a rate by this share and still count as equal. Chosen wider than
+# for two counts, because phases are known for a few generations only.
 _SAME_IN_PHASE = 0.25
-# A generation that adds so many times what the median one does is an event (something was
-# imported), as long as this share of the generations are none. Chosen.
+# A generation is an event (such as an import) if it adds this many times the median, provided that
+# at least this share of the generations are no events. Chosen.
 _EVENT = 3.0
 _USUAL_SHARE = 0.7
 
@@ -121,7 +121,7 @@ def metric_contribution(run: Run, metric: str, since: int | None = None) -> Cont
     """Split the growth of a metric over the phases, from generation ``since`` on."""
     read = METRICS[metric].read
     ends = [s for s in _generation_ends(run, since) if s.phases and read(s.entry) is not None]
-    # What traces a generation takes memory of its own until that generation ends.
+    # A tracer takes memory of its own until the traced generation ends.
     ends = [end for end in ends if end.cost.slowdown is None] or ends
     if not ends:
         return _mean(_differences(run, lambda snapshot: read(snapshot.metrics), since))
@@ -184,7 +184,8 @@ def _type_rounds(
                     taken = snapshot.taken or 1
                     measured[number] = {p: made / taken for p, made in measured[number].items()}
                 if previous is not None and number in measured:
-                    # Where the look before lies several generations back, one of them counts.
+                    # If the previous look lies several generations back, count the growth of one
+                    # generation.
                     grown = (end - previous) / max(number - counted, 1)
                     measured[number][None] = grown - _outermost_sum(measured[number])
                 previous, counted = end - _collected(snapshot, type_name), number

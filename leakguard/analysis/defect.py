@@ -58,12 +58,12 @@ from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_number
 
-# Entries of which the objects in them tell more than they do.
+# Entry types whose contents say more than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
-# Looks that must agree on a container where no count of a type rose with it. Chosen as one more
-# than make a trend, since nothing else speaks for it.
+# Looks that must agree on a container if no type count rose with it. Chosen: one more than a trend
+# needs, because nothing else supports it.
 _LOOKS_ALONE = 4
-# Where the guard keeps what it has seen.
+# Modules in which the guard keeps its own records.
 _GUARDS_OWN = "leakguard."
 
 
@@ -99,7 +99,8 @@ class Defect:
             return place.kind
         if self.lead.source == "container":
             return KINDS.get(self.lead.type or "", "container")
-        # Builtin objects are told as what their container gains; without one, as what they are.
+        # Report builtin objects as the growth of their container; without a container, as
+        # themselves.
         unheld = self.container is None and self.lead.kind == "container"
         return "instances" if unheld else self.lead.kind
 
@@ -150,7 +151,7 @@ class _Sorter:
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
         """Add the defects of the types that one phase adds."""
         named = self._named
-        # What a container holds is one defect, whatever else is made in other phases on the way.
+        # Everything that one container holds is one defect, even if other phases made parts of it.
         holding = _holding(group, self.containers)
         if holding and holding[0].name in named:
             return
@@ -170,8 +171,8 @@ class _Sorter:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
         if rest and is_telling(self.case, rest):
             lead = rest[0]
-            # The count of builtin objects goes up by so much that three looks prove it; that of the
-            # class they lie in goes up by one or two, which takes more of them.
+            # Three looks prove the growth of builtin objects, whose count rises by many. The class
+            # that holds them rises by one or two and needs more looks.
             looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
             kept = keeper_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
@@ -181,7 +182,7 @@ class _Sorter:
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else keeper_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
-                # A list of tensors is told by what lies in it, one tensor by the graph behind it.
+                # Report a list of tensors by its contents, and one tensor by the graph behind it.
                 lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
             elif container is None and is_programs(lead):
                 container = keeper_of_as_many(self.case, lead.name)
@@ -332,7 +333,8 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         container
         for container in containers
         if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
-        # A weak reference holds no object of the program, and a registry of them follows its own.
+        # A weak reference keeps no object alive, and a registry of weak references follows its
+        # objects.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills]

@@ -11,8 +11,8 @@ from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
 from leakguard.model.units import format_change, format_number
 
-# Witnesses: a leak is said where two measurements of different kinds agree; one alone is a suspect.
-# The rule of the design, and the only place that applies it.
+# A leak needs this many measurements of different kinds that agree; one alone is a suspect. This is
+# the only place that applies the rule.
 _WITNESSES_OF_A_LEAK = 2
 
 _COUNTERS = {

@@ -13,8 +13,8 @@ from leakguard.model.forecast import Forecast
 
 Interval = tuple[float, float]
 
-# Times the length of the record. Nobody sees the end of a run a thousand times as long, and a rate
-# is not known well enough to say when memory would run out there. Chosen.
+# Forecast at most this many times the length of the record. Chosen: beyond it the rate is not known
+# well enough, and no run lasts that long.
 _FURTHEST = 1_000
 
 _OUTSIDE_RAM = frozenset({"gpu", "peak"})
@@ -37,7 +37,7 @@ def with_forecast(case: Case, finding: Finding) -> Finding:
     if rate is None or not _grows(finding):
         return finding
     interval = finding.interval
-    # The interval of a finding is one of objects where the bytes of each are not known.
+    # If the bytes per object are unknown, the interval of a finding counts objects.
     of_bytes = interval is not None and interval[0] <= rate <= interval[1]
     return replace(finding, forecast=forecast(case, rate, interval if of_bytes else None))
 

@@ -12,14 +12,16 @@ from leakguard.model.finding import SEVERITY
 from leakguard.model.job import Job, Member, ProcessRow
 from leakguard.model.units import MB, format_bytes, format_change
 
-# Times the median rate of the others, from which on a process is named although all grow. Chosen.
+# If all processes grow, name the one that grows this many times as fast as the median of the
+# others. Chosen.
 _OUTLIER = 3.0
-# Times the median of the others, and bytes more than it, from which on a process is named for what
-# it holds. Chosen: workers that load the same data differ by less.
+# Name a process for the memory it holds if it has this many times the median of the others and at
+# least this many bytes more. Chosen: workers that load the same data differ by less.
 _HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
-# What multiprocessing calls the workers of a pool: ``ForkPoolWorker-1``, ``SpawnPoolWorker-1``.
+# Names that multiprocessing gives the workers of a pool: ``ForkPoolWorker-1``,
+# ``SpawnPoolWorker-1``.
 _POOLED = "PoolWorker-"
-# Processes. So many names a sentence bears; chosen.
+# Most processes that one sentence names. Chosen.
 _NAMED_AT_MOST = 4
 
 

@@ -26,11 +26,11 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAM
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
-# Generations: many containers have as few entries as this from the beginning. Chosen.
+# Number of generations. Chosen: many containers have that few entries from the beginning.
 _FEW_GENERATIONS = 12
-# Types whose instances refer to no other object: what is kept behind them is they themselves.
+# Types whose instances refer to no other object: they keep nothing alive but themselves.
 _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})
-# Where the guard keeps what it has seen.
+# Modules in which the guard keeps its own records.
 _GUARDS_OWN = "leakguard."
 
 
@@ -90,12 +90,13 @@ def keeper_by_instances(
 
 
 def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
-    """Return the container that came to keep about ``size`` bytes while the run was looked at.
+    """Return the container that began to hold about ``size`` bytes during the recorded looks.
 
-    What lies in it may be of other types than what grows: an error keeps its frames and buffers.
-    One with as many entries for each generation came, too. Where only one look asked for
-    containers, so did one with instances of ``type_name`` in it that keeps more than all of them
-    once weighed.
+    Its entries may have other types than what grows: an error keeps its frames and buffers. A
+    container counts as new if any of these holds: most of its entries appeared between looks; it
+    has a constant whole number of entries per generation; it is a chain that grew; or, if only one
+    look asked for containers, it contains instances of ``type_name`` and retains more than all of
+    them did at an earlier census.
     """
     looks = looks_at_holders(case)
     if not looks or size <= 0:
@@ -218,7 +219,8 @@ def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growt
         return None
     generations = tuple(rest.generations[place] for place in looks)
     entries = tuple(rest.values[place] for place in looks)
-    # Where nothing was at the first of these, it began in between: the later ones have its pace.
+    # If the first look found nothing, growth began between two looks: use the rate of the later
+    # ones.
     pace = slope(generations[1:], entries[1:]) or slope(generations, entries)
     if pace <= 0:
         return None

@@ -333,8 +333,8 @@ PLACES: tuple[Place, ...] = (
     ),
 )
 
-# Types on the way to a container that are looked at: what is further away says nothing about it.
-# Chosen.
+# Hops up the path to a container that are examined. Chosen: types further away say nothing about
+# it.
 _NEARBY_TYPES = 4
 
 
@@ -356,8 +356,8 @@ def keeps_self(path: str, type_name: str) -> bool:
 
 # -- handles: small objects in front of something larger -------------------------------------------
 
-# Classes of the standard library and endings of class names that stand for a descriptor, a thread,
-# a mapping or memory of a C library. Their own bytes say nothing of what they keep.
+# Standard classes, and endings of class names, that stand for a descriptor, a thread, a mapping or
+# memory of a C library. Their own size says nothing about what they keep.
 _HANDLES = re.compile(
     r"^(mmap|socket|ssl|sqlite3|subprocess|threading|select|_io|_asyncio|asyncio)\.|"
     r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"

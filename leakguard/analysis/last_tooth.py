@@ -16,7 +16,7 @@ from leakguard.model import Cleared
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Garbage of the collector's is made of objects, so that both measures fall when it comes.
+# Garbage consists of objects, so both measures fall when the collector runs.
 _SAWS = "python_blocks"
 
 

@@ -126,7 +126,7 @@ _REASONS = {
     "swapped": _NO_SWAP,
 }
 
-# The probe whose own reason says more than that a part was not read.
+# Probes that give a better reason than "was not read".
 _PROBES = {"interpreter": "pools", "allocator": "allocator", "tensors": "census",
            "arrays": "census", "python": "census"}  # fmt: skip
 

@@ -25,9 +25,9 @@ from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Sum of what the shares of two growths may differ by (from 0, the same course, to 2, none of it at
-# the same looks) for the one to be the other. Chosen halfway: tables and modules that the guard
-# itself came to keep lie between two looks only, and differ by nearly 2.
+# Two growths are the same if their shares per look differ by at most this much in sum: 0 means the
+# same course, 2 means that nothing coincides. Chosen halfway: tables and modules that the guard
+# itself loads lie between two looks only, and differ by nearly 2.
 _SAME_COURSE = 1.0
 
 

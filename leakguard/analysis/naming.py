@@ -20,7 +20,8 @@ from leakguard.model import Finding, Holder, Hop, Proof, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
-# Types that are named beside the first one that grows for the same reason: what one line holds.
+# Most types that are named after the first one because they grow for the same reason. One line
+# holds this many.
 _COMPANIONS = 3
 _WORDS = {
     "threads": ("thread", "threads"),
@@ -28,13 +29,14 @@ _WORDS = {
     "children": ("child process", "child processes"),
     GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
 }
-# Confidence (0 to 1) in a container that has no series of its own: with a second witness, and with
-# its looks alone. Chosen near what ``series`` says of seven changes (0.89) and of two (0.6).
+# Confidence (0 to 1) in a container without a series of its own: with a second measurement, and
+# with its looks alone. Chosen near the results of ``series`` for seven changes (0.89) and for two
+# (0.6).
 _WITH_WITNESS, _ALONE = 0.9, 0.6
-# Objects a generation, fewer of which read better as one in so many generations. Chosen: of one in
-# two generations on, the average is a number that one can picture.
+# Below this many objects per generation, report one object in so many generations. Chosen: from one
+# object in two generations on, the average is easy to picture.
 _SELDOM = 0.5
-# Hex digits, 48 bits: of a million findings two have the same name once in 560 times.
+# Hex digits (48 bits): among a million findings, two share a name once in 560 times.
 _HEX_DIGITS = 12
 
 
@@ -55,7 +57,7 @@ def _traced(case: Case, defect: Defect) -> Finding:
     return replace(traced, bytes_per_generation=size)
 
 
-# Kinds that a container of the program keeps, most often.
+# Kinds that usually have a container of the program as their holder.
 _KEPT = frozenset({"instances", "container", "tensors", "arrays", "autograd", "tasks", "queue"})
 
 

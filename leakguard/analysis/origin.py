@@ -10,21 +10,21 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, same
 from leakguard.model import Finding, Run, Site
 from leakguard.model.census import GRAPH_NODE
 
-# Kinds that a line of the program makes. Handles and peaks are told by their own names.
+# Kinds that a line of the program makes. Handles and peaks are reported under their own names.
 _MADE = frozenset(
     {"instances", "container", "tensors", "arrays", "autograd", "native", "memory", "queue"}
 )
 
-# What survives of one line's objects in the traced generation, in units of what the finding gains a
-# generation: one generation is no mean of many, so that it may be less or more. Bytes scatter more
-# than counts, since a tracer adds what the allocator rounds up. Chosen.
+# Surviving objects of one line in the traced generation, as multiples of the finding's rate. One
+# generation is no mean, so it may be lower or higher. Bytes scatter more than counts, because a
+# tracer adds what the allocator rounds up. Chosen.
 _LEAST_TIMES_COUNT, _MOST_TIMES_COUNT = 0.5, 1.5
 _LEAST_TIMES_BYTES, _MOST_TIMES_BYTES = 0.5, 2.0
-# Share of the gain that a line must make where its objects lie in the container that grows: there
-# the place speaks for it, and other lines may add the rest. Chosen.
+# Share of the growth that a line must make if its objects lie in the growing container. The place
+# supports it, so other lines may add the rest. Chosen.
 _LEAST_IN_CONTAINER = 0.2
-# Share of what the new entries keep. A line that made a third of it is the one that fills them:
-# constructors and operators of libraries, which lie below it, share the rest. Chosen.
+# Share of what the new entries keep. Chosen: a line that made a third of it fills the container;
+# constructors and library operators that it calls share the rest.
 _PLURALITY = 1 / 3
 _GRAPH = ".grad_fn"
 # Share by which the bytes of a graph may differ from what its line allocated. Measured: 12 % in two
@@ -162,8 +162,8 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
     if finding.kind == "autograd":
-        # Batches survive the generation as well: only the graph's own bytes are as many, in as many
-        # blocks. What Python allocates for it was not traced.
+        # Batches survive the generation too. Only the graph matches in both bytes and number of
+        # blocks. Python's own allocations for it were not traced.
         nodes = finding.count_per_generation if finding.type == GRAPH_NODE else None
         blocks = _BLOCKS_A_NODE * (nodes or 0.0)
         alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, _SAME_GRAPH))
@@ -205,7 +205,7 @@ def _is_inside(held_by: str | None, container: str | None) -> bool:
 def _within(held_by: str | None, container: str | None) -> bool:
     if held_by is None or container is None:
         return False
-    # Behind an attribute lie objects that the entries need, made elsewhere.
+    # An attribute leads to objects that the entries need and that were made elsewhere.
     inside = container.rstrip("[*]")
     return held_by.startswith(inside) and not held_by.removeprefix(inside).strip("[*]")
 

@@ -17,8 +17,8 @@ from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 
-# Generations without a look, on either side, whose median says what a generation adds at that time
-# of the run: an outlier among three is outvoted. Both sides must be there to begin with.
+# Generations without a look, on either side, whose median is the usual growth at that time of the
+# run; among three, an outlier loses the vote. Both sides must exist to begin with.
 _NEAREST_MOMENTS = 3
 _QUIET_ENOUGH = 2 * _NEAREST_MOMENTS
 # The tier of a generation that was traced (``Cost.tier``).
@@ -35,7 +35,7 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     at, values = series.generations, series.values
     if len(values) < _QUIET_ENOUGH:
         return series
-    # An end that stands for a look after the loop has no numbers of its own, and is not in there.
+    # An end that stands for a look after the loop has no numbers of its own and is left out.
     shots = [ends[generation] for generation in at]
     worked = [shot.cost.tier > 0 for shot in shots]
     changes = [later - before for before, later in pairwise(values)]
@@ -49,7 +49,8 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
             if shots[i + 1].cost.tier == _TRACED:  # a tracer keeps its books while the program runs
                 between = change
             beside = change - _usual(i, quiet, changes)
-            # What a look has left may be given back after a later one, and no more than that.
+            # Memory that a look left may be given back after a later one, but never more than was
+            # left.
             own += max(0.0, min(between, beside)) or max(-own, min(0.0, max(between, beside)))
         kept.append(values[i + 1] - own)
     return replace(series, values=tuple(kept))

@@ -31,7 +31,7 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     if memory.may_grow and size >= MAJORITY * memory.verdict.rate:
         phase = share.main_phase()
     if phase is None and memory.gains(size):
-        # What was freed or taken in a few generations hides the phase in the mean of all.
+        # A few generations that freed or took memory hide the phase in the mean of all.
         phase = Contribution(share.usual).main_phase()
     return phase
 
@@ -92,7 +92,7 @@ def loose_start(case: Case, container: Growth) -> int | None:
     first = next(iter(case.timeline.ends), None)
     if first is None or rate <= 0 or started > looks[1]:
         return started
-    # Entries that grow at this rate were none then; they may have been there before.
+    # At this rate the entries would have numbered zero then; some may have been there before.
     return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
 
 

@@ -7,12 +7,11 @@ from itertools import pairwise
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Share of the rise that must lie outside of the interval with most of it: a rise that comes all in
-# one interval would fit anything. Chosen.
+# Share of the rise that must lie outside the interval with most of it. Chosen: a rise within one
+# interval would fit anything.
 _OUTSIDE = 0.1
-# Sum of what the shares of two growths may differ by, from 0 to 2. It lies below twice the above:
-# by so much at least something differs that rose in the largest interval alone, and it must not
-# pass.
+# Most that the shares of two growths may differ by in sum, from 0 to 2. It is below twice the share
+# above, so a rise that lies in the largest interval alone does not pass.
 _SHARES_APART = 0.15
 
 

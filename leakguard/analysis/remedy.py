@@ -64,7 +64,7 @@ UNHELD_ADVICE = (
     "a C library that keeps them; try that package's latest release"
 )
 
-# How each type of container is bounded.
+# Advice on how to bound each type of container.
 _BOUNDS = {
     "list": "clear it in every generation, or bound it (deque(maxlen=...)) if the oldest entries "
     "may be lost",

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from leakguard.model import Run, Snapshot
 
-# Generations that must be left for wider distances to be taken. Chosen: the judge of a series needs
-# a dozen in each of its windows.
+# Use wider distances only if this many generations remain. Chosen: the judge of a series needs a
+# dozen in each window.
 _MOMENTS_ENOUGH = 48
 
 

@@ -15,8 +15,8 @@ from leakguard.model.series import Series
 
 Reader = Callable[[Snapshot], "float | None"]
 
-# What is live memory, best first: what all allocators have in use together, the C allocator's part
-# of it, and, where no allocator tells, what is in RAM.
+# Metrics of live memory, best first: memory in use of all allocators together, that of the C
+# allocator, and, if no allocator reports it, pages in RAM.
 LIVE_MEMORY = ("live_memory", "heap_in_use", "rss_anonymous", "rss")
 
 
@@ -52,11 +52,11 @@ class Timeline:
         self.baseline = run.baseline
         #: The first generation after the baseline; None where there is none.
         self.first = _first_after(self.baseline, run)
-        #: Bytes of live memory that came between the end of the last generation and the look that
-        #: stands for it; 0 where that look was taken then.
+        #: Bytes of live memory gained between the end of the last generation and the look that
+        #: stands for it; 0 if the look was taken at that end.
         self.came_after_loop = 0.0
-        #: True where the look at the end of the run came when the program had let go of what it
-        #: gained, so that nobody could see who held it.
+        #: True if the program had dropped its growth before the look at the end of the run, so that
+        #: nobody could see who held it.
         self.let_go = False
         self._stations: dict[str | None, dict[int, Snapshot]] = {}
         for snapshot in run.snapshots:
@@ -124,7 +124,8 @@ class Timeline:
         if series.phase is not None or not series.values:
             return series
         if self.baseline is not None and self.baseline.generation is not None:
-            # A run that begins with its first generation has that one's begin to compare with.
+            # A run that begins with its first generation compares with the beginning of that
+            # generation.
             before = METRICS[name].read(self.ends[series.generations[0]].entry)
             series = replace(series, baseline=before)
         is_memory = series.unit == "bytes" or name == "python_blocks"
@@ -168,7 +169,8 @@ class Timeline:
                 holders=look.holders or end.holders,
                 coverage=look.coverage,
             )
-            # Of a long run the last generations may not be on record: what they added is counted.
+            # The last generations of a long run may not be on record; their growth is counted all
+            # the same.
             at = look.generation or last
             if at > last + 1:
                 ends[at] = replace(counted, generation=at, metrics={}, entry={}, phases={})

@@ -15,57 +15,55 @@ from leakguard.model.units import KB, MB
 # Looks or generations. Two show one change, and one change is no trend.
 FEWEST_LOOKS = 3
 
-# Shares by convention, the same in every sentence that uses the word: most of something is half of
-# it, nearly all is four fifths, and what is less than a tenth beside something larger is part of
-# it. Chosen, not derived.
+# Shares by convention, the same wherever the word is used: most means half, nearly all means four
+# fifths, and a thing below a tenth of a larger one is part of it. Chosen, not derived.
 MAJORITY = 0.5
 NEARLY_ALL = 0.8
 OWN_SHARE = 0.1
-# Two counts a generation are the same within 2 %: they differ because a generation lies at the edge
-# of one of them, one in fifty. Two rates of which one is sampled are the same within 10 %. Chosen.
+# Two counts per generation are equal within 2 %: they differ if a generation lies at the edge of
+# one of them, one in fifty. Two rates, one of them sampled, are equal within 10 %. Chosen.
 SAME_COUNT = 0.02
 SAME_RATE = 0.1
-# Share of what a growth would have added since, below which it did not go on. Chosen between none
-# and all of it, on the side of the leak: one that goes on at half its pace is still told.
+# Growth that added less than this share of its expected amount since has stopped. Chosen between
+# none and all, in favour of the leak: growth at half its rate is still reported.
 WENT_ON_SHARE = 0.25
 
 # -- bytes a generation --------------------------------------------------------------------------
 
-# Bytes: four pages of 4 KiB. Interpreter and guard note down things of their own in any generation,
-# and the kernel counts memory in pages: moves below this are no sign of the program. Chosen.
+# Bytes: four pages of 4 KiB. Smaller changes say nothing about the program, because interpreter and
+# guard write notes in any generation and the kernel counts memory in pages. Chosen.
 BYTES_FLOOR = 16_384.0
-# Bytes a generation that a rise of live memory must have to matter at once. Chosen as four times
-# the floor, rounded; a program that loses it takes 64 MB in a thousand generations.
+# Bytes per generation at which a rise of live memory matters at once. Chosen: four times the floor,
+# rounded. A program that loses it takes 64 MB in a thousand generations.
 NOTABLE_BYTES = 64 * KB
-# Bytes a generation of builtin objects. Chosen as half of the above: the census counts them one by
-# one, so that there is less noise.
+# Bytes per generation of builtin objects. Chosen: half of the above, because the census counts them
+# one by one and has less noise.
 NOTABLE_OBJECTS = 32 * KB
-# Bytes a generation of one buffer: its size is read exactly, so that the floor is all it needs.
+# Bytes per generation of one buffer. Its size is read exactly, so the floor is enough.
 NOTABLE_BUFFER = BYTES_FLOOR
-# Bytes a generation behind the entries of a container: entries are counted exactly, and the least
-# that is worth a line is chosen as a kilobyte.
+# Bytes per generation behind the entries of a container. Entries are counted exactly, so the limit
+# is the least that is worth a line. Chosen as a kilobyte.
 NOTABLE_ENTRIES = 1_024
 
-# Share of live memory a generation that looks leave behind at most. Measured: 50 to 110 kB in
-# trainings of five generations and 190 MB, each looked at; twice that is allowed for.
+# Share of live memory that looks leave per generation, at most. Measured: 50 to 110 kB in trainings
+# of five generations and 190 MB, each looked at; twice that is allowed.
 LOOKS_LEAVE = 0.0012
 
 # -- bytes in all --------------------------------------------------------------------------------
 
-# Bytes over a run. Less is what interpreters do (imports, caches, arenas of 1 MiB); from here on a
-# verdict is owed or doubt is said. In a process above 200 MB it is this share of live memory. Both
-# are chosen.
+# Bytes over a run. Interpreters gain less by themselves (imports, caches, arenas of 1 MiB); growth
+# beyond it needs a verdict or a stated doubt. In a process above 200 MB it is this share of live
+# memory. Both are chosen.
 MATERIAL_BYTES = 1 * MB
 MATERIAL_SHARE = 0.005
-# Bytes in all that growth must come to where a generation adds little. Chosen as half of what is
-# material, since growth that went on to the end is surer than one rise; less again for objects,
-# which are counted one by one.
+# Total bytes that slow growth must reach. Chosen: half of what is material, because growth that
+# went on to the end is surer than one rise; less again for objects, which are counted one by one.
 NOTABLE_TOTAL = 500 * KB
 NOTABLE_COUNTED = 200 * KB
 
-# A program that notes down a line about each generation leaks nothing: so many entries, of so few
-# bytes each (a page at most), and so many bytes in all a generation. Chosen; it is 100 MB after ten
-# thousand generations at the most.
+# A program that notes a line about each generation leaks nothing: at most this many entries, of
+# this many bytes each (a page), and this many bytes in all per generation. Chosen: at most 100 MB
+# after ten thousand generations.
 RECORDS = 2
 RECORD_ENTRY = 4 * KB
 RECORD_BYTES = 10 * KB

@@ -15,7 +15,7 @@ from leakguard import __version__
 from leakguard.cli.output import close_quietly, complain
 from leakguard.errors import LeakguardError
 
-#: Each is a file here, and the function of that name in it.
+#: Each name is a file here, and a function of that name in it.
 COMMANDS = (
     "run", "report", "watch", "check", "diff", "bisect", "snapshot", "explain", "manual", "mcp",
 )  # fmt: skip

@@ -20,7 +20,7 @@ from leakguard.errors import UsageError
 from leakguard.render import Layout
 from leakguard.render.text import columns
 
-#: What git takes a status for, of the process that judges a commit.
+#: Exit statuses of the judging process, as git bisect reads them.
 GOOD, BAD, SKIP = 0, 1, 125
 _SHOWN = 12  # hexadecimal digits of a commit
 

@@ -24,7 +24,7 @@ from leakguard.errors import LeakguardError
 def step(kept: Path, run: Path, command: tuple[str, ...], budget: Path | None) -> None:
     """Run COMMAND, keep its RUN under KEPT by the commit's name, and exit with the judgement."""
     _remove(run)
-    # A run that a leak has killed is a run: its exit status says nothing.
+    # A run that a leak killed is still a run, so its exit status says nothing.
     subprocess.run(command, check=False, stdout=sys.stderr)
     if not run.exists():
         sys.exit(SKIP)

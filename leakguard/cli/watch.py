@@ -22,7 +22,7 @@ from leakguard.render.live_view import live_line, live_view
 from leakguard.render.text import columns
 from leakguard.store.following import Followed, FollowedFolder, followed
 
-# Of the time that passes, what reading and judging may take.
+# Share of the elapsed time that reading and judging may take.
 _JUDGING_SHARE = 0.2
 _WIDEST_SCREEN = 200  # columns of a screen that are used
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# The nodes of torch's backward graphs are counted like a type, under the name of their base class:
-# they live in C++, and no collector knows them.
+# Nodes of torch's backward graphs are counted like a type, under the name of their base class: they
+# live in C++, and no collector knows them.
 GRAPH_NODE = "torch.autograd.graph.Node"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# What decides how a holder is emptied, where class names do not say it: ``chain`` (no container,
-# but instances that each refer to the next by the same attribute), ``exceptions`` (which keep the
-# frames of their tracebacks), ``graphs`` (tensors with a ``grad_fn``) and ``views`` (arrays or
-# tensors that show a small part of memory that each keeps whole).
+# How a holder is emptied if class names do not decide it: ``chain`` (instances that each refer to
+# the next by the same attribute, without a container), ``exceptions`` (which keep the frames of
+# their tracebacks), ``graphs`` (tensors with a ``grad_fn``) and ``views`` (arrays or tensors that
+# show a small part of memory that each keeps whole).
 Trait = Literal["chain", "exceptions", "graphs", "views"]
 
 

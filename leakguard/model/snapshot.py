@@ -11,7 +11,7 @@ from leakguard.model.holder import Holder, Hop, Proof
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
 
-#: How the label begins of a look at the end of the loop, whose function has not returned yet.
+#: Begins the label of a look at the end of the loop, before its function returns.
 LOOP_ENDED = "Loop ended"
 
 

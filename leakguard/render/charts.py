@@ -75,7 +75,7 @@ def _small(title: str, run: Run, curves: Sequence[Curve], caption: str = "") -> 
 
 def _frame(run: Run, finding: Finding | None) -> CommonAxis:
     axis = of.axis(run)
-    # What is needed for a moment, or lies there twice, began with the run.
+    # A peak, or data kept twice, began with the run.
     grows = finding is not None and finding.kind not in ("peak", "copies")
     since = finding.started_at if finding and grows else None
     return CommonAxis(

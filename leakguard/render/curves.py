@@ -14,7 +14,7 @@ from leakguard.model.units import format_number, format_size
 from leakguard.render.sparkline import extremes
 from leakguard.render.text import clean, short_type
 
-# What lives and what the process takes; the other kinds of memory are drawn apart.
+# Live memory and process memory share a chart; other kinds of memory have their own.
 MEMORY = ("rss", "heap_in_use", "gpu_allocated")
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
 GENERATION = "Generation"  # the title of an axis that begins with the start of the run

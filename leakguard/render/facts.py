@@ -179,7 +179,7 @@ def _is_cycle(finding: Finding) -> bool:
 
 
 def _is_wide(finding: Finding) -> bool:
-    # An interval that rounds to the rate itself says nothing that the rate did not say.
+    # An interval that rounds to the rate adds nothing to it.
     center = finding.bytes_per_generation
     if finding.interval is None or center is None:
         return False

@@ -83,7 +83,7 @@ def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]
         "heading": facts.heading(finding),
         "title": facts.title(finding),
         "fix": clean(finding.fix) if finding.fix else None,
-        # The memory of the run is drawn once, under the gravest finding.
+        # The memory of the run is drawn once, below the worst finding.
         "chart": leak_chart(report, finding, with_memory=finding is report.findings[0]),
         "explained": [_explained(word) for word in (finding.kind, finding.pattern)],
         "facts": [fact for fact in told if fact.label not in {"Path", "Fix"}],

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "leakguard.report/1"
 
-# Direction marks and further control characters; the file may be shown in a terminal.
+# Direction marks and other control characters are escaped, because a terminal may show the file.
 _INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
-# The public promise: what is said of each value, in this order.
+# The public promise: the keys of each value, in this order.
 _RUN = "name source started command pid rank python platform packages memory_limit"
 _FINDING = (
     "fingerprint kind verdict pattern phase started_at type counts count_per_generation "

@@ -17,7 +17,7 @@ from leakguard.render.text import clean, clean_lines
 if TYPE_CHECKING:
     from leakguard.render import Layout
 
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 cannot hold.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

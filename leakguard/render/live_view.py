@@ -16,7 +16,7 @@ from leakguard.render.run_facts import name, watching_cost
 from leakguard.render.section import Section
 from leakguard.render.text import clean, short_type
 
-# What is told of memory beside RSS, where a run has it.
+# Memory metrics shown beside RSS, if a run has them.
 _MEMORY = ("live_memory", "heap_held", "private", "pss", "gpu_allocated", "swap", "peak")
 _VIEW_ROWS = 8  # phases, types and holders that a screen shows
 

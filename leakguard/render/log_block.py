@@ -35,7 +35,7 @@ CENSUS_NAMES = {
 
 _LARGE_OBJECT = 50 * MB  # from which size on a guard lists objects unless it is told otherwise
 
-# Columns where values end; a pictograph takes two columns on a terminal and one character here.
+# Columns where values end; a pictograph takes two columns on a terminal and is one character here.
 _SIZE_END, _COUNT_END, _TREND_END = 33, 29, 43
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from leakguard.model import Census, Snapshot, TypeCount
 from leakguard.render.text import clean
 
-# Types, those that changed most bytes first. A look of a small program finds some 50, of which
-# imports and caches make most; what leaks is among them within a look or two.
+# Types, those with the largest change in bytes first. A look of a small program finds some 50,
+# mostly from imports and caches; a leak is among them within a look or two.
 MOST_TYPES = 100
 # Columns, as wide as the frame.
 _FRAME_WIDTH = 70
-# Characters a record; what reads logs skips lines that are much longer. The deep fields go first.
+# Characters per record: log readers skip much longer lines. The deep fields are dropped first.
 _LONGEST_RECORD = 1900
 _DEEP = ("cycles", "stack", "trace", "types")
 _EMPTY: tuple[object, ...] = (None, {}, [], ())

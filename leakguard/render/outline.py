@@ -35,7 +35,7 @@ MEANINGS = {
     "stable": "nothing grows without bound",
 }
 
-# What a sentence may begin with although the word of the verdict says it.
+# Words that a headline may begin with although the verdict's word already says them.
 _SAID_ALREADY = ("No leak: ", "Cannot tell: ")
 
 Row = tuple[str, ...]

@@ -16,7 +16,7 @@ from leakguard.render.text import clean_lines
 VERDICT_COLORS = {"leak": "bold red", "suspect": "bold yellow", "inconclusive": "bold cyan",
                   "stable": "bold green"}  # fmt: skip
 _BAR = 20
-# Above, right, below and left of each cell of a table, in lines and columns.
+# Padding of a table cell above, right, below and left, in lines and columns.
 _PADDING = (0, 1, 0, 2)
 
 

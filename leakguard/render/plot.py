@@ -21,7 +21,7 @@ BOX = 1000
 _LEFT, _RIGHT = 11, 1.5
 _NEAREST_POINTS = 0.6  # per cent of the width between two triangles
 _COLORS = 8
-# More dots than these only cost bytes; the line shows them all.
+# More dots only cost bytes; the line shows them all.
 _MOST_DOTS = 150
 
 
@@ -169,7 +169,7 @@ def _y_scale(values: Sequence[float], ceilings: Sequence[float]) -> Scale:
         return Scale(low, high)
     if low < high / 2:
         return Scale(0, high * 1.05)
-    # A hundredth of the whole at least is shown, so that noise does not look like growth.
+    # The axis shows at least a hundredth of the whole, so that noise does not look like growth.
     span = max(high - low, high / 100, 1)
     return Scale(max(high - span * 1.25, 0), high + span * 0.05)
 

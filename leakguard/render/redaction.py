@@ -15,7 +15,7 @@ _ROOT_HOME = re.compile(r"(?<![\w/])/root(?=/|\b)")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
-# No rule changes a text without one of these; most texts are labels and have none.
+# A text without one of these needs no rule; most texts are labels and have none.
 _HINT = re.compile(
     r"(?i)[/\\@=]|token|secret|passw|passphrase|key|credential|auth|bearer|basic|hf_|gh[pousr]_"
     r"|github_pat|glpat|[sp]k-|xox|akia|asia|aiza|ya29|eyj"
@@ -109,7 +109,7 @@ def _replaced_mapping(value: Mapping[Any, Any], changed: Mapping[str, str]) -> M
 
 
 def _names(value: object) -> Iterable[str]:
-    # What dataclasses.fields reads, without building a tuple for each of a run's many values.
+    # The field names that dataclasses.fields returns, without a new tuple for each value of a run.
     return getattr(value, "__dataclass_fields__", ())
 
 

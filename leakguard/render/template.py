@@ -9,9 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from leakguard.render.text import clean
 
-# Everything that could start emphasis, code, a link, a table cell, a heading or a tag; `@` and
-# `#` because some hosts turn them into notifications and references. An underscore inside of a
-# word starts nothing.
+# Characters that could start emphasis, code, a link, a table cell, a heading or a tag; `@` and `#`
+# because some hosts turn them into notifications and references. An underscore inside a word starts
+# nothing.
 _MARKDOWN = re.compile(r"([\\`*{}\[\]|~#]|(?<![^\W_])_|_(?![^\W_]))")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 

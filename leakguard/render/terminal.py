@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ROWS_ON_SCREEN = 24
 _WHOLE_FINDINGS = 4
-# What a reader asks next after the findings; the other tables come with the full report.
+# Tables that a reader needs right after the findings; the full report has the others.
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 
 

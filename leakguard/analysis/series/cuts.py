@@ -9,10 +9,10 @@ from itertools import pairwise
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
 
-# Floors of teeth, or treads of stairs, that are judged as a series of their own. Chosen as two more
-# than make a trend, since each of them is known from a few looks only.
+# Floors of teeth, or treads of stairs, that form a series of their own. Chosen: two more than a
+# trend needs, because each of them is known from a few samples only.
 ENOUGH = 5
-# Passes in which cuts and what they leave over settle. Chosen: a third one rarely changes a cut.
+# Passes in which the cuts settle. Chosen: a third pass rarely changes a cut.
 PASSES = 3
 
 

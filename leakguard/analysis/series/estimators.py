@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 # 1.4826 makes the median absolute deviation estimate a normal standard deviation.
 _NORMAL = 1.4826
-# Looks that are judged; a longer series is averaged in blocks of neighbours. 128 make 8,128 slopes
-# of pairs and take 2 ms, a whole judgement some 20 ms, and a slope over 128 means is as precise as
-# one over all values (to 0.01 % of its error).
+# Most samples that are judged; a longer series is averaged in blocks of neighbours. 128 samples
+# have 8,128 pairwise slopes and take 2 ms, a whole judgement some 20 ms. A slope over 128 means is
+# as precise as one over all values (to 0.01 % of its error).
 MOST_LOOKS = 128
-# 95 % of a normal distribution lie within so many deviations.
+# Standard deviations that contain 95 % of a normal distribution.
 _BETWEEN_95 = 1.96
-# Share of a number below which a difference is taken for rounding: a double has sixteen digits, and
-# sums of squares lose about half of them.
+# A difference below this share of a number is rounding: a double has sixteen digits, and sums of
+# squares lose about half of them.
 ROUNDING = 1e-9
-# Lag-1 correlation up to which an error is widened: by sqrt(19), 4.4 times, at the most. Chosen;
-# more correlation in a few looks cannot be told from a trend.
+# Widen an error up to this lag-1 correlation: by sqrt(19), 4.4 times, at most. Chosen: more
+# correlation in few samples cannot be told from a trend.
 _MOST_ALIKE = 0.9
 # A ``t`` beyond which no test of ours asks, and halvings of the interval below it, after which it
 # is narrower than a double tells there.
@@ -127,7 +127,7 @@ def bend(times: Sequence[float], values: Sequence[float], least: float = 0.0) ->
     # The slope of the parabola in the middle of the first and of the last gap.
     begin, end = place[0] + place[1] - skew, place[-1] + place[-2] - skew
     first, last = slope + curve * begin, slope + curve * end
-    # A first slope of next to nothing is none: the ratio would overflow.
+    # A first slope close to zero counts as none: the ratio would overflow.
     if first <= ROUNDING * abs(last):
         return Bend(math.inf if last > 0.0 else 0.0, 0.0)
     ratio = last / first

@@ -23,11 +23,11 @@ Kind = Literal[
 ]  # fmt: skip
 
 # Risk of each t test, one-sided. Chosen: a thousand series of noise give four false growths, which
-# a second witness then has to confirm.
+# a second measurement then has to confirm.
 RISK = 0.004
-# The same with one degree of freedom, as three looks have. Chosen so that +16, +16 objects pass.
+# The same risk with one degree of freedom (three samples). Chosen so that +16, +16 objects pass.
 _RISK_OF_TWO = 0.0125
-# Share of the energy below which what is left over is rounding.
+# A residual below this share of the energy is rounding.
 _LEFT_BY_ROUNDING = 1e-12
 # Factor between neighbouring time constants of the grid (``wandering._TAUS``), and the one at which
 # the search between them stops: 0.1 % of a time constant moves no score that decides.

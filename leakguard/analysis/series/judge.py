@@ -31,26 +31,25 @@ from leakguard.analysis.series.weighing import Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
 from leakguard.model.units import format_number
 
-# Factor by which a change during set-up is larger than all later ones. Chosen.
+# A change is set-up if it is this many times as large as all later ones. Chosen.
 _SET_UP = 1.5
-# Looks after a set-up that decide for themselves. Derived: a trend needs three, and the end of the
+# Samples after a set-up that decide without it. Derived: a trend needs three, and the end of the
 # set-up takes up to two.
 _AFTER_SET_UP = FEWEST_LOOKS + 2
-# Changes that each top the one before. Derived: by chance that happens once in 2^6 6! = 46,000
-# times.
+# Consecutive changes, each larger than the one before. Derived: by chance that happens once in 2^6
+# 6! = 46,000 times.
 _EVER_LARGER = 6
-# A change of set-up that lies between these multiples of the rate may have the growth in it.
-# Chosen.
+# A set-up change between these multiples of the rate may contain growth as well. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
-# Times the longest tooth so far, from which on the last rise is none: nothing takes it back.
+# A last rise that lasts this many times the longest tooth is no tooth: nothing takes it back.
 # Chosen.
 _OUTLIVES = 2.0
-# Confidence that is missing after one rise of an even count, a third of it after three. Chosen:
-# that makes 0.75 for three rises, and 0.93 for ten.
+# Confidence lost with one rise of a constant count; with three rises, a third of it. Chosen: three
+# rises give 0.75, ten give 0.93.
 _MISSING_RISES = 0.75
-# Standard errors of a slope that would have been seen. Chosen, above those of the t tests.
+# Standard errors at which a slope would have been detected. Chosen above those of the t tests.
 _SEEN = 4.0
-# Share of the span that a series without its teeth must have to be more than rounding.
+# A series without its teeth is more than rounding if it has this share of the span.
 _SMOOTH = 1e-6
 
 

@@ -18,14 +18,15 @@ from leakguard.analysis.series.verdict import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Standard deviations by which a spike or a jump stands out: once in two million looks by chance.
+# Standard deviations at which a spike or a jump stands out: by chance once in two million samples.
 OUTSTANDING = 5.0
-# Share of the span that a jump has at the least: ten smaller ones are a slope. Chosen.
+# Least share of the span that makes a jump. Chosen: ten smaller ones are a slope.
 _JUMP = 0.1
-# Variance that a count has at the least. Chosen so that +1, +1, +1 objects may be chance, and +1
-# five times is proof (a risk of 0.0037), as is +16, +16 (0.006).
+# Least variance of a count. Chosen so that +1, +1, +1 objects may be chance, while +1 five times is
+# proof (a risk of 0.0037), and so is +16, +16 (0.006).
 _COUNT_VARIANCE = 0.08
-# Share of a spike's height by which its two flanks may differ: more is a step with a peak. Chosen.
+# The two flanks of a spike may differ by this share of its height. Chosen: with more it is a step
+# with a peak.
 _UNEVEN = 0.5
 # Share of the span below which a spike is rounding.
 _ROUNDED_SPAN = 1e-12

@@ -11,14 +11,13 @@ from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_ri
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.tolerance import MAJORITY
 
-# Share of the height of the falls that are seen, that a fall hidden by noise has at the least.
-# Chosen below a quarter: teeth of 5 to 20 generations differ by a factor of four. What is less is
-# how a piece bends.
+# A fall hidden by noise has at least this share of the height of the visible falls. Chosen below a
+# quarter: teeth of 5 to 20 generations differ by a factor of four. Smaller falls are curvature.
 _HIDDEN_FALL = 0.2
-# Factor by which the rise that teeth share may become steeper with the hidden falls. Where half of
-# the teeth were hidden, 1.5 was measured; with more, what lies between falls are no teeth. Chosen.
+# The common rise of teeth may become this many times as steep with the hidden falls. Measured: 1.5
+# if half of the teeth were hidden. With more hidden, the parts between falls are no teeth. Chosen.
 _STEEPER = 2.0
-# Looks in which teeth are looked for: means of neighbours hide them, so there are more than in
+# Samples in which teeth are looked for. Averages of neighbours hide teeth, so this is more than in
 # other judgements. It takes up to 30 ms.
 LOOKS_FOR_TEETH = 512
 

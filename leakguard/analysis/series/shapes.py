@@ -23,25 +23,25 @@ from leakguard.analysis.series.verdict import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL
 
-# Share of the pace before a rest below which its slope must surely lie; the same share of a span is
-# no rise. Chosen.
+# A rest is a slope that surely lies below this share of the rate before it; a rise below the same
+# share of the span is none. Chosen.
 FLAT = 0.25
 # Risks of the one-sided t tests that a rest is flatter than that, and that its slope may be 0.
-# Chosen: 1 % as in most tests, and a weak test where a rise is only to be ruled out.
+# Chosen: 1 %, as in most tests, and a weak test to rule out a rise.
 _SURELY, _MAYBE = 0.01, 0.1
-# A rest is told from a pause when it takes this share of the run, and so many times the longest
+# A rest is longer than a pause: it takes this share of the run and this many times the longest
 # pause before it. Chosen.
 REST, _PAUSES = 0.125, 2.0
-# Share of the span: a series that is at one level but for a peak has less of it as spread. Chosen
-# below what normal noise has, 0.15 in a thousand looks and more in fewer.
+# A series at one level with a single peak has less spread than this share of the span. Chosen below
+# that of normal noise: 0.15 in a thousand samples, more in fewer.
 _ONE_LEVEL = 0.1
 # Standard deviations that a rise must have before a rest to be one. By convention.
 _OUT_OF_NOISE = 3.0
 # Standard deviations, and share of the rise, within which a value is at the level of a rest: by
 # convention, 5 % of the way are the end of a saturation.
 _NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
-# Last slope of what grew over its first one, below which it bends like a warm-up; and the share of
-# the run in which a warm-up is over. Both chosen as a half.
+# Growth bends like a warm-up if its last slope is below this share of its first one; a warm-up is
+# over within this share of the run. Both chosen as a half.
 _BENT, _EARLY = 0.5, 0.5
 
 
@@ -84,7 +84,8 @@ def rest(looks: Looks) -> Rest | None:
     for first in range(1, n - 1):
         tail = looks.since(first)
         level = math.fsum(tail.values) / len(tail)
-        # The pace of as long a time just before: what slowed down long ago has not just stopped.
+        # Compare with the rate of an equal time just before: growth that slowed long ago has not
+        # just stopped.
         begun = times[first] - (times[-1] - times[first])
         before = max(0, bisect_right(times, begun) - 1)
         pace = (level - values[before]) / (times[first] - times[before])

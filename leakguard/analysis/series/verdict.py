@@ -10,12 +10,12 @@ Shape = Literal[
 ]  # fmt: skip
 Growing = Literal["yes", "no", "cannot tell"]
 
-# Bounds of what is said, from 0 to 1: a series alone makes nobody surer than this. By convention.
+# Bounds of a confidence, from 0 to 1: one series alone allows no more certainty. By convention.
 LEAST_SURE, MOST_SURE = 0.01, 0.99
-# How sure an answer is, from 0 to 1, where no formula says so. Chosen in steps and not calibrated:
-# only their order means something.
+# Confidence, from 0 to 1, where no formula gives it. Chosen in steps and not calibrated: only their
+# order means something.
 CERTAIN, CLEAR, FAIR, WEAK = 0.95, 0.9, 0.7, 0.6
-# How likely growth looks, from 0 to 1, where the answer is open. Chosen in the same way.
+# Probability of growth, from 0 to 1, if the answer is open. Chosen in the same way.
 EVEN_ODDS, LESS_LIKELY, RESTING, UNLIKELY, NO_SIGN = 0.5, 0.4, 0.3, 0.2, 0.1
 
 

@@ -17,20 +17,21 @@ from operator import mul
 
 from leakguard.analysis.series.estimators import ROUNDING
 
-# Variance of the level's step in a mean gap over that of the white noise, in factors of 10: nearer
-# ones change the log likelihood of 100 looks by less than 1. The last is a pure random walk.
+# Variance of the drift's step per mean gap, relative to that of the white noise, in factors of 10.
+# Closer values change the log likelihood of 100 samples by less than 1. The last one is a pure
+# random walk.
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
 NOISES = len(_RATIOS)
-# Places, evenly over the run, where a ramp may start or end. Chosen: a fit costs their number
-# squared, and what lies between two of them is fitted afterwards (``Explanations.refine``).
+# Positions, evenly over the run, where a ramp may start or end. Chosen: the cost of a fit is their
+# number squared, and positions in between are fitted later (``Explanations.refine``).
 PLACES = 16
 # Time constants of a saturation in lengths of the run, each at most twice the one before, for the
 # same reason.
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
-# The longest of them that is a warm-up: at 0.4 of the run, after two of them, 86 % of it is over,
-# and the rest of the run shows a leak behind it. Chosen.
+# The longest time constant that is a warm-up. Chosen: after two of them, at 0.4 of the run, 86 % of
+# the warm-up is over, and the rest of the run shows a leak.
 WARM_UP = 0.2
-# Looks after the first one of a ramp: a line needs four in all to be told from a step.
+# Samples after the first one of a ramp: four in all tell a line from a step.
 _FEWEST_AFTER = 3
 
 

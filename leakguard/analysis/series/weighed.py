@@ -21,11 +21,12 @@ from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Looks more, up to which it is said how many would decide. Chosen: nobody waits for more.
+# Most further samples for which the number that would decide is computed. Chosen: nobody waits for
+# more.
 _HORIZON = 400
-# Confidence in growth: so much is missing for one change, less for more of them (0.6 for two
-# changes, 0.73 for three, 0.89 for seven), and so much where the nearest healthy explanation scores
-# as well, less by a factor e for each so much of lead. Chosen, not calibrated.
+# Confidence in growth. The first number is lost with one change, and less with more (0.6 for two
+# changes, 0.73 for three, 0.89 for seven). The second is lost if the best benign explanation scores
+# as well, and shrinks by a factor e per this much lead. Chosen, not calibrated.
 _MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
 # Half the difference of two scores is a log likelihood ratio; beyond this it is a probability of 0.
 _LARGEST_LOG_RATIO = 50.0

@@ -14,37 +14,35 @@ from leakguard.analysis.series.shapes import NEAR_SHARE
 from leakguard.analysis.series.wandering import NOISES
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Share of its rate that growth may lose from look to look, and in all. Measured: growth of 0.2
-# standard deviations a look over 100 looks bends less in 99 of 100 runs, a saturation whose time
-# constant is the run bends more in 99 of 100. With few looks a steadier rate is asked for.
+# Growth may lose this share of its rate from sample to sample, and in all. Measured: growth of 0.2
+# standard deviations per sample over 100 samples bends less in 99 of 100 runs; a saturation whose
+# time constant is the run bends more in 99 of 100. Few samples need a steadier rate.
 _LOSS, _MOST_LOSS = 0.025, 0.3
-# Standard errors by which a bend must show: noise alone does that less than once in five runs (the
-# 80 % point of a normal distribution). Chosen.
+# Standard errors at which a bend counts: noise alone does that less than once in five runs (the 80
+# % point of a normal distribution). Chosen.
 _BEND_ERRORS = 0.84
-# Changes after which a late start is claimed, for counts (True) and for sizes: three are too few
-# for sizes, as a buffer that begins to fill makes them. Chosen.
+# Changes that a late start needs, for counts (True) and for sizes. Chosen: a buffer that begins to
+# fill makes three changes in a size.
 _LATE = {True: 3, False: 5}
-# Looks from which on noise and a level that wanders can be told apart. With fewer, a level is taken
-# to wander, which is the safe side. Of sizes, that are read with noise, each look after the sixth
-# lets the next steadier noise explain them too, so that no answer jumps from one length to the
-# next; what moves a count is the program alone, and what lies between rare looks is not seen. Both
-# are chosen.
+# Below this many samples, drift cannot be told from noise, so assume drift (the cautious choice).
+# For sizes, admit one steadier noise model per sample from the seventh on, so that verdicts do not
+# jump with length. Counts have no measurement noise. Both are chosen.
 _LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
-# Mean gaps that lie between two looks where some are rare. Chosen: one may be missing elsewhere.
+# Mean gaps between two samples that count as rare ones. Chosen: elsewhere one may be missing.
 _RARE = 2.0
-# Share of its height that a saturation that is over has still to come (after 1.9 time constants).
-# Chosen.
+# A saturation is over if at most this share of its height is still to come (after 1.9 time
+# constants). Chosen.
 OVER = 0.15
-# Time constants after which a warm-up moves the value no more: 1.8 % of its height is left.
+# Time constants after which a warm-up no longer moves the value: 1.8 % of its height is left.
 _TAUS_OF_WARM_UP = 4.0
-# Share of the looks before which a step that growth has beside it must lie for the looks after it
-# to tell the rate; a later one is taken out of them. Chosen.
+# A step during growth must lie within this share of the samples, so that those after it give the
+# rate; a later step is subtracted from them. Chosen.
 _STEP_IN_TIME = 0.7
-# Variance of a value, in squared spans, that no shape is held to: 0.03 % of the span. Chosen.
+# Variance of a value, in squared spans, that every shape may miss: 0.03 % of the span. Chosen.
 _EXACT = 1e-7
-# Risk below which a rise is probably no accident, though no proof either. Chosen.
+# Below this risk a rise is probably no accident, but not proven. Chosen.
 _DOUBTFUL = 0.1
-# Digits of a time in mean gaps: looks at the same distances get the same cached design.
+# Digits of a time in mean gaps, so that equal distances share one cached design.
 _GAP_DIGITS = 9
 
 
@@ -156,7 +154,7 @@ class Weighing:
         begun, n = self.looks.times[0], len(self.looks)
         if growth.tau is not None:
             return [-math.exp(-(t - begun) / (growth.tau * self._gap)) for t in self.looks.times]
-        # After a step it takes a trend to show that the growth goes on.
+        # After a step, only a trend shows that growth goes on.
         if growth.end is None or not _STEP_IN_TIME * n <= growth.end < n - FEWEST_LOOKS:
             return None
         return [float(i >= growth.end) for i in range(n)]

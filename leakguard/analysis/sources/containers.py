@@ -11,14 +11,14 @@ from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS
 from leakguard.model import Holder
 from leakguard.model.series import Series
 
-# Lists of weak references are cleaned now and then: one is believed after twice as many looks as
-# any other container. Chosen.
+# Lists of weak references are cleaned now and then, so one needs twice as many looks as any other
+# container. Chosen.
 _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
-# How a path ends that leads to the entries of a container.
+# Endings of paths that lead to the entries of a container.
 ELEMENT = "[*]"
 
-# One container through the looks: the generation and what it was then, oldest first.
+# One container over the looks: the generation and its state then, oldest first.
 History = list[tuple[int, Holder]]
 Look = tuple[int, tuple[Holder, ...]]
 

@@ -16,8 +16,8 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Holder, LargeObject, Snapshot
 from leakguard.model.units import format_bytes
 
-# Confidence (0 to 1): contents are compared by their digests, and a state that moves on may rest
-# for three generations by chance. Chosen.
+# Confidence (0 to 1). Chosen: contents are compared by digests, and changing data may stay the same
+# for three generations by chance.
 _CONFIDENCE = 0.95
 
 

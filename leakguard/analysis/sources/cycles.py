@@ -25,12 +25,12 @@ from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
 
-# Times that the program's own collector must have come to be in time: once may be by chance.
+# Runs of the program's own collector that show that it keeps up; one may be chance.
 _TIMELY = 2
-# Objects made between two looks for each that is left, from which on the collector came in time: of
-# one that came once, by chance, a tenth of the time or less would have to be left. Chosen.
+# The collector keeps up if at most one in this many objects made since the last look is still
+# alive. Chosen: one chance collection does that only if it falls into the last tenth of the time.
 _FAR_FEWER = 10
-# Confidence (0 to 1) where they piled up or were freed more than once, and where neither is known.
+# Confidence (0 to 1) if objects piled up or were freed more than once, and if neither is known.
 # Chosen.
 _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
@@ -46,7 +46,7 @@ def cycles(case: Case) -> list[Growth]:
     name = max(known, key=known.count)
     freeing = [s for s, lead in zip(collected, leads, strict=True) if lead == name]
     watched = any(name in s.watched and s.watched[name].too_many for s in case.run.snapshots)
-    # Frameworks leave cycles of dicts and closures behind, and the collector is there for them.
+    # Frameworks leave cycles of dicts and closures, and the collector is there to free them.
     is_programs = is_users(name) or watched
     if not is_programs or (not watched and _is_taken(case, name, freeing)):
         return [_cost(case, name, collected)]

@@ -24,18 +24,18 @@ from leakguard.analysis.tolerance import (
 from leakguard.model.metric import METRICS
 from leakguard.model.units import KB, format_bytes, format_change
 
-# Bytes of a page, of which mappings are made: a smaller move there is none.
+# Bytes of a page. Mappings consist of pages, so no smaller change exists.
 _PAGE = 4_096
-# Bytes that the mapped memory moves by of itself: arenas and stacks come by the megabyte, and freed
-# pages come back late. A rise must add a quarter of that a generation. Chosen.
+# Bytes by which mapped memory changes by itself: arenas and stacks come by the megabyte, and freed
+# pages return late. A rise must add a quarter of that per generation. Chosen.
 _MAPPED_NOISE = MATERIAL_BYTES
 _MAPPED = 250 * KB
-# Bytes a generation. Fragmentation is no leak, so it is only told where it costs something.
+# Bytes per generation. Fragmentation is no leak, so it is reported only if it costs something.
 _HELD = MATERIAL_BYTES
-# Share of one growth below which another counts as flat beside it. Chosen.
+# A growth below this share of another one counts as flat. Chosen.
 _FLAT_BESIDE = 0.2
-# Threads from which on arenas are the likely cause of held memory: glibc gives each thread one, up
-# to eight times the cores (mallopt(3), M_ARENA_MAX), sixteen on a machine with two.
+# From this many threads on, arenas are the likely cause of held memory: glibc gives each thread
+# one, up to eight times the cores (mallopt(3), M_ARENA_MAX), sixteen on a machine with two.
 _MANY_THREADS = 16
 
 
@@ -220,7 +220,7 @@ def _memory_reason(case: Case, judged: Judged) -> str:
     return said
 
 
-# What may confirm the allocators' own numbers: RAM, address space, and the number of blocks.
+# Measures that may confirm the allocators' own numbers: RAM, address space, and number of blocks.
 _BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks", "rss_in_use")
 
 

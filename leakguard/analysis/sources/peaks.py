@@ -13,11 +13,11 @@ from leakguard.analysis.growth import Growth
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
-# Bytes above both ends of the phase, below which a peak is what any phase works with; and the share
-# of what the process held before, from which on it decides how much memory a run needs. Chosen.
+# A peak is reported above this many bytes over both ends of the phase, and above this share of the
+# memory held before, because then it decides how much memory a run needs. Chosen.
 _LARGE_PEAK = 64 * MB
 _LARGE_SHARE = 0.5
-# Share of the memory that there is: so near to the limit any large peak is worth saying. Chosen.
+# Share of the available memory from which on any large peak is reported. Chosen.
 _NEAR_LIMIT = 0.9
 # Generations with such a peak: a first one may be a warm-up.
 _TIMES = 2

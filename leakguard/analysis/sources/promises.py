@@ -6,8 +6,8 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.model import Expectation, Holder, Snapshot
 
-# Confidence (0 to 1): what is alive after a collection is alive; once, it may be on its way out.
-# Chosen.
+# Confidence (0 to 1). Chosen: an object alive after a collection is alive, but seen once it may be
+# about to go.
 _BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
 
 

@@ -17,7 +17,7 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_number
 
-# Handles that torch makes when a tensor's storage is asked for; the storage itself is counted.
+# Handles that torch makes when a tensor's storage is requested; the storage itself is counted.
 _HANDLES = frozenset({"torch.storage.UntypedStorage"})
 
 KINDS: dict[str, Kind] = {
@@ -39,7 +39,7 @@ def _growing(case: Case, name: str) -> Growth | None:
     if len(series) < 2 or series.values[-1] <= series.values[0]:
         return None
     watched = _last_watched(case, name)
-    # What the user vouches for is no warm-up: there the baseline counts as a round.
+    # A count that the user expects has no warm-up, so the baseline counts as a generation.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
     if judged.verdict.growing != "no" or series.values[-1] > max(series.values[:-1]):
