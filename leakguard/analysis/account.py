@@ -63,7 +63,7 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is to be reported, and what is not and why."""
+    """What is reported, and what is not reported and why."""
 
     defects: tuple[Defect, ...]
     cleared: tuple[Cleared, ...]
@@ -163,7 +163,7 @@ class _Settlement:
                 self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
 
     def _explains_metric(self, growth: Growth) -> bool:
-        """True where the objects behind a number are named already."""
+        """True if a finding already names the objects behind a number."""
         rate = growth.rate or 0.0
         if growth.kind in _RESOURCES:
             return any(
@@ -241,7 +241,7 @@ class _Settlement:
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
     def _cache(self, cache: Cleared, growth: Growth) -> None:
-        """Give what fills the caches of a library to the leak of what owns them, if it is one."""
+        """Add the growth of a library's caches to the leak of their owner, if the owner leaks."""
         owned = next((d for d in self.defects if owns_a_cache(d.lead.type)), None)
         if owned is None:
             self.cleared.append(cache)
@@ -267,7 +267,7 @@ class _Settlement:
         return next((d for d in here if is_pool(d.lead.type)), None)
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
-        """True where what was found adds up to it or owns native memory, or a log has no bytes."""
+        """True if findings account for it or own native memory, or if a log has no bytes."""
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
@@ -317,7 +317,7 @@ class _Settlement:
         )
 
     def _while_filling(self, judged: Judged) -> Cleared:
-        """A buffer that fills takes memory; what grows beside it shows once the buffer is full."""
+        """A filling buffer takes memory; other growth shows once the buffer is full."""
         name, rate = judged.series.name, judged.verdict.rate
         names = " and ".join(gauge.name for gauge in self.filling)
         size = format_change(rate)

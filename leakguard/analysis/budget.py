@@ -89,7 +89,7 @@ def confirmed_growth(
 
 
 def _second(report: Report, rates: Mapping[str, float], first: str, least: float) -> str | None:
-    """Return what shows the growth beside the first measurement; None where nothing does."""
+    """Return the second measurement that shows the growth; None if there is none."""
     if report.verdict == "leak":
         return "the diagnosis"
     return next(

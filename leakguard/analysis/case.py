@@ -112,7 +112,7 @@ class Case:
 
     @property
     def counts_allocators(self) -> bool:
-        """True when live memory is what allocators tell, and not what is in RAM."""
+        """True if live memory comes from the allocators, and not from RSS."""
         memory = self.memory()
         return memory is not None and memory.series.name in LIVE_MEMORY[:2]
 

@@ -51,7 +51,7 @@ def _keeps_graphs(defect: Defect) -> bool:
 
 
 def _is_strong(defect: Defect) -> bool:
-    """True for what a container really holds: weak references to it, or to parts, come with it."""
+    """True for strong contents of a container; weak references to it or its parts are none."""
     return defect.container is not None and not defect.container.is_weak
 
 
@@ -69,7 +69,7 @@ def _is_owner(defect: Defect) -> bool:
 
 
 def _comes_with(defect: Defect, owner: Defect) -> bool:
-    """True where a whole number of them comes with each owner."""
+    """True if each owner comes with a whole number of them."""
     each = (defect.lead.rate or 0.0) / (owner.lead.rate or 1.0)
     whole = round(each)
     return 1 <= whole <= _MOST_EACH and same(each, whole, SAME_COUNT)

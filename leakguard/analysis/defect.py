@@ -381,7 +381,7 @@ def _lead(group: list[Growth], container: Growth) -> Growth:
 
 
 def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
-    """Return the growth of what a container keeps, as far as that of what comes with it tells."""
+    """Return the growth of a container's contents, as far as their companions show it."""
     name = kept.type or ""
     series = case.timeline.best_series(name, count_reader(name))
     return replace(
@@ -436,7 +436,7 @@ def _is_notable(container: Growth) -> bool:
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
-    """Return what the process gains in a phase, where the objects were not sized."""
+    """Return the growth of the process in a phase, if its objects were not sized."""
     shares = (
         case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
         for metric in ("heap_in_use", "rss")

@@ -1,4 +1,4 @@
-"""From a run to a report: collect what grows, settle what explains what, name what is left."""
+"""From a run to a report: collect growth, settle which growth explains which, name the rest."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Growth:
         proven: false for a container that only holds what grows: its own growth was not seen
             often enough.
         exact: the number is counted by the operating system or the interpreter, not sampled.
-        worst: the gravest verdict that this kind of growth deserves.
+        worst: the worst verdict that this kind of growth deserves.
         evidence: what the source measured, in words; each is one witness.
         reason: the numbers in one sentence, where they are more than the evidence.
         with_it: types that come and go with it.

@@ -42,7 +42,7 @@ class _Process:
 def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
     """Return the report of the job and those of its processes.
 
-    The report of the job is that of its gravest process, with the findings of the others and a row
+    The report of the job is that of its worst process, with the findings of the others and a row
     for each process.
     """
     judged = [_judged(member) for member in job.members]

@@ -1,4 +1,4 @@
-"""The growth of RSS taken apart: what is live, what is held free, and what nothing explains."""
+"""The growth of RSS, part by part: live memory, memory held free, and the unexplained rest."""
 
 from __future__ import annotations
 

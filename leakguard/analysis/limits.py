@@ -1,4 +1,4 @@
-"""What a run could not have shown, said beside what it did show."""
+"""What a run could not have shown."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _rising_when_cut(
 
 
 def _explained(cleared: Sequence[Cleared], found: Sequence[Finding]) -> float:
-    """Return the bytes a generation of what fills or is told; infinite where one has no number."""
+    """Return the bytes per generation of fills and findings; infinite if one has no number."""
     sizes = [c.bytes_per_generation for c in cleared if c.pattern == "filling"]
     told = sum(finding.bytes_per_generation or 0.0 for finding in found)
     return math.inf if None in sizes else told + sum(size or 0.0 for size in sizes)
@@ -135,7 +135,7 @@ def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
 
 
 def _skipped(case: Case) -> list[str]:
-    """Say which generations were looked at, and what the guard cost; nothing where all were."""
+    """List the generations with a look, and the guard's cost; nothing if all had one."""
     ends = case.timeline.ends
     looked = [generation for generation, end in ends.items() if end.census is not None]
     if not looked or len(looked) == len(ends):
@@ -175,7 +175,7 @@ def _unavailable(case: Case) -> list[str]:
 
 
 def why_unasked(run: Run) -> str | None:
-    """Return why nobody was asked who holds what, where no later look has told it."""
+    """Return why holders were not searched, if no later look found them."""
     reason = None
     for snapshot in run.snapshots:
         reason = None if snapshot.holders else snapshot.unavailable.get("holders", reason)

@@ -1,4 +1,4 @@
-"""Live memory as a whole: what its growth is made of, and why it is none where it levels off."""
+"""Live memory as a whole: the parts of its growth, and why it is no growth once it levels off."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _advice(case: Case, lead: Growth, holder: Holder | None) -> str:
 
 
 def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
-    """Return the way from a root to an entry of the holder, and on to what grows behind it."""
+    """Return the path from a root to an entry of the holder, and on to the growing object."""
     if holder is None:
         return ()
     reaches = any(hop.type == lead.type for hop in holder.onward[-1:])

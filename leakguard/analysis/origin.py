@@ -1,4 +1,4 @@
-"""The line that made what grows, where a traced generation agrees with a finding."""
+"""The line that made the growing objects, if a traced generation agrees with a finding."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _told(run: Run, finding: Finding) -> Iterator[Site | None]:
 
 
 def _lies_elsewhere(site: Site, finding: Finding) -> bool:
-    """Tell whether the objects of a line were seen in other hands than those that are named.
+    """Return whether the objects of a line were seen with another holder than the named one.
 
     They may be on their way there: what is replaced next is held by the population still.
     """

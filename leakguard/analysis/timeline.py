@@ -119,7 +119,7 @@ class Timeline:
         return Series(name, unit, (), ())
 
     def metric(self, name: str) -> Series:
-        """Return a metric where the run shows it best, without what the guard came to hold."""
+        """Return a metric as the run shows it best, without the guard's own memory."""
         series = self.best_series(name, metric_reader(name), METRICS[name].unit)
         if series.phase is not None or not series.values:
             return series
@@ -221,7 +221,7 @@ def _rises(counts: Sequence[int]) -> bool:
 
 
 def _gained(before: Snapshot, after: Snapshot) -> float:
-    """Return what live memory gained from one snapshot to a later one; 0 where that is unknown."""
+    """Return the growth of live memory between two snapshots; 0 if it is unknown."""
     for read in map(metric_reader, LIVE_MEMORY):
         first, last = read(before), read(after)
         if first is not None and last is not None:

@@ -27,7 +27,7 @@ _SHOWN = 12  # hexadecimal digits of a commit
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """How one commit is judged: the command, where its run lies, and where runs are kept."""
+    """How one commit is judged: the command, the place of its run, and the folder for kept runs."""
 
     command: tuple[str, ...]
     run: Path

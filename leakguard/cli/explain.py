@@ -1,4 +1,4 @@
-"""``leakguard explain``: what a word of a report means and what to do about it."""
+"""``leakguard explain``: the meaning of a word of a report, and what to do about it."""
 
 from __future__ import annotations
 

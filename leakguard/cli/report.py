@@ -168,7 +168,7 @@ def is_last(run: Run) -> bool:
 
 
 def read_report(path: Path | str) -> Report:
-    """Return the report of the last run in a file, of the gravest in a folder, or that of a job.
+    """Return the report of the last run in a file, of the worst run in a folder, or of a job.
 
     Raises:
         UnreadableRun: there is none.
@@ -255,5 +255,5 @@ def format_of(output: Path | None) -> str:
 
 
 def fails(reports: list[Report], fail_on: Verdict | None) -> bool:
-    """Return whether the gravest verdict is one the caller asked to fail on."""
+    """Return whether the worst verdict is one that the caller asked to fail on."""
     return fail_on is not None and SEVERITY[worst(reports).verdict] >= SEVERITY[fail_on]

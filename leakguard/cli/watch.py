@@ -140,7 +140,7 @@ def _as_usage(name: str) -> Iterator[None]:
 
 
 def _report(source: Followed, name: str) -> Report | None:
-    """Diagnose what there is: a job where it is one, else the last run."""
+    """Diagnose the current state: the whole job if it is one, else the last run."""
     from leakguard.analysis import diagnose
     from leakguard.analysis.job import diagnose_job
     from leakguard.store.run_directory import job_of

@@ -70,7 +70,7 @@ class Census:
     large: tuple[LargeObject, ...] = ()
 
     def count(self, type_name: str) -> int | None:
-        """Return the live count of a type, or None where this census does not tell."""
+        """Return the live count of a type, or None if this census does not have it."""
         entry = self.types.get(type_name)
         if entry is not None:
             return entry.count

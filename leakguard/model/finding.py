@@ -1,4 +1,4 @@
-"""What leakguard concludes: one finding a defect, and what it cleared of suspicion."""
+"""What leakguard concludes: one finding per defect, and what it cleared of suspicion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds what: containers that keep objects alive, the way to them, and a proof that they do."""
+"""Who holds what: containers that keep objects alive, their paths, and a proof that they do."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One holder, and what cutting it in a copy of the process came to.
+    """One holder, and the result of cutting it in a copy of the process.
 
     Attributes:
         held_by: the holder, by its name from a root.

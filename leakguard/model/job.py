@@ -49,7 +49,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """What the report of a job says of one process.
+    """One process in the report of a job.
 
     Attributes:
         label: unique in the job.

@@ -67,7 +67,7 @@ class Report:
         coverage: share of the allocator's in-use bytes that the last census accounted for.
         phase_growth: bytes added per generation by phase; they sum to the generation's growth.
         limits: what this run could not have seen.
-        processes: of a job, a row for each of its processes; ``run`` is that of the gravest one.
+        processes: of a job, a row for each of its processes; ``run`` is that of the worst one.
         remarks: what the processes have in common, hold together and lost, in sentences.
     """
 

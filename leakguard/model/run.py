@@ -97,7 +97,7 @@ class Run:
         return len(self.generations) + self.left_out
 
     def generations_until(self, number: int | None) -> int:
-        """Return how many generations had ended with ``number``; None stands for the last.
+        """Return how many generations had ended after ``number``; None stands for the last.
 
         Where some were recorded as one, all of them are numbered from 1; where some are left out,
         they lie evenly among the others.
@@ -142,7 +142,7 @@ class Run:
         return tuple(last.values())
 
     def while_looping(self) -> tuple[Snapshot, ...]:
-        """Return the snapshots without what was seen after the last generation.
+        """Return the snapshots up to the end of the last generation.
 
         There the functions of the program have returned, and what they held is gone: that is no
         course of the loop. A run without generations has nothing else.

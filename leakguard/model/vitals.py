@@ -13,7 +13,7 @@ _MEMORY = {"rss": "rss", "live": "live_memory", "peak": "peak"}
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """What one generation tells a dashboard.
+    """The values of one generation for a dashboard.
 
     Attributes:
         generation: the generation that ended.

@@ -17,7 +17,7 @@ _OTHERS = 3
 
 
 def paragraphs(report: Report) -> Iterator[str]:
-    """Yield the verdict, what to do about the gravest finding, and the names of the others.
+    """Yield the verdict, the fix of the worst finding, and the names of the others.
 
     A file that holds less than the whole run says so: its verdict is of what was read.
     """

@@ -98,7 +98,7 @@ def _with_ceiling(report: Report, finding: Finding, curve: Curve) -> Curve:
 
 
 def _same(grows: Curve | None, memory: Sequence[Curve]) -> bool:
-    """True where the memory alone shows what grows, and would be drawn twice."""
+    """True if the memory chart already shows the growth, so that it would be drawn twice."""
     return grows is not None and [curve.key for curve in memory] == [grows.key]
 
 

@@ -38,7 +38,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line: what it shows, in bytes or as a count, and up to where it may rise."""
+    """A line of a chart: its title, its unit, and the highest value that is expected."""
 
     key: str
     title: str
@@ -145,7 +145,7 @@ def _rise(curve: Curve) -> float:
 
 
 def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:
-    """Yield what could show a finding, what is closest to it first."""
+    """Yield the series that could show a finding, the closest one first."""
     if finding.kind in _LEAK_METRICS:
         name = _LEAK_METRICS[finding.kind]
         yield name, METRICS[name].title, _metric(name), METRICS[name].unit == "bytes"
@@ -173,7 +173,7 @@ def _looked(snapshot: Snapshot) -> bool:
 
 
 def bands(run: Run, phase: str | None) -> list[Band]:
-    """Return where a phase ran; nothing where the stretches would be too thin to see.
+    """Return the stretches in which a phase ran; none if they would be too thin to see.
 
     A phase that runs many times on end is one stretch.
     """

@@ -37,11 +37,11 @@ _PICTOGRAPH = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+ ?")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return one page with all reports, the gravest verdict in its title."""
-    gravest = outline.worst(reports)
+    """Return one page with all reports, the worst verdict in its title."""
+    worst = outline.worst(reports)
     style, script = f"{asset('report.css')}\n{asset('plot.css')}", asset("report.js")
     return environment().get_template("report.html.j2").render(
-        title=f"{outline.verdict_line(gravest)} – {outline.title(gravest)}",
+        title=f"{outline.verdict_line(worst)} – {outline.title(worst)}",
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),

@@ -47,7 +47,7 @@ Json = dict[str, Any]
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return the gravest report; with several, all of them under ``runs``."""
+    """Return the worst report; with several, all of them under ``runs``."""
     document = report_value(worst(reports))
     if len(reports) > 1:
         document["runs"] = [report_value(report) for report in reports]

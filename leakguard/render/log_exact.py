@@ -115,7 +115,7 @@ def _found(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
-    """Return a record without what is empty, and without what makes it too long for a line."""
+    """Return a record without empty fields, and without fields that make it too long for a line."""
     import msgspec
 
     fields = {name: item for name, item in msgspec.to_builtins(value).items() if item not in _EMPTY}

@@ -14,7 +14,7 @@ _FINDINGS = 3
 
 
 def page(report: Report) -> str:
-    """Return the verdict, the fix, the charts and the facts of the gravest findings."""
+    """Return the verdict, the fix, the charts and the facts of the worst findings."""
     findings = [
         {
             "title": f"{facts.heading(finding)}: {facts.title(finding)}",

@@ -42,7 +42,7 @@ Row = tuple[str, ...]
 
 
 def worst(reports: Iterable[Report]) -> Report:
-    """Return the report with the gravest verdict, the first one of equals."""
+    """Return the report with the worst verdict, the first one of equals."""
     return max(reports, key=lambda report: SEVERITY[report.verdict])
 
 
@@ -77,7 +77,7 @@ def evidence(report: Report, finding: Finding) -> Snapshot | None:
 
 
 def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]:
-    """Yield what follows the findings, in reading order; what is empty is left out.
+    """Yield the sections after the findings, in reading order, without empty ones.
 
     ``trend_rows`` shortens the trend of a long run to its first and last rows.
     """

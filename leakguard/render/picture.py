@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
 
 def svg(reports: Sequence[Report], layout: Layout) -> str:
-    """Return the gravest report as SVG, in the colours of paper."""
+    """Return the worst report as SVG, in the colours of paper."""
     report = outline.worst(reports)
     chart = _chart(report)
     if chart is None:
@@ -42,7 +42,7 @@ def svg(reports: Sequence[Report], layout: Layout) -> str:
 
 
 def png(reports: Sequence[Report], layout: Layout) -> bytes:
-    """Return the gravest report as PNG, at twice the size for sharp text."""
+    """Return the worst report as PNG, at twice the size for sharp text."""
     try:
         import vl_convert
     except ImportError as error:

@@ -47,7 +47,7 @@ class PlottedLine:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A number beside an axis, and where: per cent for x, pixels for y."""
+    """A number on an axis and its place: per cent for x, pixels for y."""
 
     at: float
     text: str

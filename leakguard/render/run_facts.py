@@ -1,4 +1,4 @@
-"""What is known of a run: what was read, where it ran, how long, and what watching it cost."""
+"""Facts of a run: its source, where it ran, how long, and the cost of watching."""
 
 from __future__ import annotations
 

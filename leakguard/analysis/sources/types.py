@@ -120,7 +120,7 @@ def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:
 
 
 def _gained_bytes(case: Case, counts: Series, first: int, last: int) -> float:
-    """Return what a type gained between two looks, read where its count was: a log has no ends."""
+    """Return a type's growth between two looks, read from the snapshots that counted it."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
     sizes = series.by_generation
     return sizes.get(last, 0.0) - sizes.get(first, 0.0)
