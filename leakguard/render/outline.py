@@ -87,7 +87,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
         _cleared(report),
         _ignored(report),
         _trend(report, trend_rows),
-        _parts("phases", "Growth by phase", " per generation", "Phase", report.phase_growth),
+        _parts("phases", "Growth by phase", " per generation", "Phase", _phase_growth(report)),
         ledger_section(report),
         _counts(report),
         Section("limits", "What this run could not show", sentences=unseen),
@@ -196,6 +196,12 @@ def _forecast_sentence(report: Report) -> str | None:
     if report.forecast is None:
         return None
     return f"All growth together: {forecast_sentence(report.forecast)}."
+
+
+def _phase_growth(report: Report) -> Mapping[str, float]:
+    """Return what each phase adds; nothing for a stable run that shrinks, where no phase grows."""
+    shrinks = sum(report.phase_growth.values()) <= 0
+    return {} if report.verdict == "stable" and shrinks else report.phase_growth
 
 
 def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]) -> Section:

@@ -1,0 +1,28 @@
+"""Growth by phase is shown where memory grows, and where a verdict needs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import report_stories as stories
+
+from leakguard.render.outline import sections
+
+
+def _is_shown(report, growth):
+    keys = [section.key for section in sections(replace(report, phase_growth=growth))]
+    return "phases" in keys
+
+
+@pytest.mark.parametrize("growth", [{"evaluate": -100_000.0, "train": -23_000.0}, {"train": 0.0}])
+def test_stable_run_that_shrinks_shows_no_growth_by_phase(growth):
+    assert not _is_shown(stories.healthy(), growth)
+
+
+def test_stable_run_that_still_gains_shows_where():
+    assert _is_shown(stories.healthy(), {"evaluate": -1_000.0, "train": 50_000.0})
+
+
+def test_leaking_run_shows_its_phases_although_their_sum_falls():
+    assert _is_shown(stories.leaking(), {"evaluate": 50_000.0, "train": -60_000.0})
