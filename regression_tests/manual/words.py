@@ -1,7 +1,7 @@
 """The lint of words: ``python -m regression_tests.manual.words``, a part of ``make lint``.
 
 It reads the words to avoid from the glossary of the manual and looks for them wherever a person
-reads: README, CHANGELOG, manual, templates, and the texts of commands, analysis and reports.
+reads: README, CHANGELOG, manual, templates, and every text of the program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from regression_tests.manual.tables import ROOT
 _GLOSSARY = MANUAL / "contributing/glossary.md"
 _AVOIDED = re.compile(r"^- `(.+)`: (.+)$", re.M)
 _CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
-_SPOKEN = ("analysis", "render", "cli")  # whose texts a user reads
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,8 @@ def read_by_people() -> Iterator[Text]:
             yield Text(page, 1, prose(page.read_text("utf-8")))
     for template in sorted((ROOT / "leakguard/render/templates").glob("*.j2")):
         yield Text(template, 1, template.read_text("utf-8"))
-    for folder in _SPOKEN:
-        for file in sorted((ROOT / "leakguard" / folder).rglob("*.py")):
-            yield from spoken(file, file.read_text("utf-8"))
+    for file in sorted((ROOT / "leakguard").rglob("*.py")):
+        yield from spoken(file, file.read_text("utf-8"))
 
 
 def prose(page: str) -> str:
