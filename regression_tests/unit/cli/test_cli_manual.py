@@ -43,10 +43,9 @@ def test_link_to_another_page_becomes_the_command_that_shows_it(capsys):
 
 
 def test_table_breaks_a_long_word_and_loses_none(capsys):
-    main(["manual", "cost"])
+    main(["manual", "proof"])  # its tables name files that are wider than their columns
     out = capsys.readouterr().out
-    assert "…" not in out
-    assert "overhead" in out and "reports/unprepared" in out
+    assert "first_sight_4" in out and "…" not in out
 
 
 def test_python_api_shows_the_docstrings_of_the_public_face(capsys):

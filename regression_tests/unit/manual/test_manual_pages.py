@@ -83,3 +83,13 @@ def test_map_of_the_layout_is_the_territory():
     assert [path for path in named if not (ROOT / path).exists()] == []
     folders = {f"leakguard/{f.parent.name}" for f in (ROOT / "leakguard").glob("*/__init__.py")}
     assert folders <= named and len(folders) > 7
+
+
+def test_every_integration_that_the_manual_imports_defines_what_is_imported():
+    text = (MANUAL / "how-to/frameworks.md").read_text("utf-8")
+    imports = re.findall(r"^from (leakguard\.integrations[\w.]*) import ([\w, ]+)", text, re.M)
+    assert len(imports) > 12
+    for module, names in imports:
+        source = (ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8")
+        for imported in names.split("#")[0].split(","):
+            assert re.search(rf"^(?:class|def) {imported.strip()}\b", source, re.M), imported
