@@ -131,7 +131,7 @@ def test_command_serves_standard_input_and_output(runs):
 def test_folder_that_is_none_is_one_line(tmp_path, capsys):
     assert main(["mcp", str(tmp_path / "nowhere")]) == 2
     said = capsys.readouterr()
-    assert said.err.count("\n") == 1 and "is no folder" in said.err
+    assert said.err.count("\n") == 1 and "is not a folder" in said.err
 
 
 def test_answers_are_json(runs):
