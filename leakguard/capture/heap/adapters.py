@@ -177,13 +177,14 @@ class _MemoryMap:
     """Memory nodes by where they start, so that sharers lead to the same one.
 
     What another buffer may lie in is found by bisection or, where it is smaller than a page, in a
-    list of its page: there may be millions of small arrays.
+    list of its page, unless all that is known there ends before: there may be millions of them.
     """
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[str, int], tuple[int, Memory]] = {}
         self._large: list[int] = []
         self._small: defaultdict[int, list[int]] = defaultdict(list)
+        self._ends: dict[int, int] = {}
 
     def own(self, start: int, size: int) -> Memory:
         """Return the node of memory on the host that lies in no other."""
@@ -209,17 +210,21 @@ class _MemoryMap:
         device, start, size = buffer
         if device == "cpu" and (device, start) not in self._nodes:
             if size < _PAGE:
-                self._small[start // _PAGE].append(start)
+                page = start // _PAGE
+                self._small[page].append(start)
+                self._ends[page] = max(self._ends.get(page, 0), start + size)
             else:
                 insort(self._large, start)
         self._nodes[device, start] = (start + size, node)
         return node
 
     def _around(self, buffer: Buffer) -> Memory | None:
-        page = buffer.start // _PAGE
-        starts = [*self._small.get(page, ()), *self._small.get(page - 1, ())]
-        position = bisect_right(self._large, buffer.start)
-        for start in (*starts, *self._large[max(position - 1, 0) : position]):
+        page, position = buffer.start // _PAGE, bisect_right(self._large, buffer.start)
+        starts = self._large[max(position - 1, 0) : position]
+        for near in (page, page - 1):
+            if self._ends.get(near, 0) > buffer.start:
+                starts += self._small[near]
+        for start in starts:
             end, node = self._nodes["cpu", start]
             if start <= buffer.start and buffer.start + buffer.bytes <= end:
                 return node

@@ -82,7 +82,10 @@ class UniqueMemory:
                 self._device(buffer.device).add_unless_inside(Piece(tensor, buffer), self.arrays)
 
     def _device(self, name: str) -> _Group:
-        return self.tensors.setdefault(name, _Group())
+        group = self.tensors.get(name)
+        if group is None:
+            group = self.tensors[name] = _Group()
+        return group
 
 
 class _Group:
