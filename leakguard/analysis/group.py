@@ -17,6 +17,7 @@ from leakguard.analysis.tolerance import (
     NOTABLE_OBJECTS,
     notable,
 )
+from leakguard.model.census import GRAPH_NODE
 
 
 def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
@@ -106,11 +107,24 @@ def is_kept(group: list[Growth], kept: float) -> bool:
     return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
+def _is_exact(growing: Growth) -> bool:
+    """Return True for a count that three looks saw rise by the same whole number a generation."""
+    if growing.judged is None or growing.rate is None or growing.interval is None:
+        return False
+    low, high = growing.interval
+    return low == high == round(growing.rate) and len(growing.judged.series) >= FEWEST_LOOKS
+
+
 def is_telling(case: Case, group: list[Growth]) -> bool:
-    """A few more builtin objects, held by nothing that grows, are what interpreters do."""
+    """A few more builtin objects, held by nothing that grows, are what interpreters do.
+
+    A count that rises by the same whole number from look to look is no chance, whatever its bytes.
+    """
     lead, size = group[0], known_bytes(group)
     if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
+    if any(growing.name == GRAPH_NODE and _is_exact(growing) for growing in group):
+        return True  # no interpreter keeps a backward graph, however small
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False

@@ -17,14 +17,7 @@ from leakguard.live.suspicion import Suspicion
 from leakguard.model import Collection
 from leakguard.model.holder import Hop
 
-# Bytes, sixteen pages, below which what the last look is the first to see grow is not asked about
-# where that is dear. Chosen as a third of what objects must come to, to be told for their bytes.
-_TRIFLE = 65_536
-
 _LATER = "something grows; who holds it is asked at a later look, which max_overhead pays for"
-_TOO_DEAR = (
-    "memory rose; who holds what was not asked at the end, where it would have cost too much"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +35,9 @@ class Look:
 class Looker:
     """Looks at the process, and remembers from look to look what seems to grow.
 
-    ``grows`` says that the last look saw objects grow, ``trifles`` that they gained a few pages,
-    ``swells`` the same of memory and of backward graphs, and ``climbs`` of memory from one look to
-    the next. It is ``owing`` while who holds what the last look saw grow is still to be asked.
+    ``grows`` says that the last look saw objects grow, ``swells`` the same of memory and of graphs,
+    and ``climbs`` of memory from one look to the next. It is ``owing`` while who holds what the
+    last look saw grow is still to be asked.
     """
 
     recorder: Recorder
@@ -53,7 +46,6 @@ class Looker:
     suspicion: Suspicion
     cycles: CycleWatch | None
     grows: bool = False
-    trifles: bool = False
     swells: bool = False
     climbs: bool = False
     owing: bool = False
@@ -123,21 +115,14 @@ class Looker:
 
         What the last look saw grow, and left to a later one, has not grown any more since then.
         """
-        owed, suspects = self.owing and self._is_worth_asking, self.suspicion.suspects()
-        rose = self._memory_rises
+        rose, suspects = self._is_rising, self.suspicion.suspects()
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        rose = rose or self._memory_rises
-        if owed or self._is_worth_asking or self._has_asked or (rose and self._pays_for_rise()):
+        if rose or self._is_rising or self._has_asked:
             found = self._ask((), self.suspicion.suspects() or suspects)
             look = replace(look, depth=Depth.HOLDERS, found=found)
-        self.owing = False  # asked, or too dear to be asked later
+        self.owing = False  # asked, or nothing grew
         return look
-
-    @property
-    def _is_worth_asking(self) -> bool:
-        """Whether something grows by so much that who holds it is asked when all is over."""
-        return self.grows and not (self.trifles and self.schedule.spares_trifles)
 
     def asks_for_promised(self, why: str | None) -> bool:
         """Return whether who holds objects that should be gone may be asked now."""
@@ -197,7 +182,7 @@ class Looker:
         grew |= self.grows
         if not grew and why != LAST:
             return False
-        if not (grew or self._has_asked or (self._memory_rises and self._pays_for_rise())):
+        if not (grew or self._has_asked or self._memory_rises):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows
@@ -214,16 +199,6 @@ class Looker:
     @property
     def _memory_rises(self) -> bool:
         return self.swells or self.climbs
-
-    def _pays_for_rise(self) -> bool:
-        """Return whether who holds what is asked at the end where only memory is seen to grow.
-
-        In pure Python, or with millions of objects, that may cost more than a short loop itself.
-        """
-        pays = self.schedule.pays_for_rise(Depth.HOLDERS)
-        if not pays:
-            self.safety.note("holders", _TOO_DEAR)
-        return pays
 
     def _with_holders(self, look: Look, targets: Sequence[int]) -> Look:
         self._has_asked = True
@@ -265,8 +240,6 @@ class Looker:
             objects = self.suspicion.note(seen.census.types)
             children = self.suspicion.note_children(int(seen.metrics.get("children", 0)))
             self.grows = objects or children or bool(seen.too_many)
-            only_objects = objects and not (children or seen.too_many)
-            self.trifles = only_objects and self.suspicion.gained() < _TRIFLE
 
     def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
         """Free the cycles; keep the ways back of the classes that were freed."""

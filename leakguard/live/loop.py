@@ -12,7 +12,6 @@ from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
 from leakguard.live.round import Caller, Opened, Recurrence, Round
 from leakguard.live.safety import Safety
-from leakguard.live.schedule import Depth
 from leakguard.live.scribe import SnapshotDraft, TakenLooks
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
@@ -247,8 +246,7 @@ class WatchedLoop:
         schedule, before = self.looker.schedule, self._seen_at
         if before is None:
             return True
-        is_long = schedule.program_seconds >= _LONGER * before
-        return is_long and schedule.pays_for_rise(Depth.HOLDERS)
+        return schedule.program_seconds >= _LONGER * before
 
     def last_look(self, what: str) -> None:
         """Look at the end of a run that nobody announced, as at the end of a generation."""

@@ -240,16 +240,6 @@ class Schedule:
         allowed = self._allowed(price) - ahead * self._prices.of(Depth.CENSUS)
         return self._paid + price * times <= allowed
 
-    def pays_for_rise(self, depth: Depth) -> bool:
-        """Return whether the last look may go so deep where memory rose, and no count did.
-
-        It costs at most what a rise may on top, or is paid for as any other look is.
-        """
-        if self._share is None:
-            return True
-        most = max(RISING_SECONDS, RISING_SHARE * self._time)
-        return self._prices.of(depth) <= most or self.affords(depth)
-
     def deep_look_due(self, index: int) -> bool:
         """Return whether generation ``index`` is one to look deeper in, where something grows.
 
@@ -302,11 +292,6 @@ class Schedule:
             self._on_looks += seconds if in_loop else 0.0
             if depth:
                 self._prices.paid(depth, seconds)
-
-    @property
-    def spares_trifles(self) -> bool:
-        """True where who holds what is dear to ask, in a loop that has had looks enough before."""
-        return self._is_long and self._prices.of(Depth.HOLDERS) > CHEAP_SECONDS
 
     @property
     def is_short(self) -> bool:

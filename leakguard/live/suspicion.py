@@ -150,15 +150,6 @@ class Suspicion:
         self._packed = msgspec.msgpack.encode(after)
         return any(note.is_suspicious(_threshold_of(name)) for name, note in after.items())
 
-    def gained(self) -> int:
-        """Return the bytes that suspicious types have gained since each one's first rise."""
-        notes = _notes.decode(self._packed)
-        return sum(
-            note.bytes - note.origin
-            for name, note in notes.items()
-            if note.is_suspicious(_threshold_of(name))
-        )
-
     def suspects(self) -> list[str]:
         """Return the suspicious classes, builtins aside, those with most instances first."""
         notes = _notes.decode(self._packed)

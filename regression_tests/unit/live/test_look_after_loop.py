@@ -86,7 +86,6 @@ def train(out: str, looked_at: set[int]) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Schedule, "reason", reason)
-        patch.setattr(Schedule, "pays_for_rise", lambda self, depth: True)
         patch.setattr(Looker, "affords_holders", False)
         patch.setattr(Looker, "start", Looker.census)
         with LeakGuard(out=out, report=None, trace="off") as guard:
