@@ -72,7 +72,7 @@ class Watching:
         """Return what the marks in the code of a file call."""
         return Loops(self.pace, file)
 
-    def _compiled(self, source: bytes, file: str) -> CodeType | None:
+    def _compiled(self, source: str, file: str) -> CodeType | None:
         return compiled_module(source, file, self.loops_of(file), self.mentioned)
 
     def changes_of_main(self) -> dict[Target, Change]:
