@@ -73,10 +73,11 @@ class Program:
         _run(_new_main(None, BuiltinImporter, None, {}), self._command_code)
 
     def _command_code(self) -> CodeType:
-        code = self._compile(self._name, "<string>")
+        file, text = "<string>", self._name
         if sys.version_info >= (3, 13):  # whose tracebacks have the lines of a command
-            linecache._register_code(code, self._name, "<string>")  # type: ignore[attr-defined]
-        return code
+            lines = [f"{line}\n" for line in text.splitlines()]
+            linecache.cache[file] = (len(text), None, lines, file)
+        return self._compile(text, file)
 
     def _run_standard_input(self) -> None:
         self._take_path_entry("")
