@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from leakguard.capture.run_queue import program_clock
-from leakguard.live.main_thread import Wait, main_thread_wait
+from leakguard.launch.main_wait import MainWait, Wait
 
 #: The first generations of grouped steps take about this long. A run may be over after a second,
 #: and small generations can be taken together later, where large ones can't be taken apart. Chosen:
@@ -140,7 +140,7 @@ class Pace:
     over: Callable[[], None] = lambda: None
     anew: Callable[[], None] = lambda: None
     clock: Callable[[], float] = program_clock
-    main_wait: Callable[[], Wait | None] = main_thread_wait
+    main_wait: Callable[[], Wait | None] = field(default_factory=MainWait)
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
     generations: int = 0

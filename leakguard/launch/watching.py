@@ -21,6 +21,7 @@ from leakguard.launch import sources
 from leakguard.launch.imports import Imports
 from leakguard.launch.loops import Loops
 from leakguard.launch.main_code import Change, compiled_module
+from leakguard.launch.main_wait import MainWait
 from leakguard.launch.pace import Pace, Rank, StepSource
 from leakguard.launch.plan import Plan
 from leakguard.launch.target import MAIN, Target
@@ -40,7 +41,10 @@ class Watching:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.imports = Imports(self._compiled)
-        self.pace = Pace(self._begin, plan.every, self._loop_over, self._begin_anew)
+        self._main_wait = MainWait()
+        self.pace = Pace(
+            self._begin, plan.every, self._loop_over, self._begin_anew, main_wait=self._main_wait
+        )
         self.mentioned: set[str] = set()  # names that the program's own code calls outside of loops
         self._guard: LeakGuard | None = None
         self._generation: Generation | None = None
@@ -65,6 +69,7 @@ class Watching:
             if target.module != MAIN:
                 self.imports.when_imported(target.module, partial(_replace, target, change))
         sources.listen(self.imports, self.pace)
+        self._main_wait.listen()
         self.imports.listen()
         atexit.register(self._say_what_was_missed)
 

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from leakguard.launch.main_wait import Wait
 from leakguard.launch.pace import (
     FEWEST_OF_A_SIZE,
     FULL_SECONDS,
@@ -14,7 +15,6 @@ from leakguard.launch.pace import (
     Rank,
     StepSource,
 )
-from leakguard.live.main_thread import Wait
 from leakguard.testing import FakeClock
 
 

@@ -299,6 +299,26 @@ def test_modules_of_the_program_are_as_without(script):
     same(script.plain(), script.watched())
 
 
+def test_locals_that_were_taken_before_stay_as_they_were(script):
+    script.write("""
+        import threading, time
+        def train(steps, lr=0.1):
+            config = locals()
+            loader = threading.Thread(target=load, args=(steps,))
+            loader.start()
+            for step in range(steps): time.sleep(0.001)
+            loader.join()
+            return sorted(config), [len(taken) for taken in loads]
+        def load(steps):
+            loads.append(locals())
+            number = 0
+            while number < steps: number += 1; time.sleep(0.002)
+        loads = []
+        print(train(20))
+    """)
+    same(script.plain(), script.watched())
+
+
 def test_item_of_a_loop_is_let_go_as_without(script):
     script.write("""
         import weakref
