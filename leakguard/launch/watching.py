@@ -22,8 +22,9 @@ from leakguard.launch.imports import Imports
 from leakguard.launch.loops import Loops
 from leakguard.launch.main_code import Change, compiled_module
 from leakguard.launch.main_wait import MainWait
-from leakguard.launch.pace import Pace, Rank, StepSource
+from leakguard.launch.pace import Pace
 from leakguard.launch.plan import Plan
+from leakguard.launch.steps import Rank, StepSource
 from leakguard.launch.target import MAIN, Target
 from leakguard.live.answering import ASKED, Answering
 from leakguard.live.generations import Generation
@@ -126,7 +127,7 @@ class Watching:
         What an earlier one filled, such as a loop that loads the data, is none of its growth.
         """
         if self._guard is not None:
-            self._before.append(f"{self._counted.total():,} generations, {self._most_counted}")
+            self._before.append(f"{self._counted.total():,} generations of {self._most_counted}")
             guard, self._guard, self._generation = self._guard, None, None
             guard.abandon()
             self._counted.clear()
@@ -208,7 +209,7 @@ class Watching:
             size = "" if self.plan.every else "; --every N sets how many"
             complain(f"a generation is {self._most_counted}{size}")
             for before in self._before:
-                complain(f"another loop came before, {before}: leakguard report --all tells of it")
+                complain(f"before that came {before}: leakguard report --all tells of them")
         elif not self._broken:
             complain(
                 "no generation was found, so nothing was measured; name a function that the "

@@ -156,9 +156,7 @@ def test_loop_that_loads_before_a_longer_one_is_no_part_of_its_run(script):
     ended = script.watched()
     assert found(ended) == [("__main__.Batch", "__main__.trainer.kept[*]")], ended.err
     assert ended.run.info.generation_means == "1 round of the loop at script.py:13"
-    assert "another loop came before, 14 generations, 1 round of the loop at script.py:8" in (
-        ended.err
-    )
+    assert "before that came 14 generations of 1 round of the loop at script.py:8" in (ended.err)
 
 
 def test_data_that_was_loaded_before_a_longer_loop_is_no_leak(script):
