@@ -35,13 +35,15 @@ _SHARE_UNSEEN, _FEWEST_UNSEEN = 16, 4
 class Choice:
     """The kinds of steps of a program, and the one that is counted, ``chosen``.
 
-    ``main_wait`` says what the main thread waits for.
+    ``was_preparation`` says that its loop is over and was a preparation: another one follows at
+    once. ``main_wait`` says what the main thread waits for.
     """
 
     clock: Callable[[], float]
     main_wait: Callable[[], Wait | None] = field(default_factory=MainWait)
     sources: list[StepSource] = field(default_factory=list)
     chosen: StepSource | None = None
+    was_preparation: bool = False
     _begun: float = 0.0
     _over_at: float = math.inf
 
@@ -70,20 +72,16 @@ class Choice:
     def goes_on(self, source: StepSource, number: int) -> None:
         """Take that so many steps begin of what is counted."""
         source.saw(self.clock(), number)
-        self._over_at = math.inf
+        self._over_at, self.was_preparation = math.inf, False
 
-    def loop_over(self) -> None:
+    def loop_over(self, *, was_preparation: bool) -> None:
         """Take that the loop of what is counted is over, or the one around it."""
-        self._over_at = self.clock()
-
-    def release(self) -> None:
-        """Count nothing: what was counted is over and was a preparation."""
-        self.chosen = None
+        self._over_at, self.was_preparation = self.clock(), was_preparation
 
     def _choose(self, source: StepSource, now: float) -> None:
         if not self._begun:
             self._begun = now
-        self.chosen, self._over_at = source, math.inf
+        self.chosen, self._over_at, self.was_preparation = source, math.inf, False
 
     def _fewest_unseen(self, now: float) -> int:
         return 1 if self.chosen is None or self._until(now) < math.inf else _FEWEST_UNSEEN
@@ -117,7 +115,7 @@ class Choice:
     def _takes_over(self, source: StepSource, wait: Wait | None, now: float) -> bool:
         """Return whether these steps have lasted long enough, and are better or come after."""
         chosen = self.chosen
-        if chosen is None:
+        if chosen is None or (self.was_preparation and chosen.rank is source.rank):
             return True
         until = self._until(now)
         if _merit(source, wait, now) < (False, *_merit(chosen, wait, now)[1:]):

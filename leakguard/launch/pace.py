@@ -91,8 +91,8 @@ class Pace:
 
     @property
     def chosen(self) -> StepSource | None:
-        """The kind of step that is counted."""
-        return self._choice.chosen
+        """The kind of step that is counted; none after a preparation."""
+        return None if self._choice.was_preparation else self._choice.chosen
 
     @property
     def many(self) -> bool:
@@ -140,11 +140,8 @@ class Pace:
         if is_counted and whole and self._left == 0:
             self.end_generation()
         self.over()
-        if self._of_this_run < PREPARATION or (is_counted and self._was_soon_over()):
-            self._choice.release()
-            self._left = 0
-        else:
-            self._choice.loop_over()
+        is_short = self._of_this_run < PREPARATION or (is_counted and self._was_soon_over())
+        self._choice.loop_over(was_preparation=is_short)
 
     def _is_around_chosen(self, source: StepSource) -> bool:
         """Return whether the steps that are counted lie in the loop that ends, as far as is known.
@@ -173,10 +170,10 @@ class Pace:
 
     def _told(self, source: StepSource, most: int) -> int:
         """Take a step that is not counted; from here on it may be."""
-        before = self.chosen
+        was_preparation = self._choice.was_preparation
         passed = self._choice.told(source, most)
-        if self.chosen is source:
-            self._count(source, was_preparation=before is None)
+        if self._choice.chosen is source:
+            self._count(source, was_preparation=was_preparation)
         return passed
 
     def _count(self, source: StepSource, *, was_preparation: bool) -> None:

@@ -117,6 +117,15 @@ def test_loop_after_a_training_is_counted_if_it_lasts_half_as_long(
     assert pace.runs[-1][-1] == counted
 
 
+def test_short_loop_after_a_short_training_does_not_replace_it(pace, clock):
+    """``for loader in loaders: loader.join()`` after a training in another thread."""
+    training = pace.add(StepSource(Rank.THREAD_LOOP, "training", thread=7))
+    steps(pace, clock, 0.01, 60, training)
+    pace.ended(training, whole=True)
+    steps(pace, clock, 0.05, 4, loop(pace))
+    assert [set(run) for run in pace.runs] == [{"training"}]
+
+
 def test_loop_after_what_a_framework_ran_is_counted_though_nobody_tells_of_its_end(pace, clock):
     steps(pace, clock, 0.5, 20, pace.add(StepSource(Rank.FRAMEWORK, "epoch")))
     steps(pace, clock, 0.05, 400, loop(pace, 2))
