@@ -10,7 +10,8 @@ import click
 
 from leakguard.errors import UsageError
 from leakguard.launch.interpreter import replace_process
-from leakguard.launch.plan import Plan
+from leakguard.launch.plan import STANDARD_INPUT, Form, Plan
+from leakguard.launch.program import place_of_modules
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -28,24 +29,38 @@ from leakguard.launch.plan import Plan
                    "each process writes its own.")  # fmt: skip
 @click.option("--log", metavar="FILE",
               help="Write each generation's text blocks to FILE; - is standard error.")  # fmt: skip
-@click.option("-m", "is_module", is_flag=True, help="Run a module, as python -m does.")
+@click.option("-m", "form", flag_value="module", help="SCRIPT is a module, as for python -m.")
+@click.option("-c", "form", flag_value="command", help="SCRIPT is program text, as for python -c.")
 @click.argument("program", metavar="SCRIPT")
 @click.argument("arguments", nargs=-1, metavar="[ARGS]...", type=click.UNPROCESSED)
 def run(
     phases: tuple[str, ...], watches: tuple[str, ...], generation: str | None, every: int | None,
-    out: str | None, log: str | None, is_module: bool, program: str, arguments: tuple[str, ...],
+    out: str | None, log: str | None, form: Form | None, program: str, arguments: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run SCRIPT with its ARGS, and report at its end what it leaks.
+
+    SCRIPT is what python runs: a file, a folder or zip archive with __main__.py, - for standard
+    input, a module after -m, program text after -c.
 
     Its output, its exit status, sys.argv and __main__ are as without leakguard; the report goes to
     standard error. Without --generation, generations are found: epochs and rollouts of known
     frameworks, else optimizer steps, environment resets, or turns of the script's own loop.
     """
-    place = _absolute(out or f"leakguard-{Path(program).stem}.jsonl")
-    plan = Plan(program, is_module, phases, watches, generation, every, place, log)
+    form = form or "path"
+    place = _absolute(out or f"leakguard-{_short_name(program, form)}.jsonl")
+    plan = Plan(program, form, phases, watches, generation, every, place, log)
     plan.targets()
-    _check(program, is_module)
+    _check(program, form)
     replace_process(plan, arguments)
+
+
+def _short_name(program: str, form: Form) -> str:
+    """Return what the run file is named after."""
+    if form == "command":
+        return "command"
+    if form == "path" and program == STANDARD_INPUT:
+        return "stdin"
+    return Path(program).stem or Path(program).resolve().stem
 
 
 def _absolute(out: str) -> str:
@@ -56,13 +71,18 @@ def _absolute(out: str) -> str:
     return os.fspath(Path(out).absolute()) + ("/" if is_folder else "")
 
 
-def _check(program: str, is_module: bool) -> None:
+def _check(program: str, form: Form) -> None:
     if not sys.executable:
         raise UsageError("this interpreter does not know its own path, so none can be started")
-    if is_module:
+    if form != "path" or program == STANDARD_INPUT:
         return
-    if Path(program).is_dir():
-        raise UsageError(f"{program} is a folder; to run a package, write -m {Path(program).name}")
+    place = place_of_modules(program)
+    if place is not None:
+        if place.find_spec("__main__") is None:
+            raise UsageError(
+                f"{program} has no __main__.py; give a file in it, or a module with -m NAME"
+            )
+        return
     try:
         with Path(program).open("rb"):
             pass

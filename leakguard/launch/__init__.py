@@ -8,6 +8,6 @@ The command starts a fresh interpreter, which does four things before the script
     Program      runs it as ``__main__``, as the interpreter itself would
 
 While it runs, whatever may be a generation (``sources``: calls that were named, epochs, optimizer
-steps, environment resets, rounds of a loop) tells ``Pace``, which picks one kind and groups it into
-generations; ``Watching`` has the guard.
+steps, environment resets, rounds of a loop) tells ``Pace``. ``Choice`` picks one kind, which
+``Pace`` groups into generations; ``Watching`` has the guard.
 """

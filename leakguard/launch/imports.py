@@ -10,12 +10,15 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
+from zipimport import zipimporter
 
 from leakguard.capture.library import is_library
 
 Action = Callable[[ModuleType], None]
 #: Makes the code of a module from its source and file; None leaves it to its loader.
-CompileModule = Callable[[bytes, str], "CodeType | None"]
+CompileModule = Callable[[str, str], "CodeType | None"]
+# Loaders of modules whose source can be had; an archive has one loader for all of its modules.
+_WITH_SOURCE = (SourceFileLoader, zipimporter)
 
 
 class Imports(MetaPathFinder):
@@ -68,15 +71,16 @@ class Imports(MetaPathFinder):
     def _compile(self, spec: ModuleSpec) -> None:
         """Give the module of ``spec`` code of ours, if it has a source and is not installed."""
         file = spec.origin
-        if type(spec.loader) is not SourceFileLoader or file is None or is_library(file):
+        if type(spec.loader) not in _WITH_SOURCE or file is None or is_library(file):
             return
         loader: Any = spec.loader
 
         def get_code(name: str) -> CodeType | None:
-            del loader.get_code
+            with contextlib.suppress(AttributeError):  # another module of the archive came first
+                del loader.get_code
             code = None
             with contextlib.suppress(Exception):  # what is wrong with it its loader says
-                code = self._compile_own(loader.get_data(file), file)
+                code = self._compile_own(loader.get_source(name), loader.get_filename(name))
             return loader.get_code(name) if code is None else code
 
         loader.get_code = get_code
@@ -103,10 +107,14 @@ class Imports(MetaPathFinder):
 
 
 def _may_be_own(name: str, folders: Sequence[str]) -> bool:
-    """Tell whether a module of that name lies in a folder that is no library's."""
+    """Tell whether a module of that name may lie in a folder or an archive that is no library's."""
     last = name.rpartition(".")[2]
-    places = (Path.cwd() / f / last for f in folders if isinstance(f, str))
-    return any(
-        not is_library(str(place)) and (place.with_name(f"{last}.py").is_file() or place.is_dir())
-        for place in places
-    )
+    entries = (Path.cwd() / entry for entry in folders if isinstance(entry, str))
+    return any(not is_library(str(e / last)) and _may_hold(e, last) for e in entries)
+
+
+def _may_hold(entry: Path, name: str) -> bool:
+    """Tell whether a folder has a module, or whether the entry is in an archive, as far as seen."""
+    if (entry / f"{name}.py").is_file() or (entry / name).is_dir():
+        return True
+    return any(place.is_file() for place in (entry, *entry.parents))

@@ -51,11 +51,7 @@ def begin() -> None:
         except LeakguardError as error:
             stop(error)
 
-    program = Program(plan.program, arguments, compile_)
-    if plan.is_module:
-        program.run_module()
-    else:
-        program.run_script()
+    Program(plan.program, plan.form, arguments, compile_).run()
     watching.program_ended()
 
 

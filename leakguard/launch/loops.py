@@ -10,11 +10,12 @@ from pathlib import PurePath
 from threading import get_ident
 from typing import Any
 
-from leakguard.launch.pace import Pace, Rank, StepSource
+from leakguard.launch.pace import Pace
+from leakguard.launch.steps import Rank, StepSource
 from leakguard.live.main_thread import is_main_thread
 
 #: A loop that began so often beside what is counted is none that runs once; it is left alone.
-OFTEN = 1_000
+OFTEN = 100
 
 
 class Loops:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from leakguard.launch.target import Target
+
+#: What the interpreter takes a program for: a path or ``-``, the name after ``-m``, the text after
+#: ``-c``.
+Form = Literal["path", "module", "command"]
+#: The path that stands for standard input.
+STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A program, how to watch it, and where the run is written.
 
-    ``program`` is a path, or a module's name where ``is_module``; targets are texts such as
-    ``trainer:Trainer.evaluate``; ``every`` is how many steps make a generation, None to find out.
+    Targets are texts such as ``trainer:Trainer.evaluate``; ``every`` is how many steps make a
+    generation, None to find out.
     """
 
     program: str
-    is_module: bool = False
+    form: Form = "path"
     phases: tuple[str, ...] = ()
     watches: tuple[str, ...] = ()
     generation: str | None = None

@@ -1,4 +1,4 @@
-"""A script or module run as ``__main__``, as the interpreter itself would."""
+"""A program run as ``__main__``, as the interpreter itself would: whatever that can run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import atexit
 import builtins
 import contextlib
 import importlib.util
+import linecache
 import os
+import pkgutil
 import sys
-from collections.abc import Callable
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from collections.abc import Callable, Mapping
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
+
+from leakguard.launch.plan import STANDARD_INPUT, Form
 
 Compile = Callable[["bytes | str", str], CodeType]
 
@@ -20,38 +24,102 @@ Compile = Callable[["bytes | str", str], CodeType]
 class Program:
     """What will be ``__main__``; its code is made by ``compile_``, from source and file name."""
 
-    def __init__(self, name: str, arguments: list[str], compile_: Compile) -> None:
+    def __init__(self, name: str, form: Form, arguments: list[str], compile_: Compile) -> None:
         self._name = name
+        self._form = form
         self._arguments = arguments
         self._compile = compile_
 
-    def run_script(self) -> None:
-        """Run a path, as ``python PATH ARGUMENTS`` does."""
-        path = Path(self._name)
-        file = self._name if path.is_absolute() else f"{Path.cwd()}/{self._name}"
-        _take_path_entry(os.fspath(path.resolve().parent))
-        main = _new_main(None, file, SourceFileLoader("__main__", file), None)
-        sys.argv[:] = [self._name, *self._arguments]
-        sys.orig_argv[:] = [sys.executable, *sys.argv]
+    def run(self) -> None:
+        """Run it as ``python NAME``, ``python -m NAME`` or ``python -c NAME`` would."""
+        if self._form == "module":
+            self._run_module()
+        elif self._form == "command":
+            self._run_command()
+        elif self._name == STANDARD_INPUT:
+            self._run_standard_input()
+        elif (place := place_of_modules(self._name)) is not None:
+            self._run_main_of(place)
+        else:
+            self._run_file()
+
+    def _run_file(self) -> None:
+        path, file = Path(self._name), absolute(self._name)
+        self._take_path_entry(os.fspath(path.resolve().parent))
+        self._take_arguments(self._name)
+        names = {"__file__": file, "__cached__": None}
+        main = _new_main(None, SourceFileLoader("__main__", file), None, names)
         _run(main, lambda: self._compile(path.read_bytes(), file))
 
-    def run_module(self) -> None:
-        """Run a module, as ``python -m NAME ARGUMENTS`` does."""
-        _take_path_entry(os.fspath(Path.cwd()))
-        sys.argv[:] = ["-m", *self._arguments]
-        sys.orig_argv[:] = [sys.executable, "-m", self._name, *self._arguments]
+    def _run_module(self) -> None:
+        self._take_path_entry(os.fspath(Path.cwd()))
+        self._take_arguments("-m", "-m", self._name)
         spec = _spec_of(self._name)
-        loader: Any = spec.loader
-        main = _new_main(spec, spec.origin, loader, spec.parent)
         sys.argv[0] = spec.origin or self._name
-        _run(main, lambda: self._code_of(loader, spec))
+        self._run_spec(spec)
 
-    def _code_of(self, loader: Any, spec: ModuleSpec) -> CodeType:
+    def _run_main_of(self, place: Any) -> None:
+        """Run ``__main__`` of a folder or an archive, in which its other modules are found too."""
+        self._take_path_entry(absolute(self._name), always=True)
+        self._take_arguments(self._name)
+        spec: ModuleSpec | None = place.find_spec("__main__")
+        if spec is None:
+            sys.exit(f"{sys.executable}: can't find '__main__' module in {absolute(self._name)!r}")
+        self._run_spec(spec)
+
+    def _run_command(self) -> None:
+        self._take_path_entry("")
+        self._take_arguments("-c", "-c", self._name)
+        _run(_new_main(None, BuiltinImporter, None, {}), self._command_code)
+
+    def _command_code(self) -> CodeType:
+        file, text = "<string>", self._name
+        if sys.version_info >= (3, 13):  # whose tracebacks have the lines of a command
+            lines = [f"{line}\n" for line in text.splitlines()]
+            linecache.cache[file] = (len(text), None, lines, file)
+        return self._compile(text, file)
+
+    def _run_standard_input(self) -> None:
+        self._take_path_entry("")
+        self._take_arguments(self._name)
+        file = "<stdin>"
+        main = _new_main(None, BuiltinImporter, None, {"__file__": file, "__cached__": None})
+        _run(main, lambda: self._compile(sys.stdin.buffer.read() if sys.stdin else b"", file))
+
+    def _run_spec(self, spec: ModuleSpec) -> None:
+        names = {"__file__": spec.origin, "__cached__": spec.cached}
+        main = _new_main(spec, spec.loader, spec.parent, names)
+        _run(main, lambda: self._code_of(spec))
+
+    def _code_of(self, spec: ModuleSpec) -> CodeType:
+        loader: Any = spec.loader
         source = loader.get_source(spec.name) if hasattr(loader, "get_source") else None
         if source is None:  # compiled, without its source
             code: CodeType = loader.get_code(spec.name)
             return code
         return self._compile(source, spec.origin or spec.name)
+
+    def _take_arguments(self, first: str, *typed: str) -> None:
+        """Let the program see its arguments, and what one would have typed, after ``first``."""
+        sys.argv[:] = [first, *self._arguments]
+        sys.orig_argv[:] = [sys.executable, *(typed or [first]), *self._arguments]
+
+    def _take_path_entry(self, entry: str, *, always: bool = False) -> None:
+        """Put the program's folder where the interpreter has put ours, if it has."""
+        if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
+            sys.path[:0] = [entry] if always else []
+        else:
+            sys.path[0] = entry
+
+
+def absolute(name: str) -> str:
+    """Return a path as the interpreter makes it one that begins at the root, dots and all."""
+    return name if Path(name).is_absolute() else f"{Path.cwd()}/{name}"
+
+
+def place_of_modules(name: str) -> Any:
+    """Return the finder of the modules in a folder or an archive; None for any other file."""
+    return pkgutil.get_importer(absolute(name))
 
 
 def _run(main: ModuleType, code: Callable[[], CodeType]) -> None:
@@ -83,27 +151,15 @@ def _die_of_interrupt() -> None:
 atexit.register(_die_of_interrupt)
 
 
-def _take_path_entry(entry: str) -> None:
-    """Put the program's folder where the interpreter has put ours."""
-    if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = entry
-
-
 def _new_main(
-    spec: ModuleSpec | None, file: str | None, loader: Any, package: str | None
+    spec: ModuleSpec | None, loader: Any, package: str | None, names: Mapping[str, str | None]
 ) -> ModuleType:
+    """Return a new ``__main__``; only some have the ``names`` of a file."""
     main = ModuleType("__main__")
-    known = {
-        "__spec__": spec,
-        "__file__": file,
-        "__loader__": loader,
-        "__package__": package,
-        "__cached__": None if spec is None else spec.cached,
-        "__builtins__": builtins,
-    }
-    main.__dict__.update(known)
+    main.__dict__.update(__package__=package, __loader__=loader, __spec__=spec)
     if sys.version_info < (3, 14):
         main.__annotations__ = {}
+    main.__dict__.update(__builtins__=builtins, **names)
     sys.modules["__main__"] = main
     return main
 

@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from leakguard.launch.imports import Imports
-from leakguard.launch.pace import Pace, Rank, StepSource
+from leakguard.launch.pace import Pace
+from leakguard.launch.steps import Rank, StepSource
 from leakguard.launch.target import Target
 
 
@@ -43,6 +44,14 @@ KNOWN = (
           Rank.FRAMEWORK, "epoch", " of Keras"),
     Known("ray.tune.trainable.trainable:Trainable.train",
           Rank.FRAMEWORK, "training iteration", " of Ray"),
+    Known("keras.src.callbacks.callback_list:CallbackList.on_train_batch_begin",
+          Rank.BATCH, "batch", " of Keras"),
+    Known("keras.src.callbacks.callback_list:CallbackList.on_test_batch_begin",
+          Rank.BATCH, "test batch", " of Keras"),
+    Known("keras.src.callbacks.callback_list:CallbackList.on_predict_batch_begin",
+          Rank.BATCH, "batch of predictions", " of Keras"),
+    Known("torch.utils.data.dataloader:_BaseDataLoaderIter.__next__",
+          Rank.BATCH, "batch", " of a DataLoader"),
     Known("gymnasium.wrappers.common:OrderEnforcing.reset", Rank.RESET, "environment reset"),
     Known("gym.wrappers.order_enforcing:OrderEnforcing.reset", Rank.RESET, "environment reset"),
 )  # fmt: skip
@@ -104,9 +113,7 @@ class _OptimizerSteps:
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
-        self._source = pace.add(
-            StepSource(Rank.OPTIMIZER, "optimizer step", begins=False, expected=True)
-        )
+        self._source = pace.add(StepSource(Rank.OPTIMIZER, "optimizer step", begins=False))
         self._leader: Callable[[], object] = lambda: None
         self._others = 0
 

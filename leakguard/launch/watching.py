@@ -21,8 +21,10 @@ from leakguard.launch import sources
 from leakguard.launch.imports import Imports
 from leakguard.launch.loops import Loops
 from leakguard.launch.main_code import Change, compiled_module
-from leakguard.launch.pace import Pace, Rank, StepSource
+from leakguard.launch.main_wait import MainWait
+from leakguard.launch.pace import Pace
 from leakguard.launch.plan import Plan
+from leakguard.launch.steps import Rank, StepSource
 from leakguard.launch.target import MAIN, Target
 from leakguard.live.answering import ASKED, Answering
 from leakguard.live.generations import Generation
@@ -40,7 +42,10 @@ class Watching:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.imports = Imports(self._compiled)
-        self.pace = Pace(self._begin, plan.every, self._loop_over, self._begin_anew)
+        self._main_wait = MainWait()
+        self.pace = Pace(
+            self._begin, plan.every, self._loop_over, self._begin_anew, main_wait=self._main_wait
+        )
         self.mentioned: set[str] = set()  # names that the program's own code calls outside of loops
         self._guard: LeakGuard | None = None
         self._generation: Generation | None = None
@@ -65,6 +70,7 @@ class Watching:
             if target.module != MAIN:
                 self.imports.when_imported(target.module, partial(_replace, target, change))
         sources.listen(self.imports, self.pace)
+        self._main_wait.listen()
         self.imports.listen()
         atexit.register(self._say_what_was_missed)
 
@@ -72,7 +78,7 @@ class Watching:
         """Return what the marks in the code of a file call."""
         return Loops(self.pace, file)
 
-    def _compiled(self, source: bytes, file: str) -> CodeType | None:
+    def _compiled(self, source: str, file: str) -> CodeType | None:
         return compiled_module(source, file, self.loops_of(file), self.mentioned)
 
     def changes_of_main(self) -> dict[Target, Change]:
@@ -121,7 +127,7 @@ class Watching:
         What an earlier one filled, such as a loop that loads the data, is none of its growth.
         """
         if self._guard is not None:
-            self._before.append(f"{self._counted.total():,} generations, {self._most_counted}")
+            self._before.append(f"{self._counted.total():,} generations of {self._most_counted}")
             guard, self._guard, self._generation = self._guard, None, None
             guard.abandon()
             self._counted.clear()
@@ -203,7 +209,7 @@ class Watching:
             size = "" if self.plan.every else "; --every N sets how many"
             complain(f"a generation is {self._most_counted}{size}")
             for before in self._before:
-                complain(f"another loop came before, {before}: leakguard report --all tells of it")
+                complain(f"before that came {before}: leakguard report --all tells of them")
         elif not self._broken:
             complain(
                 "no generation was found, so nothing was measured; name a function that the "

@@ -1,4 +1,4 @@
-"""The main thread: which one it is, what it waits for, and a function that is called in it.
+"""The main thread: which one it is, and a function that is called in it.
 
 The function is called between two instructions of what runs there.
 
@@ -10,10 +10,8 @@ has one reference more, and CPython refuses to enlarge a tuple that somebody els
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 
 class _Asked:
@@ -30,12 +28,6 @@ class _Asked:
         return False
 
 
-# Modules in whose functions a thread waits for what others work out, and of an event loop for all.
-_RESULTS = ("concurrent.futures.", "selectors")
-# The function in which the main thread waits for all others when the script is over.
-_AT_EXIT = ("threading", "_shutdown")
-# Packages whose functions are called by those that wait.
-_WAITS = frozenset({"threading", "concurrent", "selectors", "queue"})
 # CPython counts no reference to what it is to call.
 _waiting: list[_Asked] = []
 
@@ -44,28 +36,6 @@ def is_main_thread() -> bool:
     """Return whether this is the main thread, which alone makes such calls."""
     # By number: to ask for the current thread gives one that C code has begun an entry among all.
     return threading.get_ident() == threading.main_thread().ident
-
-
-class Wait(NamedTuple):
-    """What the main thread waits for: the end of a ``thread``, or, without one, a result."""
-
-    thread: int | None = None
-
-
-def main_thread_wait() -> Wait | None:
-    """Return which of the other threads the main thread waits for; None where it does not."""
-    main = threading.main_thread().ident
-    frame = None if main is None else sys._current_frames().get(main)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module == "threading" and frame.f_code.co_name == "join":
-            return Wait(getattr(frame.f_locals.get("self"), "ident", None))
-        if module.startswith(_RESULTS) or (module, frame.f_code.co_name) == _AT_EXIT:
-            return Wait()
-        if module.partition(".")[0] not in _WAITS:
-            return None
-        frame = frame.f_back
-    return None
 
 
 def call_in_main_thread(call: Callable[[], object]) -> bool:

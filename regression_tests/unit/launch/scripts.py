@@ -33,10 +33,14 @@ class Ended:
 
 @dataclass
 class Script:
-    """A folder with a script; ``plain`` runs it without leakguard, ``watched`` with it."""
+    """A folder with a script; ``plain`` runs it without leakguard, ``watched`` with it.
+
+    ``typed`` is what its standard input gives.
+    """
 
     folder: Path
     name: str = "script.py"
+    typed: bytes = b""
 
     def write(self, source: str, name: str | None = None) -> Script:
         path = self.folder / (name or self.name)
@@ -54,7 +58,12 @@ class Script:
     def _ended(self, command: list[str]) -> Ended:
         environment = {**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, check=False, env=environment
+            command,
+            cwd=self.folder,
+            capture_output=True,
+            check=False,
+            env=environment,
+            input=self.typed,
         )
         err = done.stderr.decode()
         return Ended(done.stdout, err, done.returncode, self.folder / "run.jsonl")

@@ -10,7 +10,8 @@ import pytest
 
 from leakguard.launch.loops import OFTEN, Loops
 from leakguard.launch.main_code import compiled, compiled_module
-from leakguard.launch.pace import Pace, Rank, StepSource
+from leakguard.launch.pace import Pace
+from leakguard.launch.steps import Rank, StepSource
 
 
 class Told(Pace):
@@ -19,6 +20,9 @@ class Told(Pace):
     def __init__(self):
         super().__init__(lambda *_: lambda: None)
         self.ranks, self.wholes, self.locals = Counter(), [], []
+
+    def count(self, source):
+        self._choice.chosen = source
 
     @property
     def rounds(self):
@@ -87,7 +91,7 @@ def test_loop_that_an_exception_leaves_is_over_when_its_frame_is(run):
 @pytest.mark.parametrize("loop", ["for number in range(3): pass", "while number < 3: number += 1"])
 def test_loop_that_begins_again_and_again_beside_what_is_counted_is_left_alone(run, loop):
     told = run("pass")
-    told.chosen = StepSource(Rank.OPTIMIZER, "optimizer step")
+    told.count(StepSource(Rank.OPTIMIZER, "optimizer step"))
     source = f"def look():\n    number = 0\n    {loop}\nlook()"
     names = {}
     exec(compiled(source, "script.py", {}, Loops(told, "script.py"), set()), names)

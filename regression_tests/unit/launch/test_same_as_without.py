@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import compileall
 import signal
+import zipapp
+import zipfile
+from textwrap import dedent
 
 import pytest
 
@@ -10,8 +14,9 @@ SEES = """
     '''A docstring.'''
     import os, sys
     import __main__
-    print(sorted(globals()), __name__, __doc__, __file__, __package__, __builtins__)
-    print(__spec__ and (__spec__.name, __spec__.origin), type(__loader__))
+    print(list(globals()), __name__, __doc__, __package__, __builtins__)
+    print([globals().get(name) for name in ("__file__", "__cached__")])
+    print(__spec__ and (__spec__.name, __spec__.origin, __spec__.cached), type(__loader__))
     print(vars(__main__) is globals())
     print(sys.path, sys.argv, sys.orig_argv, sys.flags, sorted(os.environ.items()))
 """
@@ -20,6 +25,10 @@ SEES = """
 def same(plain, watched):
     assert watched.out == plain.out
     assert watched.status == plain.status
+
+
+def archive(script, folder, name):
+    zipapp.create_archive(script.folder / folder, script.folder / name)
 
 
 def test_script_sees_the_same_names_paths_and_arguments(script):
@@ -37,6 +46,64 @@ def test_module_sees_the_same_names_paths_and_arguments(script):
 def test_package_is_run_by_its_main_module(script):
     script.write(SEES, "package/__main__.py").write("", "package/__init__.py")
     same(script.plain("-m", "package"), script.watched("-m", "package"))
+
+
+@pytest.mark.parametrize("place", ["app", "./app/", "app.pyz", "absolute"])
+def test_folder_or_archive_sees_the_same_names_paths_and_arguments(script, place):
+    script.write("import beside\n" + dedent(SEES) + "print(beside)\n", "app/__main__.py")
+    script.write("NAME = 'neighbour'", "app/beside.py")
+    archive(script, "app", "app.pyz")
+    place = str(script.folder / "app.pyz") if place == "absolute" else place
+    same(script.plain(place, "-m", "3"), script.watched(place, "-m", "3"))
+
+
+def test_compiled_archive_runs_without_its_source(script):
+    script.write("import sys\nprint(sys.argv, __spec__.origin)", "plain/__main__.py")
+    compileall.compile_dir(script.folder / "plain", legacy=True, quiet=1)
+    with zipfile.ZipFile(script.folder / "app.pyz", "w") as app:
+        app.write(script.folder / "plain/__main__.pyc", "__main__.pyc")
+    plain, watched = script.plain("app.pyz", "x"), script.watched("app.pyz", "x")
+    same(plain, watched)
+    assert plain.status == 0
+
+
+def test_command_sees_the_same_names_paths_and_arguments(script):
+    arguments = ("-c", dedent(SEES), "-o", "x y")
+    same(script.plain(*arguments), script.watched(*arguments))
+
+
+def test_standard_input_sees_the_same_names_paths_and_arguments(script):
+    script.typed = f"{dedent(SEES)}\nprint('\xe4', input())".encode()
+    plain, watched = script.plain("-", "x"), script.watched("-", "x")
+    same(plain, watched)
+    assert plain.status == 1  # nothing is left to read
+    assert watched.err.startswith(plain.err)
+
+
+@pytest.mark.parametrize("last", ["1 / 0", "raise SystemExit(3)", "1 +"])
+def test_command_ends_as_without(script, last):
+    text = f"print(1)\n{last}"
+    plain, watched = script.plain("-c", text), script.watched("-c", text)
+    same(plain, watched)
+    assert watched.err.startswith(plain.err)
+
+
+@pytest.mark.parametrize("place", ["app", "app.pyz"])
+def test_pool_of_a_folder_or_an_archive_finds_its_functions(script, place):
+    script.write(
+        """
+        import multiprocessing
+        def work(x): return 2 * x, __name__
+        if __name__ == "__main__":
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                print(pool.map(work, range(3)))
+        """,
+        "app/__main__.py",
+    )
+    archive(script, "app", "app.pyz")
+    plain, watched = script.plain(place), script.watched(place)
+    same(plain, watched)
+    assert plain.out.startswith(b"[(0,")
 
 
 def test_module_that_is_missing_is_said_as_by_the_interpreter(script):
@@ -228,6 +295,26 @@ def test_modules_of_the_program_are_as_without(script):
                 print(repr(error), at.tb_lineno)
         try: import own.absent
         except ImportError as error: print(repr(error))
+    """)
+    same(script.plain(), script.watched())
+
+
+def test_locals_that_were_taken_before_stay_as_they_were(script):
+    script.write("""
+        import threading, time
+        def train(steps, lr=0.1):
+            config = locals()
+            loader = threading.Thread(target=load, args=(steps,))
+            loader.start()
+            for step in range(steps): time.sleep(0.001)
+            loader.join()
+            return sorted(config), [len(taken) for taken in loads]
+        def load(steps):
+            loads.append(locals())
+            number = 0
+            while number < steps: number += 1; time.sleep(0.002)
+        loads = []
+        print(train(20))
     """)
     same(script.plain(), script.watched())
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import zipapp
+from textwrap import dedent
 
 import pytest
 
@@ -61,6 +63,30 @@ def test_loop_may_be_in_a_module_that_lies_beside_the_script(script):
     script.write("from lib.search import main\nmain()\n")
     ended = script.watched()
     assert "1 more Rollout per generation, held by lib.search.best[*]" in ended.err
+    assert "a generation is 1 round of the loop at search.py:10" in ended.err
+
+
+@pytest.mark.parametrize("keep", ["best.append(rollout)", "best[:] = [rollout]"])
+@pytest.mark.parametrize("place", ["app", "app.pyz", "-"])
+def test_loop_is_found_in_a_folder_an_archive_and_standard_input(script, place, keep):
+    source = dedent(LOOP.format(keep=keep))
+    script.write(source, "app/__main__.py").typed = source.encode()
+    zipapp.create_archive(script.folder / "app", script.folder / "app.pyz")
+    ended = script.watched(place)
+    name = "<stdin>" if place == "-" else "__main__.py"
+    assert f"a generation is 1 round of the loop at {name}:10" in ended.err
+    kept = [("__main__.Rollout", "__main__.best[*]")]
+    assert found(ended) == (kept if "append" in keep else [])
+
+
+def test_loop_may_be_in_a_module_of_an_archive(script):
+    library = LOOP.replace('if __name__ == "__main__":\n        main()', "pass")
+    script.write("", "app/lib/__init__.py")
+    script.write(library.format(keep="best.append(rollout)"), "app/lib/search.py")
+    script.write("import lib\nfrom lib.search import main\nmain()\n", "app/__main__.py")
+    zipapp.create_archive(script.folder / "app", script.folder / "app.pyz")
+    ended = script.watched("app.pyz")
+    assert "1 Rollout more each generation, held by lib.search.best[*]" in ended.err
     assert "a generation is 1 round of the loop at search.py:10" in ended.err
 
 
@@ -130,9 +156,7 @@ def test_loop_that_loads_before_a_longer_one_is_no_part_of_its_run(script):
     ended = script.watched()
     assert found(ended) == [("__main__.Batch", "__main__.trainer.kept[*]")], ended.err
     assert ended.run.info.generation_means == "1 round of the loop at script.py:13"
-    assert "another loop came before, 14 generations, 1 round of the loop at script.py:8" in (
-        ended.err
-    )
+    assert "before that came 14 generations of 1 round of the loop at script.py:8" in (ended.err)
 
 
 def test_data_that_was_loaded_before_a_longer_loop_is_no_leak(script):

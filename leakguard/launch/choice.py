@@ -1,0 +1,147 @@
+"""Which kind of step is counted: the best that a program makes, as soon as it makes any.
+
+A loop is counted whatever is imported: nobody knows whether an optimizer will ever step. What is
+counted gives way to what is better, and, when its loop is over, to what comes after it. In both
+cases that has to last half as long as all that was counted before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from leakguard.launch.main_wait import MainWait, Wait
+from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
+
+#: How long one kind of step is watched before it is chosen, in seconds: where better ones are known
+#: of, which the program's libraries can make, and where none are.
+SETTLE_SECONDS, SOON_SETTLED = 0.5, 0.1
+#: How long steps that would be better and have been seen once are waited for: an epoch's second.
+#: Chosen: what comes later takes over, and costs the first looks twice.
+PATIENCE_SECONDS = 1.0
+#: Steps that take longer, in seconds, are too few to take over: six of them in a minute.
+RARE_SECONDS = 10.0
+#: What takes over has lasted this share of the time in which others were counted. Chosen: below
+#: one, since the first looks and traces make the earlier ones slower than they are; an evaluation
+#: after a training seldom takes half of its time.
+AS_LONG = 0.5
+# A kind that is not counted tells again after a sixteenth of the steps that it told of, and, where
+# what is counted goes on, after so many at least: it then costs its rounds a quarter of a call.
+_SHARE_UNSEEN, _FEWEST_UNSEEN = 16, 4
+
+
+@dataclass(slots=True)
+class Choice:
+    """The kinds of steps of a program, and the one that is counted, ``chosen``.
+
+    ``was_preparation`` says that its loop is over and was a preparation: another one follows at
+    once. ``main_wait`` says what the main thread waits for.
+    """
+
+    clock: Callable[[], float]
+    main_wait: Callable[[], Wait | None] = field(default_factory=MainWait)
+    sources: list[StepSource] = field(default_factory=list)
+    chosen: StepSource | None = None
+    was_preparation: bool = False
+    _begun: float = 0.0
+    _over_at: float = math.inf
+
+    def may_count(self, source: StepSource) -> bool:
+        """Return whether the user has named no function of which these steps are not the calls."""
+        return source.rank is Rank.NAMED or all(s.rank is not Rank.NAMED for s in self.sources)
+
+    def told(self, source: StepSource, most: int) -> int:
+        """Take that a step begins of a kind that is not chosen, which it may become.
+
+        Returns:
+            How many may follow unseen, up to ``most``, this one included.
+        """
+        now = self.clock()
+        source.saw(now)
+        wait = self.main_wait() if source.rank is Rank.THREAD_LOOP else None
+        if self._is_best(source, wait, now) and self._takes_over(source, wait, now):
+            self._choose(source, now)
+            return 1
+        unseen = max(self._fewest_unseen(now), source.count // _SHARE_UNSEEN)
+        passed = min(most, unseen)
+        source.unseen = unseen - passed
+        source.count += passed - 1
+        return passed
+
+    def goes_on(self, source: StepSource, number: int) -> None:
+        """Take that so many steps begin of what is counted."""
+        source.saw(self.clock(), number)
+        self._over_at, self.was_preparation = math.inf, False
+
+    def loop_over(self, *, was_preparation: bool) -> None:
+        """Take that the loop of what is counted is over, or the one around it."""
+        self._over_at, self.was_preparation = self.clock(), was_preparation
+
+    def _choose(self, source: StepSource, now: float) -> None:
+        if not self._begun:
+            self._begun = now
+        self.chosen, self._over_at, self.was_preparation = source, math.inf, False
+
+    def _fewest_unseen(self, now: float) -> int:
+        return 1 if self.chosen is None or self._until(now) < math.inf else _FEWEST_UNSEEN
+
+    def _is_best(self, source: StepSource, wait: Wait | None, now: float) -> bool:
+        """Return whether no better steps are made, as far as is known."""
+        if not self._is_settled(source, now):
+            return False
+        merit = _merit(source, wait, now)
+        return not any(
+            self._is_rival(other, now) and _merit(other, wait, now) < merit
+            for other in self.sources
+            if other is not self.chosen
+        )
+
+    def _is_rival(self, other: StepSource, now: float) -> bool:
+        """Return whether these steps are made, or may be: one has been seen a moment ago."""
+        if other.count > 0 and now - other.first < PATIENCE_SECONDS:
+            return True
+        return self._is_settled(other, now) and not other.is_silent(now)
+
+    def _is_settled(self, source: StepSource, now: float) -> bool:
+        """Return whether enough steps were seen to tell how often they come."""
+        if source.rank is Rank.NAMED:
+            return source.count > 0
+        alone = all(other.rank >= source.rank for other in self.sources)
+        clear = alone and source.period(now) >= LONG_ENOUGH[source.rank]
+        settle = SOON_SETTLED if alone else SETTLE_SECONDS
+        return source.count > 1 and (clear or now - source.first >= settle)
+
+    def _takes_over(self, source: StepSource, wait: Wait | None, now: float) -> bool:
+        """Return whether these steps have lasted long enough, and are better or come after."""
+        chosen = self.chosen
+        if chosen is None or (self.was_preparation and chosen.rank is source.rank):
+            return True
+        until = self._until(now)
+        if _merit(source, wait, now) < (False, *_merit(chosen, wait, now)[1:]):
+            since = source.first
+        elif self._over_at < math.inf or source.first >= until:
+            since = max(source.first, until)
+        else:
+            return False
+        return now - since >= AS_LONG * (min(since, until) - self._begun)
+
+    def _until(self, now: float) -> float:
+        """Return when what is counted was over; infinite while it goes on.
+
+        Nobody tells of the end of what is no loop: it is over when it is silent, and something
+        has begun since.
+        """
+        chosen = self.chosen
+        if chosen is None or chosen.rank.is_loop or not chosen.is_silent(now):
+            return self._over_at
+        return min(self._over_at, chosen.last)
+
+
+def _merit(source: StepSource, wait: Wait | None, now: float) -> tuple[bool, Rank, bool]:
+    """Return what steps are compared by, the lowest the best: those that are too rare come last.
+
+    Of the loops of other threads that one is better whose end the main thread waits for.
+    """
+    awaited = wait is not None and wait.thread is not None and source.thread == wait.thread
+    return source.period(now) > RARE_SECONDS and source.count > 1, source.rank, not awaited

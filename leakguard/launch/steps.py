@@ -1,0 +1,84 @@
+"""What a program repeats: kinds of steps, such as optimizer steps or rounds of one of its loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Rank(IntEnum):
+    """How much a kind of step says about where a generation begins; the lowest is the best."""
+
+    NAMED = 0
+    FRAMEWORK = 1
+    OPTIMIZER = 2
+    RESET = 3
+    LOOP = 4
+    BATCH = 5
+    THREAD_LOOP = 6
+
+    @property
+    def is_loop(self) -> bool:
+        """True of rounds of one loop, whose end is told."""
+        return self in (Rank.LOOP, Rank.THREAD_LOOP)
+
+
+#: A step that takes this long, in seconds, is a generation of its own; several optimizer steps
+#: or episodes always differ from one another, so that only longer ones are. Rounds of a loop are as
+#: soon as the numbers of a generation, 0.3 to 2 ms, are a small part of them: a loaded machine
+#: doubles how long they take, and a script of sixty rounds must get enough generations either way.
+LONG_ENOUGH = {
+    Rank.NAMED: 0.02,
+    Rank.FRAMEWORK: 0.05,
+    Rank.OPTIMIZER: 0.2,
+    Rank.RESET: 0.2,
+    Rank.LOOP: 0.005,
+    Rank.BATCH: 0.2,
+    Rank.THREAD_LOOP: 0.005,
+}
+# A kind is silent after twice the time of a step, this share of the time that it was seen for, and
+# so many seconds: steps are told of more rarely the more there were.
+_SILENT_STEPS, _SILENT_SHARE, _SILENT_SECONDS = 2.0, 0.125, 0.5
+
+
+@dataclass(slots=True, eq=False)
+class StepSource:
+    """One kind of step, such as optimizer steps; ``unit`` and ``detail`` are its words.
+
+    ``begins`` says that a step begins when it is told of, so that the last one is whole when the
+    program is over; an optimizer tells when it has stepped. ``thread`` is the thread whose loop it
+    is, where that is not the main one. ``since`` is how many generations there were before it.
+    ``first`` and ``last`` are when steps were told of; ``unseen`` may pass before the next one is.
+    """
+
+    rank: Rank
+    unit: str
+    detail: str = ""
+    begins: bool = True
+    thread: int | None = None
+    count: int = 0
+    first: float = math.inf
+    last: float = -math.inf
+    since: int = 0
+    unseen: int = 0
+
+    def words(self, number: int) -> str:
+        """Return so many of them in words: ``50 optimizer steps``."""
+        plural = "" if number == 1 else "s"
+        return f"{number:,} {self.unit}{plural}{self.detail}"
+
+    def saw(self, now: float, number: int = 1) -> None:
+        """Take that so many steps begin."""
+        self.first, self.last = min(self.first, now), now
+        self.count += number
+
+    def period(self, now: float) -> float:
+        """Return how long one takes, in seconds, if one begins now; infinite for the first."""
+        return (now - self.first) / (self.count - 1) if self.count > 1 else math.inf
+
+    def is_silent(self, now: float) -> bool:
+        """Return whether the next step is overdue."""
+        seen = self.last - self.first
+        steps = _SILENT_STEPS * seen / (self.count - 1) if self.count > 1 else 0.0
+        return now - self.last > max(_SILENT_SECONDS, _SILENT_SHARE * seen, steps)
