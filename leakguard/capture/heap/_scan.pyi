@@ -1,10 +1,12 @@
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 from typing_extensions import Buffer
 
 def block_size(owns: object, sizeof: Callable[[Any], int], within: int, item: object) -> int: ...
 def own_memory(base: object, interface: object, array: object) -> tuple[int, int] | None: ...
+def locals_of(frame: FrameType) -> dict[str, object]: ...
 def address_of(reference: object) -> int: ...
 def copy_process(
     most: int, address_space: int, seconds: float, longest: float, work: Callable[[], object]
@@ -13,6 +15,7 @@ def copy_process(
 INTERFACE: int
 LAYOUT_FIELDS: int
 LISTS_TRACKED: int
+READS_LOCALS: int
 
 class Scan:
     def __init__(

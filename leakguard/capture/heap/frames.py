@@ -1,23 +1,29 @@
 """The local variables of running frames, which the garbage collector does not show.
 
 Reading ``frame.f_locals`` up to Python 3.12 fills a dict that stays with the frame and keeps every
-local alive after its ``del``. The dict is emptied again here, unless somebody else holds it (a
-program that called ``locals()``) or a trace function may write it back into the frame.
+local alive after its ``del``. So the compiled scan reads them where they lie. Without it the dict
+is emptied again, unless somebody else holds it (a program that called ``locals()``) or a trace
+function may write it back into the frame.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
-from types import CodeType, FrameType
+from collections.abc import Callable, Iterator
+from types import FrameType
 
-from leakguard.capture.heap.process_copy import is_copy
 from leakguard.capture.library import OWN_PACKAGE
+
+try:
+    from leakguard.capture.heap import _scan
+except ImportError:  # not built here
+    _locals_of: Callable[[FrameType], dict[str, object]] | None = None
+else:
+    _locals_of = _scan.locals_of if getattr(_scan, "READS_LOCALS", 0) else None
 
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: locals live in slots, not in a namespace of their own
 _RETAINS = sys.version_info < (3, 13)
-_GIVES_LOCALS = frozenset({"locals", "vars", "f_locals"})
 
 
 def running_frames() -> Iterator[tuple[int, FrameType]]:
@@ -40,21 +46,15 @@ def local_variables(frame: FrameType) -> dict[str, object]:
     Module and class bodies give an empty dict: their names live in a namespace that is found
     elsewhere.
     """
-    if not frame.f_code.co_flags & _OPTIMIZED or (_RETAINS and _may_be_shared(frame.f_code)):
+    if not frame.f_code.co_flags & _OPTIMIZED:
         return {}
+    if _locals_of is not None:
+        return _locals_of(frame)
     kept = frame.f_locals
     found = dict(kept)
     if _RETAINS and type(kept) is dict and _may_empty(frame, kept):
         kept.clear()
     return found
-
-
-def _may_be_shared(code: CodeType) -> bool:
-    """Tell whether a function may have asked for its locals: reading them would add to its dict.
-
-    In a copy of the process that is no matter.
-    """
-    return not is_copy() and not _GIVES_LOCALS.isdisjoint(code.co_names)
 
 
 def function_name(frame: FrameType) -> str:

@@ -207,7 +207,9 @@ PyInit__scan(void)
         PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0 ||
         PyModule_AddIntConstant(module, "LAYOUT_FIELDS", LAYOUT_FIELDS) < 0 ||
         PyModule_AddIntConstant(module, "LISTS_TRACKED", LISTS_TRACKED) < 0 ||
+        PyModule_AddIntConstant(module, "READS_LOCALS", READS_LOCALS) < 0 ||
         PyModule_AddFunctions(module, arrays_functions) < 0 ||
+        PyModule_AddFunctions(module, frames_functions) < 0 ||
         PyModule_AddFunctions(module, tracked_functions) < 0 ||
         PyModule_AddFunctions(module, copy_functions) < 0) {
         Py_CLEAR(module);

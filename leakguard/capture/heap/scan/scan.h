@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi: Python does without a scan that was built for another interface. */
-#define INTERFACE 0x4eaa247d
+#define INTERFACE 0x7f589ea7
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -46,6 +46,9 @@ extern Shared shared;
 
 /* Whether a census can list what the collector tracks by itself; see tracked.c. */
 extern const int LISTS_TRACKED;
+
+/* Whether locals_of reads the locals of a frame; see frames.c. */
+extern const int READS_LOCALS;
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
@@ -354,6 +357,9 @@ extern PyMethodDef copy_functions[];
 /* tracked.c */
 int list_tracked(Tracked *tracked);
 extern PyMethodDef tracked_functions[];
+
+/* frames.c */
+extern PyMethodDef frames_functions[];
 
 /* census.c */
 extern PyMethodDef census_methods[];
