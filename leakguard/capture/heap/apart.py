@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from leakguard.capture.headroom import dies_as_one, free_memory
-from leakguard.capture.heap.collector import collector_released
 from leakguard.capture.heap.column import Column
 from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
@@ -82,9 +81,7 @@ looks = Apart()
 
 def _answer(work: Callable[[], bytes], seconds: float) -> bytes:
     memory = _LEAST_MEMORY + _A_BLOCK * sys.getallocatedblocks()
-    copy = ProcessCopy.begin(work, seconds=seconds, memory=memory)
-    with collector_released():  # threads of the program go on meanwhile
-        return copy.answer()
+    return ProcessCopy.begin(work, seconds=seconds, memory=memory).answer()
 
 
 def _hindrance() -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -54,19 +53,16 @@ def collector_held() -> Iterator[None]:
             gc.enable()
 
 
-@contextmanager
-def collector_released() -> Iterator[None]:
-    """Let the collector come as the program has it, while the guard waits and other threads run.
+def run_released(work: Callable[..., T], *args: object) -> T:
+    """Run ``work``, C code that only waits, with the collector as the program has it.
 
-    Where none does, the guard itself would set it off: it has held it back for a while.
+    Whatever it allocates would set the collector off, which was held back for a while.
     """
-    collecting = bool(_holding) and _holding[0]
-    if not (collecting and len(sys._current_frames()) > 1):
-        yield
-        return
+    if not (_holding and _holding[0]):
+        return work(*args)
     try:
         gc.enable()
-        yield
+        return work(*args)
     finally:
         gc.disable()
 

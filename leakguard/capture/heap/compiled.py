@@ -22,7 +22,7 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 
 # Checksum (31 bits) of _scan.pyi, what Python knows of the scan; it tells what it was built for.
-_INTERFACE = 0x7F589EA7
+_INTERFACE = 0x648CBCA3
 if getattr(_scan, "INTERFACE", 0) != _INTERFACE or len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan was built from other sources: build it anew")
 

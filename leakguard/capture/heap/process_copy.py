@@ -33,11 +33,15 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from leakguard.capture.headroom import copy_hindrance
+from leakguard.capture.heap.collector import run_released
 from leakguard.capture.probe import Unavailable, reason_of
 
 try:
-    from leakguard.capture.heap._scan import copy_process
+    from leakguard.capture.heap._scan import copy_process, is_over
 except ImportError:  # not built here
+
+    def is_over(number: int, seconds: float) -> bool:
+        raise OSError("the compiled scan is not built here")
 
     def copy_process(
         most: int, address_space: int, seconds: float, longest: float, work: Callable[[], object]
@@ -62,8 +66,8 @@ _DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
 _LATE = "it took too long and was ended"
 _LONGEST_REASON = 1000  # bytes
 _PIPE_PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
-# How often a copy that is waited for is asked, in seconds: at first, and later.
-_FIRST_INTERVAL, _INTERVAL = 0.000_3, 0.002
+# How often one that is ended is asked whether it is gone, in seconds.
+_INTERVAL = 0.002
 # A copy that sleeps for so many seconds on end waits for a lock that a thread had which it does not
 # have. Chosen: page faults from a slow disk take less.
 _LONGEST_SLEEP, _GLANCES = 0.5, 0.05
@@ -158,18 +162,14 @@ class ProcessCopy:
             return self._read()
 
     def _wait(self) -> None:
-        interval, glance_at, sleeps = _FIRST_INTERVAL, time.monotonic() + _GLANCES, 0.0
-        while not self._reaped(os.WNOHANG):
-            time.sleep(interval)
-            interval = min(interval * 1.5, _INTERVAL)
-            if (now := time.monotonic()) < glance_at:
-                continue
-            glance_at = now + _GLANCES
+        sleeps = 0.0
+        while not run_released(is_over, self.number, _GLANCES):
             sleeps = sleeps + _GLANCES if _is_asleep(self.number) else 0.0
             if sleeps >= _LONGEST_SLEEP:
                 raise CopyFailed("it waited for a lock that another thread held", hung=True)
-            if now >= self.deadline:
+            if time.monotonic() >= self.deadline:
                 raise CopyFailed(_LATE)
+        self._reaped(0)
 
     def end(self) -> None:
         """End the copy, if it still works, and forget it."""

@@ -67,7 +67,7 @@ def test_healthy_run_says_one_sentence_and_what_would_not_show(capsys):
     list(train(LeakGuard(), leaks=False))
     verdict, unseen = " ".join(map(str.strip, said(capsys))).split("; ")
     assert verdict == "leakguard: STABLE: nothing grows without bound over 8 generations"
-    assert unseen.startswith("memory below ")
+    assert unseen.startswith("growth below ")
 
 
 def test_nothing_is_said_where_nobody_wants_it_or_the_log_has_it(capsys):

@@ -86,7 +86,7 @@ def test_loop_may_be_in_a_module_of_an_archive(script):
     script.write("import lib\nfrom lib.search import main\nmain()\n", "app/__main__.py")
     zipapp.create_archive(script.folder / "app", script.folder / "app.pyz")
     ended = script.watched("app.pyz")
-    assert "1 Rollout more each generation, held by lib.search.best[*]" in ended.err
+    assert "1 more Rollout per generation, held by lib.search.best[*]" in ended.err
     assert "a generation is 1 round of the loop at search.py:10" in ended.err
 
 

@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi: Python does without a scan that was built for another interface. */
-#define INTERFACE 0x7f589ea7
+#define INTERFACE 0x648cbca3
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
