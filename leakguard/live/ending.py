@@ -7,14 +7,25 @@ import contextlib
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Protocol
 
 from leakguard.live.beacon import Listener
+from leakguard.live.main_thread import is_main_thread
 from leakguard.live.settings import Settings
 from leakguard.live.watcher import Watcher
+
+try:
+    from leakguard.live import _sigterm
+except ImportError:  # it was not built
+    _sigterm = None  # type: ignore[assignment]
+
+# Seconds after SIGTERM in which the main thread has to hear of it, and those that closing the run
+# may take then: who supervises processes waits ten before it kills, or more. Chosen.
+_UNTIL_HEARD, _UNTIL_CLOSED = 2.0, 7.0
+# In its namespace the kernel ignores a signal for it that has no handler.
+_FIRST_PROCESS = 1
 
 
 class _Stop(Protocol):
@@ -79,6 +90,12 @@ def _at_end_of_child(stop: Callable[[], None]) -> _Cancellable | None:
 class _Termination:
     """Ends the process on SIGTERM exactly as the default does, once the run was closed.
 
+    It is heard by Python between two calls of C code. So a handler in C stands before it, which
+    ends the process where this one is not called, or does not come to its end: in one long call, in
+    a deadlock. What is lost then is the last look and the report; the run file is whole. Without
+    the compiled part the signal is left alone, as it is in the first process of a container, which
+    the default does not end.
+
     It is equal to ``signal.SIG_DFL``: a framework that asks whether anyone handles the signal
     before it does so itself hears that nobody does, which is true for the process' end.
     """
@@ -88,37 +105,43 @@ class _Termination:
     ) -> None:
         self._when_free = when_free
         self._close_run = close_run
-        self._pid = os.getpid()
-        self._asked = False
+        self._first = False  # whether the handler in C was put before this one
 
     def install(self) -> None:
         """Take the place of the default, if it is in force and this thread may."""
-        if threading.current_thread() is threading.main_thread() and _is_default():
-            with contextlib.suppress(ValueError, OSError):
+        if _sigterm is None or os.getpid() == _FIRST_PROCESS or not is_main_thread():
+            return
+        if _sigterm.is_default() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            try:
                 signal.signal(signal.SIGTERM, self)
+                _sigterm.listen_first(_UNTIL_HEARD)
+                self._first = True
+            except OSError:  # no timer to be had
+                self.remove()
 
     def remove(self) -> None:
-        """Put the default back, unless the program has chosen something else meanwhile."""
-        if signal.getsignal(signal.SIGTERM) is self:
+        """Put the default back, unless the program has chosen something else meanwhile.
+
+        That may be a handler in C that Python knows nothing of, as ``faulthandler`` has one.
+        """
+        if _sigterm is not None and _termination() is self:
+            taken = not _sigterm.listen_no_more() and self._first
             with contextlib.suppress(ValueError, OSError):
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                if not taken:
+                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Close the run and end; in the middle of the guard's own work, when that is done.
-
-        Who asks a second time does not want to wait.
-        """
-        if os.getpid() != self._pid or self._asked:
-            _end_by(number)
-        else:
-            self._asked = True
-            self._when_free(lambda: self._close_and_end(number))
+        """Close the run and end; in the middle of the guard's own work, when that is done."""
+        self._when_free(lambda: self._close_and_end(number))
 
     def _close_and_end(self, number: int) -> None:
         try:
+            if _sigterm is not None:
+                _sigterm.end_within(_UNTIL_CLOSED)
             self._close_run()
         finally:
-            _end_by(number)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is signal.SIG_DFL
@@ -127,38 +150,17 @@ class _Termination:
         return hash(signal.SIG_DFL)
 
 
-def _end_by(number: int) -> None:
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-
-
-def _is_default() -> bool:
-    return signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-
-_forking = threading.local()  # whether this thread holds SIGTERM back while it forks
-
-
-def _hold_back() -> None:
-    """Hold SIGTERM back during a fork: Python forgets what a child hears before it is set up."""
-    mine = isinstance(signal.getsignal(signal.SIGTERM), _Termination)
-    if mine and signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        _forking.holds = True
-
-
-def _let_come() -> None:
-    if getattr(_forking, "holds", False):
-        _forking.holds = False
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+def _termination() -> _Termination | None:
+    """Return the guard's handler, if it is in force."""
+    handler = signal.getsignal(signal.SIGTERM)
+    return handler if isinstance(handler, _Termination) else None
 
 
 def _default_in_child() -> None:
     """A forked child is none of the guard's business: it dies of the signal as it would."""
-    handler = signal.getsignal(signal.SIGTERM)
-    if isinstance(handler, _Termination):
-        handler.remove()
-    _let_come()
+    termination = _termination()
+    if termination is not None:
+        termination.remove()
 
 
-os.register_at_fork(before=_hold_back, after_in_parent=_let_come, after_in_child=_default_in_child)
+os.register_at_fork(after_in_child=_default_in_child)

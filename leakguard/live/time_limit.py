@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -17,7 +19,8 @@ class TimeLimit:
 
     Those in which other programs had the processors do not count.
 
-    While the program forks there is no such thread: a fork beside a thread is warned of.
+    The thread is not one of ``threading``: a program that waits until its own have ended would wait
+    for it. While the program forks there is none: a fork beside a thread is warned of.
     """
 
     def __init__(self, seconds: float, call: Callable[[], object]) -> None:
@@ -36,8 +39,8 @@ class TimeLimit:
     def pause(self) -> None:
         """End the thread."""
         self._cancelled.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_SECONDS)
+        if self._thread != _thread.get_ident():
+            self._running.acquire(timeout=_JOIN_SECONDS)
 
     def go_on(self) -> None:
         """Wait anew, the whole time."""
@@ -45,19 +48,23 @@ class TimeLimit:
 
     def _begin(self) -> None:
         self._cancelled = threading.Event()
-        waits = (self._cancelled, self._seconds)
-        self._thread = threading.Thread(
-            target=self._wait, args=waits, name="leakguard-time-limit", daemon=True
-        )
-        self._thread.start()
+        self._running = _thread.allocate_lock()  # held by the thread until it ends
+        self._thread: int | None = None
+        with contextlib.suppress(RuntimeError):  # there may be no more threads
+            self._running.acquire()
+            waits = (self._cancelled, self._running, self._seconds)
+            self._thread = _thread.start_new_thread(self._wait, waits)
 
-    def _wait(self, cancelled: threading.Event, seconds: float) -> None:
-        ends = program_clock() + seconds
-        while (left := ends - program_clock()) > 0:
-            if cancelled.wait(left):
-                return
-        if not cancelled.is_set():
-            self._call()
+    def _wait(self, cancelled: threading.Event, running: _thread.LockType, seconds: float) -> None:
+        try:
+            ends = program_clock() + seconds
+            while (left := ends - program_clock()) > 0:
+                if cancelled.wait(left):
+                    return
+            if not cancelled.is_set():
+                self._call()
+        finally:
+            running.release()
 
 
 _waiting: list[TimeLimit] = []

@@ -22,5 +22,10 @@ def run_script(text: str, folder, *, check: bool = True) -> subprocess.Completed
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(text)],
         capture_output=True, text=True, timeout=280, cwd=folder, check=check,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=with_this_leakguard(),
     )  # fmt: skip
+
+
+def with_this_leakguard() -> dict[str, str]:
+    """Return the environment in which a child imports what this process does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -9,10 +9,12 @@ import sys
 import time
 
 import pytest
-from played_loops import played, run_script
+from played_loops import played, run_script, with_this_leakguard
 
 import leakguard
 from leakguard import LeakGuard
+
+PATIENCE = 30.0  # seconds; what is waited for takes two, on a machine that is not busy
 
 ENDS = """
     import os, signal, sys
@@ -72,12 +74,106 @@ def test_sigterm_in_the_middle_of_the_guards_work_still_gives_the_report(tmp_pat
     script = tmp_path / "program.py"
     script.write_text(_TERMINATED, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, script, when], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, script, when],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=with_this_leakguard(),
     )
     assert done.returncode == -signal.SIGTERM
     assert "leakguard: LEAK" in done.stderr
     assert done.stdout == ""
     assert leakguard.load(tmp_path / "run.jsonl").finished
+
+
+_STUCK = """
+import sys, threading
+from leakguard import LeakGuard
+
+lock = threading.Lock()
+lock.acquire()
+
+def work_in_c():
+    print("now", flush=True)
+    return sum(range(10**12))
+
+def wait_for_ever():
+    print("now", flush=True)
+    lock.acquire()
+
+with LeakGuard(out="run.jsonl", report=None) as guard:
+    for generation in guard.generations(iter(range(12))):
+        if generation == 5:
+            {how}
+"""
+
+
+def _terminated(tmp_path, source: str) -> int:
+    """Send SIGTERM to a program once it has said something; return its status."""
+    script = tmp_path / "program.py"
+    script.write_text(source, encoding="utf-8")
+    running = subprocess.Popen(
+        [sys.executable, script],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        env=with_this_leakguard(),
+    )
+    try:
+        running.stdout.readline()
+        time.sleep(0.3)  # until it is where it said to go
+        running.terminate()
+        return running.wait(PATIENCE)
+    finally:
+        running.kill()
+        running.communicate()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("work_in_c()", id="one long call of C code"),
+        pytest.param("guard.gauge('waits', wait_for_ever)", id="deadlock in the guard's own work"),
+        pytest.param("threading.Thread(target=work_in_c).start()", id="thread that keeps the lock"),
+    ],
+)
+def test_sigterm_ends_what_the_guards_handler_would_wait_for(tmp_path, how):
+    assert _terminated(tmp_path, _STUCK.format(how=how)) == -signal.SIGTERM
+    run = leakguard.load(tmp_path / "run.jsonl")
+    assert run.generations[:5] == (0, 1, 2, 3, 4)  # all that had ended by then
+
+
+def test_program_that_waits_for_ever_is_ended_by_sigterm_and_its_run_closed(tmp_path):
+    assert _terminated(tmp_path, _STUCK.format(how="wait_for_ever()")) == -signal.SIGTERM
+    assert leakguard.load(tmp_path / "run.jsonl").finished
+
+
+def test_sigterm_that_comes_twice_at_once_still_gives_the_report(tmp_path):
+    """As ``timeout`` sends it: to the process, and to its group."""
+    twice = "[os.kill(os.getpid(), signal.SIGTERM) for _ in range(2)]"
+    done = run_script(ENDS.format(how=twice), tmp_path, check=False)
+    assert done.returncode == -signal.SIGTERM
+    assert leakguard.load(tmp_path / "run.jsonl").finished
+
+
+_HANDLED_IN_C = """
+import faulthandler, os, signal
+from leakguard import LeakGuard
+def hear(): faulthandler.register(signal.SIGTERM, chain=True)
+{before}
+guard = LeakGuard(report=None).start()
+{after}
+guard.stop()
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), [("hear()", ""), ("", "hear()")])
+def test_handler_of_sigterm_that_python_knows_nothing_of_stays_in_force(tmp_path, before, after):
+    done = run_script(_HANDLED_IN_C.format(before=before, after=after), tmp_path, check=False)
+    assert "most recent call first" in done.stderr
+    assert done.returncode == -signal.SIGTERM
 
 
 def test_sized_loop_has_its_last_look_at_its_last_generation():

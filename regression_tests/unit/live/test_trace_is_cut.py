@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import threading
 import time
@@ -79,11 +80,40 @@ def test_loop_that_is_left_while_another_thread_looks_ends_after_that_look():
 
 
 def test_limit_that_is_cancelled_never_calls():
-    called = []
+    called, before = [], _thread._count()
     limit = TimeLimit(3600.0, lambda: called.append(1))
+    eventually(lambda: _thread._count() == before + 1)
     limit.cancel()
     assert called == []
-    assert not [t for t in threading.enumerate() if t.name == "leakguard-time-limit"]
+    eventually(lambda: _thread._count() == before)
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["main thread", "thread"])
+def test_program_counts_no_thread_but_its_own_while_a_trace_lasts_and_is_cut(monkeypatch, beside):
+    monkeypatch.setattr(tracing, "_SECONDS_AT_LEAST", 0.05)
+    monkeypatch.setattr(tracing, "_SECONDS_AT_MOST", 0.05)
+    counted, kept, traced = [], [], []
+
+    def loop():
+        with LeakGuard(report=None, max_overhead=None) as guard:
+            for _ in guard.generations(range(12)):
+                kept.extend(Environment() for _ in range(4))
+                counted.append(threading.active_count())
+                traced.append(tracemalloc.is_tracing())
+                if traced[-1]:
+                    eventually(lambda: not tracemalloc.is_tracing())
+                counted.append(threading.active_count())
+                time.sleep(0.002)
+
+    before = threading.active_count()
+    if beside:
+        thread = threading.Thread(target=loop)
+        thread.start()
+        thread.join(PATIENCE)
+    else:
+        loop()
+    assert any(traced)
+    assert set(counted) == {before + beside}
 
 
 def test_limit_calls_once():
