@@ -1,0 +1,74 @@
+"""Sizes that stand behind words on a line: ``rss=3.42GiB``, ``"rss_mb": 920.4``."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from leakguard.store.spellings import (
+    BARE,
+    BY_GROUP,
+    NEVER,
+    SPELLED,
+    WEAK,
+    WEAKER,
+    Spelling,
+)
+from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
+
+
+class SpelledSize(NamedTuple):
+    """What words on a line tell: a metric, in bytes, and how good the words are (0 is best).
+
+    ``step`` is what the last digit stands for, ``limit`` what is there at most.
+    """
+
+    match: re.Match[str]
+    metric: str
+    rank: int
+    bytes: int
+    step: int
+    limit: int | None
+
+
+def told(line: str, whole: bool) -> list[SpelledSize]:
+    """Return the sizes on a line; of one that was cut only what is certain."""
+    found = (_told(match, line, whole) for match in SPELLED.finditer(line))
+    return [size for size in found if size is not None]
+
+
+def _told(match: re.Match[str], line: str, whole: bool) -> SpelledSize | None:
+    spelling, of = _spelling(match), (match["of"] or "").lower()
+    if of in NEVER or (spelling.after and of not in spelling.after):
+        return None
+    text = _with_unit(match, "used", line, whole)
+    size = None if text is None else parse_bytes(text)
+    if text is None or size is None:
+        return None
+    limit = _with_unit(match, "limit", line, whole)
+    return SpelledSize(
+        match,
+        spelling.metric,
+        spelling.rank + (WEAKER if of in WEAK else 0),
+        size,
+        resolution(text),
+        None if limit is None else parse_bytes(limit),
+    )
+
+
+def _spelling(match: re.Match[str]) -> Spelling:
+    return next(spelling for group, spelling in BY_GROUP.items() if match[group] is not None)
+
+
+def _with_unit(match: re.Match[str], group: str, line: str, whole: bool) -> str | None:
+    """Return a number with its unit, which may stand in its words; None where it is not certain."""
+    text = match[group]
+    if text is None:
+        return None
+    sure = whole or match.end(group) < len(line)
+    if not text[-1].isdigit():
+        return text if sure or text[-1] in "bB" else None
+    unit = match["unit"]
+    if unit is None and (parse_number(text) or 0) >= BARE:
+        unit = "B"
+    return f"{text} {unit}" if sure and unit else None
