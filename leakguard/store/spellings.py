@@ -214,13 +214,14 @@ SHAPES = (
 )  # fmt: skip
 #: Units of a tool that prints none, by the number it gives for the whole memory of a machine.
 SIZED = ((1 << 10, "GiB"), (1 << 20, "MiB"), (1 << 33, "KiB"), (1 << 62, "B"))
-#: Where a function that memory_profiler shows line by line has its name.
+#: A line of a function that memory_profiler shows, and where the function has its name.
+LINE_OF_FUNCTION = re.compile(rf"\s*\d{{1,9}}\s{{1,12}}(?P<value>{NUMBER} [KMGT]iB)\s")
 FUNCTION = re.compile(r"\bdef\s{1,4}(\w{1,100})")
 
 #: What a line that tells of memory holds one of, whatever the rest of it.
 MEMORY_WORDS = ("RAM", "RSS", "rss", "emory", "mem", "Mem", "MEM", "ram=", "ram:", "ram_", 'ram"',
                 "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |",
-                "| 00000000:")  # fmt: skip
+                "00000000:")  # fmt: skip
 
 # -- columns of any table, by their names ----------------------------------------------------------
 

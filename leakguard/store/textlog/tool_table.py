@@ -6,7 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from leakguard.store.spellings import COLUMNS, FUNCTION, SHAPES, SIZED, Columns, Shape
+from leakguard.store.spellings import (
+    COLUMNS,
+    FUNCTION,
+    LINE_OF_FUNCTION,
+    SHAPES,
+    SIZED,
+    Columns,
+    Shape,
+)
 from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
 from leakguard.store.textlog.series import Sampled, Samples
 
@@ -111,11 +119,10 @@ class ToolTables:
             if not text.startswith("="):
                 self.close()
             return False
-        cells = table.row(line)
         if not table.name and (function := FUNCTION.search(line)) is not None:
             table.name = function[1]
-        if cells is not None and parse_bytes(table.cell(cells, table.columns.memory)) is not None:
-            table.last = table.cell(cells, table.columns.memory)
+        if (match := LINE_OF_FUNCTION.match(line)) is not None:
+            table.last = match["value"]
         return True
 
     # -- lines of their own ---------------------------------------------------------------------
@@ -133,7 +140,7 @@ class ToolTables:
 
     def _add(self, row: Columns | Shape, who: str, text: str, limit: str | None) -> bool:
         unit = row.unit or "" if isinstance(row, Columns) else ""
-        text = _binary(_with_unit(text.strip(), unit), row)
+        text = _binary(_with_unit(text, unit), row)
         size = parse_bytes(text)
         if size is None or size < 0:
             return False
@@ -149,6 +156,7 @@ def _is_heading(columns: Columns, line: str) -> bool:
 
 
 def _with_unit(text: str, unit: str) -> str:
+    text = text.strip()
     return f"{text} {unit}" if unit and text[-1:].isdigit() else text
 
 
