@@ -26,12 +26,14 @@ class Spelling:
         metric: what they tell.
         rank: of two that tell the same metric in one log, the one with the lower rank counts.
         after: words one of which must stand before it; empty where none must.
+        kernel: True where kB are KiB, as the kernel prints them.
     """
 
     key: str
     metric: str
     rank: int
     after: frozenset[str] = frozenset()
+    kernel: bool = False
 
 
 _PROCESS = frozenset({"process", "proc", "host", "cpu", "current", "cur", "used", "python", "main",
@@ -41,17 +43,22 @@ NEVER = frozenset({"free", "available", "avail", "limit", "swap", "disk", "share
                    "delta", "gained", "freed", "min", "buffer"})  # fmt: skip
 #: Before any of the words: it is the GPU's.
 OF_GPU = frozenset({"gpu", "cuda", "device", "vram"})
-#: Before any of the words: highest and whole amounts, which count where nothing better is told.
+#: Before the best of the words: highest and whole amounts, which count where nothing better is
+#: told; before any other, they tell nothing.
 WEAK = frozenset({"max", "peak", "maximum", "highest", "total", "model"})
 WEAKER = 10
+#: What is added to the rank of words without a sign behind them: ``RSS 3.2 GB``.
+UNSIGNED = 5
 
 SPELLINGS = (
+    Spelling(r"vmrss", "rss", 0, kernel=True),
     Spelling(r"rss|resident(?:[ _-](?:set|size|memory|mem)){0,3}", "rss", 0),
     Spelling(r"(?:memory|ram) (?:usage|used|in use)", "rss", 0),
     Spelling(r"(?:mem(?:ory)?|ram)[ _.-]?(?:usage|used|in[ _]use)", "rss", 1),
     Spelling(r"used[ _.-]?(?:mem(?:ory)?|ram)", "rss", 1),
     Spelling(r"ram", "rss", 0),
     Spelling(r"memory", "rss", 2, _PROCESS),
+    Spelling(r"virtual memory:\s{1,3}used", "rss", 2, _PROCESS),
     Spelling(r"mem", "rss", 3),
     Spelling(r"vms|vsz", "vms", 0),
     Spelling(r"vram", "gpu_used", 1),
@@ -84,7 +91,7 @@ SPELLED = re.compile(
     rf"(?<![\w%])(?:(?:{_GPU_WORDS})[ _.-]?(?:{_named('g', GPU_SPELLINGS)})"
     rf"|(?:(?P<of>[a-z]{{1,20}})[ _.-])?(?:{_named('s', SPELLINGS)}))"
     r"(?:[ _/.-]?[\[(]?(?P<unit>bytes|[kmgt]i?b|b)[\])]?)?"
-    r"[\"']?\s{0,8}[:=]\s{0,8}[\"']?"
+    r"[\"']?(?:\s{0,8}(?P<sign>[:=])\s{0,8}|\s(?:is |at |of )?)[\"']?"
     rf"(?P<used>{SIZE})(?![\w%]|\.\d|\s?%)(?:\s?/\s?(?P<limit>{SIZE}))?",
     re.IGNORECASE,
 )
@@ -187,8 +194,11 @@ class Shape:
 _VALUE = rf"(?P<value>{NUMBER}\s?[KMGT]?i?B?)"
 _LIMIT = rf"(?P<limit>{NUMBER}\s?[KMGT]?i?B?)"
 SHAPES = (
+    Shape("kubectl top", "pod", "the working set of", "Mi",
+          re.compile(r"(?:.{0,80}\s)?(?P<who>[a-z0-9][a-z0-9.-]{0,200})\s{1,40}\d{1,7}m\s{1,40}"
+                     r"(?P<value>\d{1,9}Mi)(?:\s{1,20}\d{1,3}%)?$")),
     Shape("free", "machine", "memory in use of", "Mem:",
-          re.compile(rf"(?:^|.*\s)Mem:\s{{1,40}}{_LIMIT}\s{{1,40}}{_VALUE}(?:\s{{1,40}}\S{{1,20}}){{2,4}}$"),
+          re.compile(rf"(?:^|.*\s)Mem:\s{{1,40}}{_LIMIT}\s{{1,40}}{_VALUE}(?:\s{{1,40}}\S{{1,20}}){{1,6}}$"),
           sized=True),
     Shape("top", "machine", "memory in use of", " Mem :",
           re.compile(rf".*?\b(?P<unit>[KMGT]iB) Mem ?: {{0,9}}(?P<limit>{NUMBER})\+? ?total"
@@ -220,8 +230,8 @@ FUNCTION = re.compile(r"\bdef\s{1,4}(\w{1,100})")
 
 #: What a line that tells of memory holds one of, whatever the rest of it.
 MEMORY_WORDS = ("RAM", "RSS", "rss", "emory", "mem", "Mem", "MEM", "ram=", "ram:", "ram_", 'ram"',
-                "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |",
-                "00000000:")  # fmt: skip
+                "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |", "00000000:",
+                *(f"{digit}Mi" for digit in range(10)))  # fmt: skip
 
 # -- columns of any table, by their names ----------------------------------------------------------
 

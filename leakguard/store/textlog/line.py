@@ -24,6 +24,8 @@ _PLACE_AT_END = re.compile(r"[\w./\\-]{1,120}\.py:\d{1,9}")
 _LONGEST_BAR = 2000
 _JSON_TEXT = ("log", "message", "msg", "event", "text")
 _JSON_RANK = ("rank", "local_rank")
+_JSON_POD = ("pod", "pod_name", "container", "container_name", "Name")
+_POD = re.compile(r"[\w.:-]{1,100}")
 _MOST_FIELDS, _DEEPEST, _LONGEST_FIELD = 100, 3, 100
 
 
@@ -89,10 +91,19 @@ def _unpacked(line: str) -> list[str]:
     if text is None and not fields:
         return [line]
     text = _ESCAPES.sub(b"", (text or "").encode("utf-8", "replace")).decode("utf-8", "replace")
-    rank = next((record[key] for key in _JSON_RANK if type(record.get(key)) is int), None)
-    prefix = "" if rank is None else f"[rank{rank}]: "
+    prefix = _speaker_of(record)
     said = [*_LINE_END.split(text)] if text else []
     return [prefix + line for line in (*said, *([fields] if fields else ()))]
+
+
+def _speaker_of(record: Mapping[str, object]) -> str:
+    """Return a prefix that names the process a record is of, where it says so."""
+    rank = next((record[key] for key in _JSON_RANK if type(record.get(key)) is int), None)
+    if rank is not None:
+        return f"[rank{rank}]: "
+    pods = (record.get(key) for key in _JSON_POD)
+    pod = next((pod for pod in pods if isinstance(pod, str) and _POD.fullmatch(pod)), None)
+    return "" if pod is None else f"pod/{pod} "
 
 
 def _fields(record: Mapping[str, object], path: str = "", depth: int = 0) -> Iterator[str]:

@@ -9,7 +9,7 @@ from leakguard.model.units import UNITS
 from leakguard.store.spellings import NUMBER
 
 _NUMBER = re.compile(NUMBER)
-_SIZE = re.compile(rf"([+-]?)\s{{0,40}}({NUMBER})\s{{0,40}}([A-Za-z]{{1,3}})")
+_SIZE = re.compile(rf"([+-]?)\s{{0,40}}({NUMBER})\s{{0,40}}([A-Za-z]{{1,5}})")
 # Larger values are damage: 2^63 bytes or objects exist on no machine.
 LARGEST = 2**63
 

@@ -10,6 +10,7 @@ from leakguard.store.spellings import (
     BY_GROUP,
     NEVER,
     SPELLED,
+    UNSIGNED,
     WEAK,
     WEAKER,
     Spelling,
@@ -39,9 +40,12 @@ def told(line: str, whole: bool) -> list[SpelledSize]:
 
 def _told(match: re.Match[str], line: str, whole: bool) -> SpelledSize | None:
     spelling, of = _spelling(match), (match["of"] or "").lower()
-    if of in NEVER or (spelling.after and of not in spelling.after):
+    weak, rank = of in WEAK, spelling.rank + (0 if match["sign"] else UNSIGNED)
+    if of in NEVER or (weak and rank) or (spelling.after and of not in spelling.after):
         return None
     text = _with_unit(match, "used", line, whole)
+    if text is not None and spelling.kernel:
+        text = text.replace("kB", "KiB")
     size = None if text is None else parse_bytes(text)
     if text is None or size is None:
         return None
@@ -49,7 +53,7 @@ def _told(match: re.Match[str], line: str, whole: bool) -> SpelledSize | None:
     return SpelledSize(
         match,
         spelling.metric,
-        spelling.rank + (WEAKER if of in WEAK else 0),
+        rank + (WEAKER if weak else 0),
         size,
         resolution(text),
         None if limit is None else parse_bytes(limit),
@@ -69,6 +73,6 @@ def _with_unit(match: re.Match[str], group: str, line: str, whole: bool) -> str 
     if not text[-1].isdigit():
         return text if sure or text[-1] in "bB" else None
     unit = match["unit"]
-    if unit is None and (parse_number(text) or 0) >= BARE:
+    if unit is None and match["sign"] and (parse_number(text) or 0) >= BARE:
         unit = "B"
     return f"{text} {unit}" if sure and unit else None
