@@ -69,10 +69,16 @@ def _with_unit(match: re.Match[str], group: str, line: str, whole: bool) -> str 
     text = match[group]
     if text is None:
         return None
-    sure = whole or match.end(group) < len(line)
+    rest = line[match.end(group) :]
+    sure = whole or rest not in ("", ".", ",", "_")
     if not text[-1].isdigit():
         return text if sure or text[-1] in "bB" else None
     unit = match["unit"]
-    if unit is None and match["sign"] and (parse_number(text) or 0) >= BARE:
+    if (
+        unit is None
+        and match["sign"]
+        and (whole or rest.strip())
+        and (parse_number(text) or 0) >= BARE
+    ):
         unit = "B"
     return f"{text} {unit}" if sure and unit else None

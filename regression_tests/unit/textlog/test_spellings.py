@@ -32,13 +32,15 @@ LINES = {
     "CPU Virtual Memory:  used = 12.34 GB, percent = 10.0%": {"rss": 12_340 * MB},
     "loss=0.3 rss_bytes=1572864000 step=3": {"rss": 1_572_864_000},
     'level=info msg="tick" rss="920 MB" threads=7': {"rss": 920 * MB},
+    "rss_mb=1,226.5 of 4,000": {"rss": 1_226_500_000},
     "cuda memory allocated: 3.5 GiB, reserved 4 GiB": {"gpu_allocated": 3 * GIB + (GIB >> 1)},
 }  # fmt: skip
 
 OTHERS = [
     "Memory: 1 GB", "free memory: 12 GB", "available_mem_gb=31.5", "mem_total_gb=62.8",
     "memory_percent=45.1", "mem usage: 45%", "memory usage: 0.45", "rss=12",
-    "swap used memory: 1 GB", "max_mem: 5432M", "peak_memory_mb=920", "remember: 3 GB", "rss_delta=+5 MB", "mem=lots",
+    "swap used memory: 1 GB", "max_mem: 5432M", "peak_memory_mb=920", "remember: 3 GB",
+    "rss_delta=+5 MB", "mem=lots",
 ]  # fmt: skip
 
 
