@@ -17,6 +17,9 @@ from leakguard.store.spellings import (
 )
 from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
 
+# What a number may go on with, where its line was cut.
+_TORN = re.compile(r"[.,_]?\d{0,2}")
+
 
 class SpelledSize(NamedTuple):
     """What words on a line tell: a metric, in bytes, and how good the words are (0 is best).
@@ -70,15 +73,11 @@ def _with_unit(match: re.Match[str], group: str, line: str, whole: bool) -> str 
     if text is None:
         return None
     rest = line[match.end(group) :]
-    sure = whole or rest not in ("", ".", ",", "_")
+    sure = whole or _TORN.fullmatch(rest) is None
     if not text[-1].isdigit():
         return text if sure or text[-1] in "bB" else None
     unit = match["unit"]
-    if (
-        unit is None
-        and match["sign"]
-        and (whole or rest.strip())
-        and (parse_number(text) or 0) >= BARE
-    ):
+    is_bare = match["sign"] and (whole or rest.strip()) and (parse_number(text) or 0) >= BARE
+    if unit is None and is_bare:
         unit = "B"
     return f"{text} {unit}" if sure and unit else None
