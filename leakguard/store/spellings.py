@@ -102,6 +102,10 @@ STEP = re.compile(
     re.IGNORECASE,
 )
 
+#: One of them is in each line that ``STEP`` finds anything in; of generations ``one_line`` knows.
+STEP_WORDS = ("step", "epoch", "iter", "it=", "it ", "it:", "round", "episode", "update", "gen=",
+              "generation=", 'gen"', 'generation"', "gen'", "generation'")  # fmt: skip
+
 # -- tables of tools -------------------------------------------------------------------------------
 
 Noun = Literal["pod", "node", "container", "GPU", "process", "machine", "function"]

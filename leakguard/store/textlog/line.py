@@ -237,10 +237,13 @@ def _literal(text: str, fixed: bool) -> str:
 @functools.lru_cache(maxsize=512)
 def speaker(prefix: Prefix) -> Speaker:
     """Return the process that a prefix names."""
+    rest, position = [], 0
     for part in _PARTS.finditer(prefix.text):
         if part["who"]:
             return _named(part["who"])
-    bare = _PARTS.sub("", prefix.text).strip()
+        rest.append(prefix.text[position : part.start()])
+        position = part.end()
+    bare = "".join((*rest, prefix.text[position:])).strip()
     if (service := _SERVICE.fullmatch(bare)) is not None:
         return Speaker(service[1])
     if not prefix.fixed or re.search(r"\d", bare) is None:

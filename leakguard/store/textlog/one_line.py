@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from leakguard.model import Gauge, Watched
-from leakguard.store.spellings import MEMORY_WORDS, NUMBER, STEP
+from leakguard.store.spellings import MEMORY_WORDS, NUMBER, STEP, STEP_WORDS
 from leakguard.store.textlog.line import Prefix, Speaker, speaker, when
 from leakguard.store.textlog.moment import NO_ROUNDS, Draft, Rounds
 from leakguard.store.textlog.number import parse_count
@@ -19,6 +19,7 @@ from leakguard.store.textlog.tool_table import ToolTables
 _OWN_WORDS = ("Live ", " in memory: ", "eneration", "Gen", "poch", "Upload status: ")
 ANCHORS = tuple(word.encode() for word in (*MEMORY_WORDS, *_OWN_WORDS))
 BRACKETS = tuple(b"\n[%d" % digit for digit in range(10))
+_BEFORE = 40  # characters
 _MEMORY = re.compile("|".join(map(re.escape, MEMORY_WORDS)))
 _WORDS = re.compile(f"{_MEMORY.pattern}|" + "|".join(map(re.escape, _OWN_WORDS)))
 
@@ -83,12 +84,13 @@ class OneLiners:
         """Take one line without its line end."""
         self.lines += 1
         matters = _WORDS.search(line) is not None
-        of_memory = matters and _MEMORY.search(line) is not None
+        of_memory = _MEMORY.search(line) if matters else None
         if (of_memory or self.tables.busy) and self.tables.feed(line):
             return
         if not (matters or (self.brackets and "[" in line)):
             return
-        sizes = told(line, whole) if of_memory else []
+        # Only a word or two, such as "used", may stand before the first word of memory.
+        sizes = told(line, whole, of_memory.start() - _BEFORE) if of_memory else []
         self._take_round(line, self.brackets or bool(sizes))
         if sizes:
             self._take_sizes(line, sizes)
@@ -127,6 +129,9 @@ class OneLiners:
 
     def _take_steps(self, line: str, spoken: Spoken) -> None:
         """Take the rounds that a line counts beside its memory: ``step=1200``, ``"epoch": 3``."""
+        low = line.lower()
+        if not any(word in low for word in STEP_WORDS):
+            return
         for match in STEP.finditer(line):
             kind = _STEPS.get(match["word"].lower(), "counted")
             spoken.enter(spoken.rounds._replace(**{kind: int(match["number"])}), None)

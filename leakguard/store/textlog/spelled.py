@@ -35,9 +35,9 @@ class SpelledSize(NamedTuple):
     limit: int | None
 
 
-def told(line: str, whole: bool) -> list[SpelledSize]:
-    """Return the sizes on a line; of one that was cut only what is certain."""
-    found = (_told(match, line, whole) for match in SPELLED.finditer(line))
+def told(line: str, whole: bool, begin: int = 0) -> list[SpelledSize]:
+    """Return the sizes on a line from ``begin`` on; of one that was cut only what is certain."""
+    found = [_told(match, line, whole) for match in SPELLED.finditer(line, max(0, begin))]
     return [size for size in found if size is not None]
 
 

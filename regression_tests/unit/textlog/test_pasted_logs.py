@@ -6,11 +6,11 @@ import random
 from pathlib import Path
 
 import pytest
-from pasted_logs import FORMATS, Curve, Pasted, calm, leaking
 
 from leakguard.analysis import diagnose
 from leakguard.model import Run
 from leakguard.store import load_runs
+from regression_tests.benchmarks.textlog.pasted_logs import FORMATS, Curve, Pasted, calm, leaking
 
 # Logs of these seeds took no part in making the reader.
 SEEDS = (7001, 7002)
