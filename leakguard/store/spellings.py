@@ -234,8 +234,8 @@ FUNCTION = re.compile(r"\bdef\s{1,4}(\w{1,100})")
 
 #: What a line that tells of memory holds one of, whatever the rest of it.
 MEMORY_WORDS = ("RAM", "RSS", "rss", "emory", "mem", "Mem", "MEM", "ram=", "ram:", "ram_", 'ram"',
-                "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |", "00000000:",
-                *(f"{digit}Mi" for digit in range(10)))  # fmt: skip
+                "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |", "Off |", "On |",
+                "m   ")  # fmt: skip
 
 # -- columns of any table, by their names ----------------------------------------------------------
 

@@ -33,9 +33,11 @@ typedef struct {
 } Words;
 
 static void
-add(Words *words, const char *text, Py_ssize_t size)
+add(Words *words, const char *text, Py_ssize_t size, Py_ssize_t total)
 {
-    uint8_t group = (uint8_t)(1u << (words->count % GROUPS));
+    /* Neighbours share a group. They are sorted, so most of a group have their first byte in common,
+       and few mixtures of their bytes look like a word. */
+    uint8_t group = (uint8_t)(1u << (words->count * GROUPS / total));
     for (int place = 0; place < LEAST; place++) {
         uint8_t byte = (uint8_t)text[place];
         words->whole[place][byte] |= group;
@@ -57,7 +59,8 @@ begins(const Words *words, const char *at, const char *end)
     }
     for (Py_ssize_t n = 0; n < words->count; n++) {
         const Word *word = &words->words[n];
-        if (word->size <= end - at && memcmp(word->text, at, (size_t)word->size) == 0) {
+        if (memcmp(word->text, at, LEAST) == 0 && word->size <= end - at &&
+            memcmp(word->text, at, (size_t)word->size) == 0) {
             return 1;
         }
     }
@@ -194,7 +197,7 @@ add_all(Words *words, PyObject *texts)
             PyErr_Format(PyExc_ValueError, "%R is too short", PyTuple_GET_ITEM(texts, n));
             return -1;
         }
-        add(words, text, size);
+        add(words, text, size, PyTuple_GET_SIZE(texts));
     }
     return 0;
 }

@@ -18,7 +18,8 @@ class Anchors:
 
     def __init__(self, texts: Iterable[bytes], *, compiled: bool = _find is not None) -> None:
         """Look for ``texts``, by the compiled search where there is one."""
-        self.texts = tuple(dict.fromkeys(texts))
+        # In order, words that begin alike are neighbours, which the compiled search makes use of.
+        self.texts = tuple(sorted(set(texts)))
         self.longest = max(map(len, self.texts))
         self._find = _compiled(self.texts) if compiled else _by_pattern(self.texts)
 
