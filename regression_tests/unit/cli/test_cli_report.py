@@ -278,4 +278,4 @@ def test_gpu_alone_is_judged_by_its_memory(tmp_path, capsys):
     log.write_text("timestamp, index, memory.used [MiB]\n" + "".join(rows))
     assert main(["report", str(log), "--fail-on", "suspect"]) == 1
     told = capsys.readouterr().out
-    assert "GPU memory in use grows by +52.4 MB a generation" in " ".join(told.split())
+    assert "GPU memory in use grows by +52.4 MB per generation" in " ".join(told.split())
