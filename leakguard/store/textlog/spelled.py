@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from leakguard.store.spellings import (
@@ -18,6 +19,8 @@ from leakguard.store.spellings import (
 from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
 
 # What a number may go on with, where its line was cut.
+_MOST_SIZES = 16  # on one line: what each costs grows with its length
+_FOLLOWING = 40  # characters that are looked at behind a number
 _TORN = re.compile(r"[.,_]?\d{0,2}")
 
 
@@ -37,7 +40,8 @@ class SpelledSize(NamedTuple):
 
 def told(line: str, whole: bool, begin: int = 0) -> list[SpelledSize]:
     """Return the sizes on a line from ``begin`` on; of one that was cut only what is certain."""
-    found = [_told(match, line, whole) for match in SPELLED.finditer(line, max(0, begin))]
+    matches = islice(SPELLED.finditer(line, max(0, begin)), _MOST_SIZES)
+    found = [_told(match, line, whole) for match in matches]
     return [size for size in found if size is not None]
 
 
@@ -72,7 +76,7 @@ def _with_unit(match: re.Match[str], group: str, line: str, whole: bool) -> str 
     text = match[group]
     if text is None:
         return None
-    rest = line[match.end(group) :]
+    rest = line[match.end(group) : match.end(group) + _FOLLOWING]
     sure = whole or _TORN.fullmatch(rest) is None
     if not text[-1].isdigit():
         return text if sure or text[-1] in "bB" else None

@@ -120,7 +120,7 @@ def seeds() -> dict[str, tuple[bytes, ...]]:
         "run file": (_file(small_run()), _file(small_run(2))),
         "single lines": (lines.encode(),),
         "pasted logs": tuple(
-            make(random.Random(1), leaking).text[:3_000].encode() for make in FORMATS.values()
+            make(random.Random(1), leaking).text[:10_000].encode() for make in FORMATS.values()
         ),
         "budget": (_BUDGET,),
         "patterns": (_PATTERNS,),
