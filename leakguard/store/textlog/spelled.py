@@ -18,9 +18,9 @@ from leakguard.store.spellings import (
 )
 from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
 
-# What a number may go on with, where its line was cut.
 _MOST_SIZES = 16  # on one line: what each costs grows with its length
 _FOLLOWING = 40  # characters that are looked at behind a number
+# What a number may go on with, where its line was cut.
 _TORN = re.compile(r"[.,_]?\d{0,2}")
 
 
