@@ -13,7 +13,7 @@ from leakguard.analysis.contribution import (
     type_contribution,
 )
 from leakguard.analysis.series import SeriesVerdict, judge_series
-from leakguard.analysis.timeline import LIVE_MEMORY, Timeline, count_reader
+from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY, Timeline, count_reader
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, MAJORITY, WENT_ON_SHARE
 from leakguard.model import Run, Snapshot
 from leakguard.model.series import Series
@@ -123,8 +123,8 @@ class Case:
         return self._metrics[name]
 
     def memory(self) -> Judged | None:
-        """Return the best measure of live memory that the run has."""
-        return next(filter(None, map(self.metric, LIVE_MEMORY)), None)
+        """Return the best measure of live memory that the run has; of a GPU where it is alone."""
+        return next(filter(None, map(self.metric, (*LIVE_MEMORY, GPU_MEMORY))), None)
 
     def judge(
         self,

@@ -50,17 +50,17 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
     growing = [one for one in judged if one.grows]
     info = replace(
         worst.report.run.info,
-        name=f"{job.name}, a job of {_processes(len(judged))}",
+        name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_count(job, len(judged))}",
         rank=None,
     )
     report = replace(
         worst.report,
         run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
-        headline=_headline(judged, growing, worst),
+        headline=_headline(job, judged, growing, worst),
         findings=tuple(_findings(growing)),
         forecast=None,  # what one process does to the machine's memory is not what all do
         processes=tuple(one.row for one in judged),
-        remarks=tuple(_remarks(judged, growing)),
+        remarks=tuple(_remarks(job, judged, growing)),
     )
     return report, [one.report for one in judged]
 
@@ -120,21 +120,23 @@ def _findings(growing: Sequence[_Process]) -> list[Finding]:
 # -- sentences ---------------------------------------------------------------------------------
 
 
-def _headline(judged: Sequence[_Process], growing: Sequence[_Process], worst: _Process) -> str:
+def _headline(
+    job: Job, judged: Sequence[_Process], growing: Sequence[_Process], worst: _Process
+) -> str:
     if not growing:
         if worst.report.verdict == "inconclusive" and len(judged) > 1:
             return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"
         if worst.report.verdict == "inconclusive":
             return worst.report.headline
-        return f"No leak: none of {_processes(len(judged))} grows without bound."
-    return f"{_who_grows(judged, growing)}: {_sentence(worst)}"
+        return f"No leak: none of {_count(job, len(judged))} grows without bound."
+    return f"{_who_grows(job, judged, growing)}: {_sentence(worst)}"
 
 
 def _sentence(one: _Process) -> str:
     return one.report.headline.removeprefix("Cannot tell: ")
 
 
-def _who_grows(judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
+def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
     rest = len(judged) - len(growing)
     names = _names(growing)
     grow = "grows" if len(growing) == 1 else "grow"
@@ -144,7 +146,7 @@ def _who_grows(judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
         return f"{names} {grow}, the other one does not"
     if rest:
         return f"{names} {grow}, the other {rest} do not"
-    return f"all {len(judged)} processes grow{_outlier(growing)}"
+    return f"all {_count(job, len(judged))} grow{_outlier(growing)}"
 
 
 def _outlier(growing: Sequence[_Process]) -> str:
@@ -168,7 +170,9 @@ def _names(processes: Sequence[_Process]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _remarks(judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
+def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
+    if job.of != "process":  # what several series of a log have in common, nobody measured
+        return []
     said = [_together(judged), _growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
     pooled = [one for one in ended if _POOLED in (one.member.run.info.role or "")]
@@ -192,8 +196,8 @@ def _remarks(judged: Sequence[_Process], growing: Sequence[_Process]) -> list[st
     outside = [one for one in judged if one.member.run.info.observer is not None]
     if outside:
         said.append(
-            f"{_processes(len(outside))} without a guard seen from outside: their memory is known, "
-            "their objects are not"
+            f"{_count(job, len(outside))} without a guard seen from outside: their memory is "
+            "known, their objects are not"
         )
     return [sentence for sentence in said if sentence]
 
@@ -236,5 +240,6 @@ def _holds_most(judged: Sequence[_Process]) -> str | None:
     return f"{who.row.label} holds {format_bytes(most)}, the others {format_bytes(others)}"
 
 
-def _processes(count: int) -> str:
-    return "1 process" if count == 1 else f"{count} processes"
+def _count(job: Job, count: int) -> str:
+    plural = {"process": "processes", "series": "series"}.get(job.of, f"{job.of}s")
+    return f"1 {job.of}" if count == 1 else f"{count} {plural}"

@@ -18,6 +18,8 @@ Reader = Callable[[Snapshot], "float | None"]
 # Metrics of live memory, best first: memory in use of all allocators together, that of the C
 # allocator, and, if no allocator reports it, pages in RAM.
 LIVE_MEMORY = ("live_memory", "heap_in_use", "rss_anonymous", "rss")
+# What a GPU's driver tells; it stands for live memory in a log that has nothing else.
+GPU_MEMORY = "gpu_used"
 
 
 def metric_reader(name: str) -> Reader:

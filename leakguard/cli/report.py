@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -121,9 +121,11 @@ def read_reports(
                 reports += readable
                 unusable += unreadable
                 continue
+            runs = read_runs(path, pattern) if job is None else list(job.others)
+            if job is None and (job := job_in_log(Path(path), runs)) is not None:
+                runs = list(job.others)
             if job is not None:
                 reports += _job_reports(job, all_runs)
-            runs = read_runs(path, pattern) if job is None else job.others
             reports += [diagnose(run) for run in runs if all_runs or is_last(run)]
         except LeakguardError as error:
             complain(str(error))
@@ -161,6 +163,19 @@ def read_job(path: Path | str) -> Job | None:
     return replace(job, members=tuple(members), others=tuple(others))
 
 
+def job_in_log(path: Path, runs: Sequence[Run]) -> Job | None:
+    """Return the pods, containers or GPUs that one log tells of; None where it is of one process.
+
+    Args:
+        path: of the log.
+        runs: what was read from it.
+    """
+    from leakguard.store.run_directory import job_of
+
+    several = any(run.info.series_of is not None for run in runs)
+    return job_of([(path, list(runs))]) if several else None
+
+
 def is_last(run: Run) -> bool:
     """Return whether no other run of the same process follows in the file."""
     part, parts = run.part
@@ -192,8 +207,12 @@ def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
     files = _run_files(path)
     if len(files) > 1:
         reports = [diagnose(_renamed(read_runs(file)[-1], file.name)) for file in files]
-    else:
-        reports = [diagnose(read_runs(path)[-1])]
+        return worst(reports), reports
+    runs = read_runs(path)
+    job = job_in_log(Path(path), runs)
+    if job is not None:
+        return diagnose_job(job)
+    reports = [diagnose(runs[-1])]
     return worst(reports), reports
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from leakguard.cli.output import wants_color
+from leakguard.cli.report import job_in_log
 from leakguard.errors import UnreadableRun, UsageError
 from leakguard.live.outside_run import OutsideRun, run_file_of
 from leakguard.live.project_settings import project_ignores
@@ -145,11 +146,14 @@ def _report(source: Followed, name: str) -> Report | None:
     from leakguard.analysis.job import diagnose_job
     from leakguard.store.run_directory import job_of
 
-    if isinstance(source, FollowedFolder):
-        job = job_of(source.files())
-        if job is not None:
-            return diagnose_job(job)[0]
     runs = source.runs()
+    job = (
+        job_of(source.files())
+        if isinstance(source, FollowedFolder)
+        else job_in_log(Path(name), runs)
+    )
+    if job is not None:
+        return diagnose_job(job)[0]
     return diagnose(_named(_latest(runs), name)) if runs else None
 
 

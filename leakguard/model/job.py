@@ -39,12 +39,14 @@ class Job:
         members: each process once.
         others: runs in the same folder that belong to no job.
         notes: files that could not be read, and why.
+        of: what a member is: a ``process``, or a ``pod`` or ``GPU`` that a log tells of.
     """
 
     name: str
     members: tuple[Member, ...]
     others: tuple[Run, ...] = ()
     notes: tuple[str, ...] = ()
+    of: str = "process"
 
 
 @dataclass(frozen=True, slots=True)

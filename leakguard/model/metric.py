@@ -94,6 +94,9 @@ _ALL = (
     Metric("gpu_allocated", "bytes", "GPU allocated", "Live tensors on all CUDA devices."),
     Metric("gpu_reserved", "bytes", "GPU reserved",
            "What torch's caching allocator holds on all CUDA devices, free blocks included."),
+    Metric("gpu_used", "bytes", "GPU memory in use",
+           "What all processes hold of a GPU, as its driver tells: contexts and what caching "
+           "allocators keep free are in it."),
     Metric("live_memory", "bytes", "Live memory",
            "What the C allocator and Python's own have handed out and not got back, less what the "
            "guard keeps of the run. What native code maps for itself is not in it.",

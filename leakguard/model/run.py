@@ -23,6 +23,7 @@ class RunInfo:
     ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not
     (``loader0``). ``forked`` is true where it began with the pages of its parent. ``observer`` is
     the pid of the process that watched this one from outside; None where it watched itself.
+    ``series_of`` says what a ``role`` names where that is no process: ``pod``, ``GPU``.
     ``generation_means`` says what one generation is, where that is known. ``without_scan`` says why
     objects were walked in Python, where a compiled scan was wanted and none could be used.
     """
@@ -49,6 +50,7 @@ class RunInfo:
     observer: int | None = None
     generation_means: str | None = None
     without_scan: str | None = None
+    series_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

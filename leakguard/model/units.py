@@ -12,6 +12,7 @@ UNITS = {
     "b": 1, "kb": KB, "mb": MB, "gb": GB, "tb": TB,
     "k": KB, "m": MB, "g": GB, "t": TB,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+    "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "bytes": 1,
 }  # fmt: skip
 
 _SIZE = re.compile(r"\s*([+-]?\d[\d,_]*(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)

@@ -59,7 +59,9 @@ def job_of(
         return None
     members = sorted(_of_now(list(_members(files))), key=_by_rank)
     name = max(files, key=lambda file: file.began).run.info.job or "job"
-    return Job(name, tuple(members), tuple(others), tuple(notes))
+    kinds = {member.run.info.series_of or "process" for member in members}
+    of = kinds.pop() if len(kinds) == 1 else "series"
+    return Job(name, tuple(members), tuple(others), tuple(notes), of)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.knowledge import GONE_ADVICE, NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.sources.metric_row import MetricRow, always, grows
-from leakguard.analysis.timeline import LIVE_MEMORY
+from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY
 from leakguard.analysis.tolerance import (
     BYTES_FLOOR,
     MAJORITY,
@@ -252,13 +252,20 @@ def _live_memory(metric: str) -> MetricRow:
     """Return the row of the best measure of live memory; RSS itself has no second."""
     return MetricRow(
         metric,
-        "native",
+        "gpu" if metric == GPU_MEMORY else "native",
         _memory_fix,
         least=NOTABLE_BYTES,
         floor=BYTES_FLOOR,
         second=_BESIDE_ALLOCATORS if metric in ("live_memory", "heap_in_use") else (),
         reason=_memory_reason,
     )
+
+
+def _is_beside_memory(case: Case, gpu: Judged) -> bool:
+    """True where a driver's number is neither the run's only one nor worse than torch's own."""
+    memory = case.memory()
+    alone = memory is not None and memory.series.name == GPU_MEMORY
+    return not alone and case.metric("gpu_allocated") is None
 
 
 # -- the collector ---------------------------------------------------------------------------------
@@ -279,6 +286,13 @@ _ROWS = (
         always("keep numbers, not GPU tensors: item(), detach().cpu(), or drop them each "
                 "generation"),
         second=("gpu_reserved",),
+    ),
+    MetricRow(
+        GPU_MEMORY,
+        "gpu",
+        always("record the run with LeakGuard(out=...) to see which tensors grow"),
+        least=NOTABLE_BYTES,
+        applies=_is_beside_memory,
     ),
     MetricRow(
         "threads",

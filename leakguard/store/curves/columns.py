@@ -8,14 +8,16 @@ from pathlib import Path
 
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
-from leakguard.store.curves.curve import ROUNDS, Point, curve_run, factor, memory_names
+from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
+from leakguard.store.spellings import ROUNDS, is_of_tool
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file is a table that has a column of memory."""
+    """Return whether a file is a table that has a column of memory, and is none of a known tool."""
     if path.suffix.lower() not in (".csv", ".tsv"):
         return False
-    return bool(memory_names(_heading(start.decode("utf-8", "replace"))))
+    names = _heading(start.decode("utf-8", "replace"))
+    return bool(memory_names(names)) and not is_of_tool(names)
 
 
 def read(path: Path) -> list[Run]:

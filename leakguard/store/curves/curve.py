@@ -10,22 +10,11 @@ from pathlib import Path
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.model.units import UNITS
+from leakguard.store.spellings import GPU_IN_NAME, MEMORY_IN_NAME, NO_AMOUNT, UNIT_IN_NAME
 
 # A sampler takes ten points a second. Of more points than this, so many groups are made, and the
 # lowest of a group stands for it: what a program keeps shows at its low points.
 _MOST_POINTS, _GROUPS = 2_000, 500
-
-#: What counts the rounds, the best first: a step is one where nothing coarser is told.
-ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
-_UNIT = re.compile(r"(?:^|[^a-z])(kib|mib|gib|kb|mb|gb|bytes)(?![a-z])", re.IGNORECASE)
-_GPU = re.compile(r"gpu|cuda|allocated_bytes|reserved_bytes", re.IGNORECASE)
-# The surest name first; a share in percent is no amount.
-_MEMORY = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (r"(?<![a-z])rss(?![a-z])", r"(?<![a-z])ram(?![a-z])", r"mem(?:ory)?(?![a-z])")
-)
-_NONE = re.compile(r"percent|%|limit|total|available|free", re.IGNORECASE)
-
 
 # A process that ends is sampled a few times more while it gives its memory back: so many samples at
 # most, and the last of them below that share of the highest. Chosen: an interpreter with 100 MB was
@@ -77,7 +66,7 @@ def _last_of_each(points: Iterable[Point]) -> Iterator[Point]:
 
 def _before_exit(points: list[Point], notes: list[str]) -> list[Point]:
     """Leave out the last samples, in which the process gave back what it had."""
-    sizes = [point.metrics.get("rss", 0) for point in points[-_ENDING:]]
+    sizes = [_size(point) for point in points[-_ENDING:]]
     after = sizes[::-1].index(max(sizes))
     if len(points) <= 2 * _ENDING or sizes[-1] >= _GIVEN_BACK * max(sizes):
         return points
@@ -91,7 +80,11 @@ def _thinned(points: Sequence[Point], notes: list[str]) -> list[Point]:
     size = -(-len(points) // _GROUPS)
     notes.append(f"of {size} samples the lowest is kept: what stays allocated shows there")
     groups = (points[first : first + size] for first in range(0, len(points), size))
-    return [min(group, key=lambda point: point.metrics.get("rss", 0)) for group in groups]
+    return [min(group, key=_size) for group in groups]
+
+
+def _size(point: Point) -> int | float:
+    return next((point.metrics[name] for name in ("rss", "gpu_used") if name in point.metrics), 0)
 
 
 def _snapshot(serial: int, point: Point, started: float) -> Snapshot:
@@ -103,19 +96,19 @@ def _snapshot(serial: int, point: Point, started: float) -> Snapshot:
 
 def memory_names(names: Iterable[str]) -> dict[str, str]:
     """Return which of ``names`` is which metric, at most one for each metric."""
-    usable = [name for name in names if not _NONE.search(name)]
+    usable = [name for name in names if not NO_AMOUNT.search(name)]
     found: dict[str, str] = {}
-    for pattern in _MEMORY:
+    for pattern in MEMORY_IN_NAME:
         for name in usable:
-            if not _GPU.search(name) and pattern.search(name):
+            if not GPU_IN_NAME.search(name) and pattern.search(name):
                 found.setdefault("rss", name)
     for name in usable:
-        if _GPU.search(name) and re.search("alloc|mem", name, re.IGNORECASE):
+        if GPU_IN_NAME.search(name) and re.search("alloc|mem", name, re.IGNORECASE):
             found.setdefault("gpu_allocated", name)
     return {name: metric for metric, name in found.items()}
 
 
 def factor(name: str) -> int:
     """Return the bytes that a value stands for, by the unit in its name; bytes without one."""
-    match = _UNIT.search(name.replace("_", " "))
+    match = UNIT_IN_NAME.search(name.replace("_", " "))
     return UNITS.get(match[1].lower(), 1) if match else 1

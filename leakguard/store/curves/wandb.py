@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 
 from leakguard.errors import UsageError, install
 from leakguard.model import Run
-from leakguard.store.curves.curve import ROUNDS, Point, curve_run, factor, memory_names
+from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
+from leakguard.store.spellings import ROUNDS
 
 _MAGIC = b":W&B"
 _FILE_HEADER = 7  # bytes: the magic, a number and a version

@@ -7,7 +7,10 @@ The road of a line, with the file that each station lies in:
 ``block``     framed lines are gathered, whatever stands between them
 ``snapshot``  the rows of a ``MEMORY SNAPSHOT``, ``exact`` the numbers to the byte at its end, which
               a guard writes; ``table`` the rows of the trend and of the growth
-``one_line``  ``RAM: 35.2 GB``, ``Generation 3 / 25`` and their kin, which need no block
+``one_line``  ``RAM: 35.2 GB``, ``Generation 3 / 25`` and their kin, which need no block; the
+              words of memory stand in ``spellings``, ``spelled`` reads what stands behind them
+``tool_table``  what ``kubectl top``, ``docker stats``, ``top``, ``nvidia-smi`` and others print,
+              columns of ``spellings`` too; ``series`` makes a run of each pod, container or GPU
 ``moment``    all of them become drafts of snapshots, each at its place in the run
 ``runs``      drafts by process, thinned when there are too many; ``part`` puts one run in order
 
@@ -24,7 +27,7 @@ from leakguard.store.textlog.reading import Reading
 
 __all__ = ["read_runs"]
 
-# Bytes; from here on a second look for single lines costs more than the few runs it helps.
+# Bytes; from here on looking for single lines beside blocks costs more than the few runs it helps.
 _LARGE_LOG = 50_000_000
 
 
@@ -34,11 +37,8 @@ def read_runs(path: Path) -> list[Run]:
     Raises:
         UnreadableRun: the file is missing, empty, binary, or holds no memory snapshot.
     """
-    # In a large log one search must suffice; only without blocks it is searched for lines, too.
     large = path.is_file() and path.stat().st_size > _LARGE_LOG
-    reading = Reading(path, single_lines=not large)
-    if large and not reading.complete:
-        reading = Reading(path, single_lines=True)
+    reading = Reading(path, large)
     if not reading.names_rounds:
-        reading = Reading(path, single_lines=True, brackets=True)
+        reading = Reading(path, large, brackets=True)
     return reading.runs()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import re
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from leakguard.errors import UnreadableRun
+from leakguard.store.textlog.anchors import Anchors
 
 _GZIP = b"\x1f\x8b"
 _SAMPLE = 4096
@@ -99,58 +98,12 @@ class _Transcoded:
         return len(part)
 
 
-# Letters that prose, numbers and progress bars rarely hold, the rarest first.
-_RARE = b"ZQXJYKVWUGPBHLMDCFONRISATEzqxjkvywbgpfhmucdlnrisoate: "
-# With so many lookalikes of one letter in a row, a search for the whole string is faster.
-_MOST_LOOKALIKES = 64
-
-
-class Anchor:
-    """One string to look for; it remembers what it has searched and what it found."""
-
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-        rarest_first = sorted(range(len(text)), key=lambda n: _RARE.find(text[n]) % 256)
-        self._letters = deque((text[n : n + 1], n) for n in rarest_first)
-        self._pattern = re.compile(re.escape(text))
-        self._searched = 0
-        self._found: int | None = None
-
-    def find(self, buffer: bytearray, position: int, end: int) -> int | None:
-        """Return the first place in ``buffer[position:end]``."""
-        if self._found is None or self._found < position:
-            begin = max(position, self._searched)
-            self._found = self._search(buffer, begin, end)
-            overlap = len(self._text) - 1
-            self._searched = max(begin, end - overlap) if self._found is None else begin
-        return self._found
-
-    def shift(self, count: int) -> None:
-        """Follow the buffer when it drops its first ``count`` bytes."""
-        self._searched = max(0, self._searched - count)
-        if self._found is not None:
-            self._found = self._found - count if self._found >= count else None
-
-    def _search(self, buffer: bytearray, begin: int, end: int) -> int | None:
-        letter, offset = self._letters[0]
-        for _ in range(_MOST_LOOKALIKES):
-            at = buffer.find(letter, begin + offset, end)
-            if at < 0:
-                return None
-            begin = at - offset
-            if buffer.startswith(self._text, begin, end):
-                return begin
-            begin += 1
-        self._letters.rotate(-1)
-        match = self._pattern.search(buffer, begin, end)
-        return None if match is None else match.start()
-
-
 _WINDOW = 1 << 18
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
-# About a block: what is read beyond a block is looked at line by line.
-_READ_AHEAD = 1024
+# About a block: what is read beyond a block is looked at line by line. Where one line of interest
+# follows the other, ever more of them are taken at once.
+_READ_AHEAD, _MOST_AHEAD = 1024, 1 << 14
 
 Piece = tuple[bytearray, bool]
 
@@ -171,22 +124,21 @@ class LogSource:
     Positions are offsets in the buffer, which holds what comes after the last piece yielded.
     """
 
-    def __init__(
-        self, file: Readable, anchors: Sequence[Anchor], leads: Sequence[bytes] = ()
-    ) -> None:
+    def __init__(self, file: Readable, anchors: Anchors, blocks: bytes, leads: Anchors) -> None:
         """Read ``file``; each line that holds one of ``anchors`` will be among the lines.
 
-        So will be the lines from the first of ``leads`` on, within 4 kB before the anchor.
+        So will be the lines from the first of ``leads`` on, within 4 kB before the anchor, and
+        those that follow one that begins with ``blocks``.
         """
         self._file = file
-        self._anchors = anchors
+        self._blocks = blocks
         self._leads = leads
         self._buffer = bytearray(_WINDOW + _CONTEXT + 2 * _LONGEST_LINE)
         # The log's first line has a line end before it, too: anchors may begin with one.
         self._buffer[:1] = b"\n"
-        self._position = 0
-        self._anchor = 0
+        self._position = self._anchor = self._searched = self._ahead = 0
         self._end = 1
+        self.anchors = anchors
         self.size = 0
 
     def pieces(self, busy: Callable[[], bool]) -> Iterator[Piece]:
@@ -195,31 +147,43 @@ class LogSource:
         A piece has no line end behind its last line. Called again, it goes on with what was added
         to the file meanwhile.
         """
-        while busy() and (piece := self._piece(self._position)) is not None:
+        while busy() and (piece := self._piece(self._position, _READ_AHEAD)) is not None:
             yield piece
         while self._seek():
-            piece = self._piece(self._anchor)
+            piece = self._piece(self._anchor, self._ahead)
             while piece is not None:
                 yield piece
-                piece = self._piece(self._position) if busy() else None
+                piece = self._piece(self._position, _READ_AHEAD) if busy() else None
 
     def _seek(self) -> bool:
         """Go to the lines just before the next anchor; False when there is none."""
         while True:
-            found = [a.find(self._buffer, self._position, self._end) for a in self._anchors]
-            nearest = min((at for at in found if at is not None), default=None)
-            if nearest is not None:
-                self._anchor = nearest + self._buffer.startswith(b"\n", nearest)
-                self._position = self._line_start(self._lead_of(self._anchor))
+            begin = max(self._position, self._searched)
+            found = self.anchors.find(self._buffer, begin, self._end)
+            if found >= 0:
+                self._go_to(found)
                 return True
+            self._searched = max(begin, self._end - self.anchors.longest + 1)
             self._position = max(self._position, self._end - _CONTEXT - _LONGEST_LINE)
             if not self._fill():
                 return False
 
+    def _go_to(self, found: int) -> None:
+        before = self._position
+        self._anchor = found + self._buffer.startswith(b"\n", found)
+        self._searched = found
+        self._position = self._line_start(self._lead_of(self._anchor))
+        if self._buffer.startswith(self._blocks, found):
+            self._ahead = _READ_AHEAD
+        elif self._position == before:
+            self._ahead = min(2 * self._ahead + 256, _MOST_AHEAD)
+        else:
+            self._ahead = 0
+
     def _lead_of(self, anchor: int) -> int:
         low = max(self._position, anchor - _CONTEXT)
-        found = (self._buffer.find(lead, low, anchor) for lead in self._leads)
-        return min((at for at in found if at >= 0), default=anchor)
+        found = self._leads.find(self._buffer, low, anchor)
+        return anchor if found < 0 else found
 
     def _line_start(self, place: int) -> int:
         """Return where the line of ``place`` begins; a long line is taken from its middle on."""
@@ -227,14 +191,17 @@ class LogSource:
         last = self._last_line_end(low, place)
         return low if last < 0 else last + 1
 
-    def _piece(self, least: int) -> Piece | None:
-        """Take whole lines, at least the one that ``least`` is in, as far as it is not too long."""
+    def _piece(self, least: int, ahead: int) -> Piece | None:
+        """Take whole lines, at least the one that ``least`` is in, as far as it is not too long.
+
+        It may be more, by up to ``ahead`` bytes.
+        """
         length = least - self._position + _LONGEST_LINE
         while self._end - self._position < length and self._fill():
             pass
         start, limit = self._position, min(self._end, self._position + length)
         least = start + length - _LONGEST_LINE
-        end = self._last_line_end(least, min(limit, least + _READ_AHEAD))
+        end = self._last_line_end(least, min(limit, least + ahead)) if ahead else -1
         if end < 0:
             end = self._next_line_end(least, limit)
         if end >= 0:
@@ -256,8 +223,7 @@ class LogSource:
         kept = self._end - self._position
         self._buffer[:kept] = self._buffer[self._position : self._end]
         self._anchor -= self._position
-        for anchor in self._anchors:
-            anchor.shift(self._position)
+        self._searched = max(0, self._searched - self._position)
         self._position = 0
         with memoryview(self._buffer) as view:
             count = self._file.readinto(view[kept:]) or 0

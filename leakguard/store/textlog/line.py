@@ -5,8 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
+
+from leakguard.store.spellings import SPELLED
 
 _ESCAPES = re.compile(
     rb"(?:\x1b|\^\[)\[[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
@@ -20,6 +24,9 @@ _PLACE_AT_END = re.compile(r"[\w./\\-]{1,120}\.py:\d{1,9}")
 _LONGEST_BAR = 2000
 _JSON_TEXT = ("log", "message", "msg", "event", "text")
 _JSON_RANK = ("rank", "local_rank")
+_JSON_POD = ("pod", "pod_name", "container", "container_name", "Name")
+_POD = re.compile(r"[\w.:-]{1,100}")
+_MOST_FIELDS, _DEEPEST, _LONGEST_FIELD = 100, 3, 100
 
 
 def texts(piece: bytes | bytearray) -> list[str]:
@@ -74,14 +81,43 @@ def _unpacked(line: str) -> list[str]:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return [line]
+    if not isinstance(record, dict):
+        return [line]
     found = (record.get(key) for key in _JSON_TEXT)
     text = next((value for value in found if isinstance(value, str)), None)
-    if text is None:
+    fields = ", ".join(_fields(record))
+    if SPELLED.search(fields) is None:
+        fields = ""
+    if text is None and not fields:
         return [line]
-    text = _ESCAPES.sub(b"", text.encode("utf-8", "replace")).decode("utf-8", "replace")
+    text = _ESCAPES.sub(b"", (text or "").encode("utf-8", "replace")).decode("utf-8", "replace")
+    prefix = _speaker_of(record)
+    said = [*_LINE_END.split(text)] if text else []
+    return [prefix + line for line in (*said, *([fields] if fields else ()))]
+
+
+def _speaker_of(record: Mapping[str, object]) -> str:
+    """Return a prefix that names the process a record is of, where it says so."""
     rank = next((record[key] for key in _JSON_RANK if type(record.get(key)) is int), None)
-    prefix = "" if rank is None else f"[rank{rank}]: "
-    return [prefix + line for line in _LINE_END.split(text)]
+    if rank is not None:
+        return f"[rank{rank}]: "
+    pods = (record.get(key) for key in _JSON_POD)
+    pod = next((pod for pod in pods if isinstance(pod, str) and _POD.fullmatch(pod)), None)
+    return "" if pod is None else f"pod/{pod} "
+
+
+def _fields(record: Mapping[str, object], path: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the numbers and words of a record as ``key=value``, nested ones by their path."""
+    for key, value in islice(record.items(), _MOST_FIELDS):
+        name = f"{path}.{key}" if path else key
+        if isinstance(value, dict) and depth < _DEEPEST:
+            yield from _fields(value, name, depth + 1)
+        elif type(value) in (int, float) or (
+            isinstance(value, str)
+            and len(value) < _LONGEST_FIELD
+            and not (depth == 0 and key in _JSON_TEXT)
+        ):
+            yield f"{name}={value}"
 
 
 _DAY = r"\d{4}[-/]\d\d[-/]\d\d[T _]"
@@ -201,10 +237,13 @@ def _literal(text: str, fixed: bool) -> str:
 @functools.lru_cache(maxsize=512)
 def speaker(prefix: Prefix) -> Speaker:
     """Return the process that a prefix names."""
+    rest, position = [], 0
     for part in _PARTS.finditer(prefix.text):
         if part["who"]:
             return _named(part["who"])
-    bare = _PARTS.sub("", prefix.text).strip()
+        rest.append(prefix.text[position : part.start()])
+        position = part.end()
+    bare = "".join((*rest, prefix.text[position:])).strip()
     if (service := _SERVICE.fullmatch(bare)) is not None:
         return Speaker(service[1])
     if not prefix.fixed or re.search(r"\d", bare) is None:

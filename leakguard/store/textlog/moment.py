@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -38,6 +38,8 @@ class Rounds(NamedTuple):
 
 NO_ROUNDS = Rounds()
 _WORDS = {"generation": "Gen", "epoch": "Epoch", "counted": "Round"}
+# With fewer epochs than this, the steps in them are the rounds where their numbers go on.
+_FEW_EPOCHS = 8
 # So many lines in the only round that is named are a series themselves, one line a round.
 _SERIES = 4
 
@@ -93,7 +95,8 @@ class Draft:
 
     ``step`` is the bytes that the last printed digit of its RSS stands for, ``rounds`` what other
     lines had announced, ``order`` the line it stands on, ``is_single`` true when it has no block
-    of its own, ``whole`` when its block is not cut, ``threshold`` the size of a large object.
+    of its own, ``whole`` when its block is not cut, ``threshold`` the size of a large object,
+    ``ranks`` how good the words are that its metrics were told by (0 is best).
     """
 
     label: str
@@ -113,6 +116,7 @@ class Draft:
     whole: bool = False
     threshold: int | None = None
     exact: Exact | None = None
+    ranks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def labelled(cls, label: str) -> Draft:
@@ -132,6 +136,10 @@ class Draft:
         value = self.metrics.get("rss")
         return None if value is None else int(value)
 
+    def rank_of(self, metric: str) -> int:
+        """Return how good the words are that a metric was told by; 0 where it is not known."""
+        return self.ranks.get(metric, 0)
+
     def has_rss(self, rss: int, step: int) -> bool:
         """True when this moment's RSS is ``rss``, as far as both were printed."""
         own = self.rss
@@ -147,6 +155,11 @@ class Draft:
     def counts_nothing(self) -> bool:
         """True when a block that came to its end counts no objects: nobody looked."""
         return self.whole and not self.watched and not self.types
+
+    @property
+    def says_something(self) -> bool:
+        """True where there is any number."""
+        return bool(self.metrics or self.watched or self.gauges)
 
     def add_exact(self, exact: Exact) -> None:
         """Take what a guard wrote to the byte; it stands above what is rounded."""
@@ -224,6 +237,23 @@ def _seconds(start: datetime | None, time: datetime | None) -> float | None:
     return seconds if seconds >= 0 else None
 
 
+def best_spelled(drafts: Iterable[Draft]) -> list[Draft]:
+    """Keep of each metric what the best of its spellings tells: others are of something else.
+
+    Moments of single lines that have nothing left are left out.
+    """
+    known = list(drafts)
+    best: dict[str, int] = {}
+    for draft in known:
+        for metric in draft.ranks:
+            best[metric] = min(draft.rank_of(metric), best.get(metric, draft.rank_of(metric)))
+    for draft in known:
+        for metric, rank in draft.ranks.items():
+            if rank > best[metric]:
+                draft.metrics.pop(metric, None)
+    return [draft for draft in known if not draft.ranks or draft.says_something]
+
+
 def settle(drafts: Sequence[Draft]) -> str | None:
     """Give the moments of one process their generations; return the kind of round they are.
 
@@ -255,12 +285,20 @@ def _kind_of_round(drafts: Sequence[Draft]) -> str | None:
         kind: [n for n in (getattr(draft.rounds, kind) for draft in drafts) if n is not None]
         for kind in _WORDS
     }
+    if 0 < len(set(known["epoch"])) < _FEW_EPOCHS and _goes_on(known["counted"], len(drafts)):
+        return "counted"
     for kind in _WORDS:
         if 2 * len(known[kind]) > len(drafts) and len(set(known[kind])) > 1:
             return kind
     best = max(_WORDS, key=lambda kind: len(set(known[kind])))
     several = len(set(known[best])) > 1 or 0 < len(known[best]) < _SERIES
     return best if several else None
+
+
+def _goes_on(numbers: Sequence[int], moments: int) -> bool:
+    """True where most moments have a number, each a higher one than the moment before."""
+    rises = all(after > before for before, after in pairwise(numbers))
+    return rises and 2 * len(numbers) > moments and len(numbers) >= _FEW_EPOCHS
 
 
 def _settle_round(

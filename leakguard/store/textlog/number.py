@@ -6,11 +6,10 @@ import functools
 import re
 
 from leakguard.model.units import UNITS
+from leakguard.store.spellings import NUMBER
 
-# Bounded, as all repeats of the log reader's patterns: a line costs what its length is worth.
-NUMBER = r"\d{1,30}(?:[,_]\d{3}){0,9}(?:\.\d{1,30})?"
 _NUMBER = re.compile(NUMBER)
-_SIZE = re.compile(rf"([+-]?)\s{{0,40}}({NUMBER})\s{{0,40}}([A-Za-z]{{1,3}})")
+_SIZE = re.compile(rf"([+-]?)\s{{0,40}}({NUMBER})\s{{0,40}}([A-Za-z]{{1,5}})")
 # Larger values are damage: 2^63 bytes or objects exist on no machine.
 LARGEST = 2**63
 

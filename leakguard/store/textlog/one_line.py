@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from leakguard.model import Gauge, Watched
+from leakguard.store.spellings import MEMORY_WORDS, NUMBER, STEP, STEP_WORDS
 from leakguard.store.textlog.line import Prefix, Speaker, speaker, when
 from leakguard.store.textlog.moment import NO_ROUNDS, Draft, Rounds
-from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, resolution
+from leakguard.store.textlog.number import parse_count
+from leakguard.store.textlog.spelled import SpelledSize, told
+from leakguard.store.textlog.tool_table import ToolTables
 
 # The words of lines that matter. A line that only counts rounds, `[3/25]`, is looked for in a
 # pass of its own, and only when no other line names a round: such brackets are everywhere.
-ANCHORS = (b"RAM", b"RSS", b"emory us", b"Live ", b" in memory: ",
-           b"eneration", b"Gen", b"poch", b"Upload status: ")  # fmt: skip
-BRACKET = b"\n["
-_WORDS = re.compile("|".join(re.escape(anchor.decode()) for anchor in ANCHORS))
+_OWN_WORDS = ("Live ", " in memory: ", "eneration", "Gen", "poch", "Upload status: ")
+ANCHORS = tuple(word.encode() for word in (*MEMORY_WORDS, *_OWN_WORDS))
+BRACKETS = tuple(b"\n[%d" % digit for digit in range(10))
+_BEFORE = 40  # characters
+_MEMORY = re.compile("|".join(map(re.escape, MEMORY_WORDS)))
+_WORDS = re.compile(f"{_MEMORY.pattern}|" + "|".join(map(re.escape, _OWN_WORDS)))
 
-_SIZE = rf"{NUMBER}\s?[KMGTkmgt]?(?:i?B)?\b"
-_RAM = re.compile(
-    r"\b(?:RAM|RSS|[Mm]emory)(?<!GPU RAM)(?<!GPU memory)(?<!GPU Memory)(?<!free RAM)(?<!Free RAM)"
-    r"(?P<use> usage| used| in use)?\s{0,8}[:=]\s{0,8}"
-    rf"(?P<used>{_SIZE})(?:\s?/\s?(?P<limit>{_SIZE}))?"
-)
 _LIVE = re.compile(
     rf"\b(?:Live (\w{{1,80}})|(\w{{1,80}}) in memory): ({NUMBER})(?![\d.,]{0, 30}\d)"
 )
@@ -37,6 +36,7 @@ _ROUND = re.compile(
 _OPENERS = ("DEBUG", "INFO", "WARNING", "Start", "Starting", "Begin", "Beginning", "Running",
             "starting", "running")  # fmt: skip
 _BRACKET = re.compile(r"\[(\d{1,9})\s?/\s?(\d{1,9})\]")
+_STEPS = {"generation": "generation", "gen": "generation", "epoch": "epoch"}
 _PHASE = re.compile(r"--- ?Generation (?P<number>\d{1,15}): (?P<phase>\S[^-]{0,120}?) ?---")
 _PENDING = re.compile(rf"\bUpload status: ({NUMBER})\+? pending")
 PENDING = "uploads pending"
@@ -77,21 +77,26 @@ class OneLiners:
     memory_limit: int | None = None
     folded: int = 0
     lines: int = 0
+    tables: ToolTables = field(default_factory=ToolTables)
     _spoken: dict[Speaker, Spoken] = field(default_factory=dict)
 
     def feed(self, line: str, whole: bool) -> None:
         """Take one line without its line end."""
         self.lines += 1
-        if not (_WORDS.search(line) or (self.brackets and "[" in line)):
+        matters = _WORDS.search(line) is not None
+        of_memory = _MEMORY.search(line) if matters else None
+        if (of_memory or self.tables.busy) and self.tables.feed(line):
             return
-        ram = _RAM.search(line)
-        self._take_round(line, self.brackets or ram is not None)
-        if ram is not None:
-            self._take_ram(line, ram, whole)
-        for live in _LIVE.finditer(line):
-            if whole or live.end() < len(line):
-                self._take_count(line, live)
-        if (queue := _PENDING.search(line)) is not None:
+        if not (matters or (self.brackets and "[" in line)):
+            return
+        # Only a word or two, such as "used", may stand before the first word of memory.
+        sizes = told(line, whole, of_memory.start() - _BEFORE) if of_memory else []
+        self._take_round(line, self.brackets or bool(sizes))
+        if sizes:
+            self._take_sizes(line, sizes)
+        if "Live " in line or " in memory: " in line:
+            self._take_counts(line, whole)
+        if "Upload" in line and (queue := _PENDING.search(line)) is not None:
             gauge = Gauge(parse_count(queue[1]) or 0)
             self._point(line, queue, "pending").gauges[PENDING] = gauge
             self._by(line, queue).pending = gauge
@@ -108,7 +113,7 @@ class OneLiners:
             spoken.pending = None
 
     def _take_round(self, line: str, brackets: bool) -> None:
-        if (match := _PHASE.search(line)) is not None:
+        if "--- " in line and (match := _PHASE.search(line)) is not None:
             self._by(line, match).enter(Rounds(int(match["number"])), match["phase"])
         elif (match := _ROUND.search(line)) is not None and _is_announcement(line, match):
             spoken, number = self._by(line, match), int(match["number"])
@@ -122,18 +127,31 @@ class OneLiners:
             if int(match[1]) <= int(match[2]):
                 spoken.enter(spoken.rounds._replace(counted=int(match[1])), None)
 
-    def _take_ram(self, line: str, match: re.Match[str], whole: bool) -> None:
-        if line[match.start()] in "Mm" and match["use"] is None:
+    def _take_steps(self, line: str, spoken: Spoken) -> None:
+        """Take the rounds that a line counts beside its memory: ``step=1200``, ``"epoch": 3``."""
+        low = line.lower()
+        if not any(word in low for word in STEP_WORDS):
             return
-        size = parse_bytes(match["used"], whole or match.end("used") < len(line))
-        if size is None:
-            return
-        draft = self._point(line, match, "rss")
-        draft.metrics["rss"] = size
-        draft.step = resolution(match["used"])
-        if match["limit"] is not None:
-            limit = parse_bytes(match["limit"], whole or match.end("limit") < len(line))
-            self.memory_limit = limit or self.memory_limit
+        for match in STEP.finditer(line):
+            kind = _STEPS.get(match["word"].lower(), "counted")
+            spoken.enter(spoken.rounds._replace(**{kind: int(match["number"])}), None)
+
+    def _take_sizes(self, line: str, sizes: Sequence[SpelledSize]) -> None:
+        self._take_steps(line, self._by(line, sizes[0].match))
+        for size in sizes:
+            draft = self._point(line, size.match, size.metric, size.rank)
+            if size.metric in draft.metrics and draft.rank_of(size.metric) < size.rank:
+                continue
+            draft.metrics[size.metric] = size.bytes
+            draft.ranks[size.metric] = size.rank
+            if size.metric == "rss":
+                draft.step = size.step
+                self.memory_limit = size.limit or self.memory_limit
+
+    def _take_counts(self, line: str, whole: bool) -> None:
+        for live in _LIVE.finditer(line):
+            if whole or live.end() < len(line):
+                self._take_count(line, live)
 
     def _take_count(self, line: str, match: re.Match[str]) -> None:
         name, count = match[1] or match[2], parse_count(match[3])
@@ -149,11 +167,11 @@ class OneLiners:
             spoken = self._spoken[who] = Spoken() if main is None else Spoken(main.rounds)
         return spoken
 
-    def _point(self, line: str, match: re.Match[str], key: str) -> Draft:
+    def _point(self, line: str, match: re.Match[str], key: str, rank: int = 0) -> Draft:
         """The moment a value belongs to; a value that comes again begins the next moment."""
         spoken = self._by(line, match)
         draft = spoken.open
-        if draft is not None and _has(draft, key):
+        if draft is not None and _has(draft, key) and draft.rank_of(key) == rank:
             if spoken.lines >= _MOST_LINES and spoken.changes > _SEVERAL_ROUNDS:
                 self.folded += 1
                 draft.time = when(line) or draft.time

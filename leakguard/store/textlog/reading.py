@@ -7,32 +7,40 @@ from pathlib import Path
 from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.textlog import one_line
+from leakguard.store.textlog.anchors import Anchors
 from leakguard.store.textlog.block import Block, Blocks
-from leakguard.store.textlog.file import Anchor, LogSource, Readable, looks_binary, open_log
+from leakguard.store.textlog.file import LogSource, Readable, looks_binary, open_log
 from leakguard.store.textlog.line import speaker, texts
 from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.runs import Runs
 
-_ANCHOR = b"MEMORY"
+_HEADING = b"MEMORY "
 # A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
-_LEADS = (b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED")
-_BEGINNINGS = (_ANCHOR, *_LEADS)
+_LEADS = Anchors((b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED"))
+_BLOCKS = Anchors((_HEADING,))
+_BEGINNINGS = Anchors((_HEADING, *_LEADS.texts))
+_ALL = Anchors((_HEADING, *one_line.ANCHORS))
+_ALL_AND_BRACKETS = Anchors((*_ALL.texts, *one_line.BRACKETS))
 
 
 class Reading:
     """What one pass found."""
 
-    def __init__(self, path: Path, single_lines: bool, brackets: bool = False) -> None:
+    def __init__(self, path: Path, large: bool, brackets: bool = False) -> None:
         """Read the log; ``brackets`` looks for rounds told as ``[n/N]`` at the start of a line.
+
+        A ``large`` one is searched for blocks alone, once they name their generations: single
+        lines could add nothing then.
 
         Raises:
             UnreadableRun: it is missing, empty or damaged.
         """
-        self._prepare(path, single_lines, brackets)
+        self._prepare(path, large, brackets)
         with open_log(path) as file:
             self._source = self._source_of(file)
             self.read_on()
         self._blocks.close()
+        self._said.tables.close()
 
     @classmethod
     def following(cls, path: Path, file: Readable, brackets: bool) -> Reading:
@@ -41,39 +49,38 @@ class Reading:
         ``file`` gives whole lines only.
         """
         reading = cls.__new__(cls)
-        reading._prepare(path, True, brackets)
+        reading._prepare(path, False, brackets)
         reading._source = reading._source_of(file)
         return reading
 
-    def _prepare(self, path: Path, single_lines: bool, brackets: bool) -> None:
+    def _prepare(self, path: Path, large: bool, brackets: bool) -> None:
         self._path = path
-        self._single_lines = single_lines
+        self._large = large
+        self._single_lines = True
         self._brackets = brackets
         self._found = Runs()
         self._blocks = Blocks(self._take)
         self._said = OneLiners(self._found.singles.add, brackets)
 
     def _source_of(self, file: Readable) -> LogSource:
-        anchors = [_ANCHOR, *(one_line.ANCHORS if self._single_lines else ())]
-        anchors += [one_line.BRACKET] if self._brackets else []
-        return LogSource(file, [Anchor(text) for text in anchors], _LEADS)
+        anchors = _ALL_AND_BRACKETS if self._brackets else _ALL
+        return LogSource(file, anchors, _HEADING, _LEADS)
 
     def read_on(self) -> bool:
         """Read to the end of what is there; return whether that was anything."""
         before = self._source.size
-        for piece, whole in self._source.pieces(lambda: self._blocks.busy):
+        for piece, whole in self._source.pieces(lambda: self._blocks.busy or self._in_table):
             self._feed(piece, whole)
         return self._source.size > before
 
     @property
-    def complete(self) -> bool:
-        """True when single lines could add nothing: the blocks name their generations."""
-        return self._found.complete
+    def _in_table(self) -> bool:
+        return self._single_lines and self._said.tables.busy
 
     @property
     def names_rounds(self) -> bool:
         """True when a block or a line of this pass names a round, or nothing was found at all."""
-        return self._found.names_rounds or not self._said.lines
+        return self._found.names_rounds or not self._found.found_something
 
     def runs(self) -> list[Run]:
         """Return the runs of this pass.
@@ -82,16 +89,20 @@ class Reading:
             UnreadableRun: there is no snapshot in the log.
         """
         runs = self._found.finish(self._said.memory_limit, self._said.folded)
+        runs = runs or self._said.tables.samples.runs(self._path)
         if not runs:
             raise UnreadableRun(self._nothing())
         return runs
 
     def _feed(self, piece: bytearray, whole: bool) -> None:
-        feed = self._feed_both if self._single_lines else self._blocks.feed
-        if not self._single_lines:
+        if self._large:
             del piece[: self._blocks.feed_plain(piece)]
-            if not (self._blocks.busy or any(word in piece for word in _BEGINNINGS)):
-                return
+            if self._single_lines and self._found.complete:
+                self._single_lines, self._source.anchors = False, _BLOCKS
+        feed = self._feed_both if self._single_lines else self._blocks.feed
+        matters = self._single_lines or self._blocks.busy
+        if not matters and _BEGINNINGS.find(piece, 0, len(piece)) < 0:
+            return
         *lines, last = texts(piece)
         for line in lines:
             feed(line, True)

@@ -13,7 +13,14 @@ from leakguard.model import Run, RunInfo
 from leakguard.model.units import format_bytes
 from leakguard.store.textlog.block import Block
 from leakguard.store.textlog.line import Speaker
-from leakguard.store.textlog.moment import NO_ROUNDS, Draft, WholeTypes, parse_label, settle
+from leakguard.store.textlog.moment import (
+    NO_ROUNDS,
+    Draft,
+    WholeTypes,
+    best_spelled,
+    parse_label,
+    settle,
+)
 from leakguard.store.textlog.part import Part
 from leakguard.store.textlog.snapshot import read_snapshot
 from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
@@ -144,6 +151,11 @@ class Runs:
         return _names_rounds(self.blocks)
 
     @property
+    def found_something(self) -> bool:
+        """True when there is a moment, of a block or of single lines."""
+        return _found(self.blocks) or _found(self.singles)
+
+    @property
     def names_rounds(self) -> bool:
         """True when any line names a round."""
         drafts = (event for _, event in self.singles if isinstance(event, Draft))
@@ -169,7 +181,10 @@ class Runs:
                 settle(_drafts(events))
         if _names_rounds(self.blocks) or (_found(self.blocks) and not self.names_rounds):
             return groups, []
-        groups = _by_speaker(_merged(self.blocks, self.singles))
+        groups = {
+            who: _well_spelled(events)
+            for who, events in _by_speaker(_merged(self.blocks, self.singles)).items()
+        }
         kinds = {settle(_drafts(events)) for events in groups.values()}
         singles = _drafts(event for _, event in self.singles)
         return groups, [*_missing(singles, kinds, folded)]
@@ -253,6 +268,12 @@ def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[E
     for who, event in events:
         groups.setdefault(Speaker() if merge and not who.sure else who, []).append(event)
     return groups
+
+
+def _well_spelled(events: Sequence[Event]) -> list[Event]:
+    """Leave out single lines whose words are worse than those of others of the same process."""
+    kept = set(map(id, best_spelled(_drafts(events))))
+    return [event for event in events if not isinstance(event, Draft) or id(event) in kept]
 
 
 def _parts(events: Iterable[Event]) -> list[Part]:

@@ -6,12 +6,12 @@ import functools
 import re
 
 from leakguard.model import Gauge, LargeObject, Watched
+from leakguard.store.spellings import NUMBER
 from leakguard.store.textlog.block import Block, without_pictograph
 from leakguard.store.textlog.exact import SECTIONS, Exact
 from leakguard.store.textlog.line import when
 from leakguard.store.textlog.moment import CENSUS_TYPES, Draft
 from leakguard.store.textlog.number import (
-    NUMBER,
     parse_bytes,
     parse_count,
     parse_number,

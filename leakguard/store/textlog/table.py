@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from leakguard.model.units import UNITS
+from leakguard.store.spellings import NUMBER
 from leakguard.store.textlog.block import Block
-from leakguard.store.textlog.number import NUMBER, parse_bytes, parse_count, resolution
+from leakguard.store.textlog.number import parse_bytes, parse_count, resolution
 
 _SIZE_COLUMN = re.compile(rf"({NUMBER})([KMGTkmgt]i?B)?")
 _UNIT_ALONE = re.compile(r"[KMGTkmgt]i?B")

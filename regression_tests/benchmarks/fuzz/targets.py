@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from leakguard.model import Report, Run
 from leakguard.store import load_runs, schema
 from leakguard.store.textlog.pattern import Match, matched, read_pattern
 from leakguard.testing import RunStory, State
+from regression_tests.benchmarks.textlog.pasted_logs import FORMATS, leaking
 
 _BUDGET = b"""growth = "1 GB"
 peak = "4 GB"
@@ -84,6 +86,7 @@ READERS: dict[str, Callable[[Path], None]] = {
     "log": read_log_or_run,
     "run file": read_log_or_run,
     "single lines": read_log_or_run,
+    "pasted logs": read_log_or_run,
     "budget": read_whole_budget,
     "patterns": read_patterns,
     "expression": read_expression,
@@ -116,6 +119,9 @@ def seeds() -> dict[str, tuple[bytes, ...]]:
         "log": (_log(small_run()), _log(small_run(2))),
         "run file": (_file(small_run()), _file(small_run(2))),
         "single lines": (lines.encode(),),
+        "pasted logs": tuple(
+            make(random.Random(1), leaking).text[:10_000].encode() for make in FORMATS.values()
+        ),
         "budget": (_BUDGET,),
         "patterns": (_PATTERNS,),
         "expression": _EXPRESSIONS,

@@ -247,3 +247,35 @@ def test_runs_of_a_folder_are_told_apart_by_their_files(tmp_path, capsys, monkey
     assert said.out == whole
     assert said.err.startswith("leakguard: torn.jsonl is empty")
     assert said.err.count("\n") == 1
+
+
+def test_pods_of_one_log_are_one_report_with_a_row_for_each(tmp_path, capsys):
+    log = tmp_path / "pods.log"
+    log.write_text(
+        "".join(
+            "NAME        CPU(cores)   MEMORY(bytes)\n"
+            f"trainer-0   1775m        {2000 + 95 * n + n % 3}Mi\n"
+            f"store-0     142m         {806 + n % 2}Mi\n"
+            for n in range(40)
+        )
+    )
+    assert main(["report", str(log), "--fail-on", "suspect"]) == 1
+    told = capsys.readouterr().out
+    assert "pods.log, 2 pods" in told
+    assert "SUSPECT: trainer-0 grows, the other one does not" in told
+    assert "read from kubectl top: the working set of trainer-0" in told
+    assert [line.split()[:3] for line in told.splitlines() if "finished" in line] == [
+        ["store-0", "finished", "stable"],
+        ["trainer-0", "finished", "suspect"],
+    ]
+    assert main(["watch", str(log), "--once"]) == 0
+    assert "trainer-0 grows" in capsys.readouterr().out
+
+
+def test_gpu_alone_is_judged_by_its_memory(tmp_path, capsys):
+    log = tmp_path / "gpu.csv"
+    rows = (f"2026/11/03 09:00:{n:02d}.1, 0, {1000 + 50 * n} MiB\n" for n in range(40))
+    log.write_text("timestamp, index, memory.used [MiB]\n" + "".join(rows))
+    assert main(["report", str(log), "--fail-on", "suspect"]) == 1
+    told = capsys.readouterr().out
+    assert "GPU memory in use grows by +52.4 MB per generation" in " ".join(told.split())

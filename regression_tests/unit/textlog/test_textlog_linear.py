@@ -30,7 +30,9 @@ UNITS = [
     "Generation 1", "Epoch 1: ", "--- Generation 1: ", "Gen 1:", "expected ", "expected 1-",
     "<-", "a <- held by ", ", retains 1 MB", "   x=1(+1); ", "x=1 ", " is ", "\x1b[", "\x1b]",
     "^[[", "\\N{", "&#", ":mag", "\\u2028", "{", '{"log":"', "Upload status: 1", "=",
-    "a=1(+1),1",
+    "a=1(+1),1", "rss=", "rss=1GB ", "a rss 1 ", "gpu mem ", "process memory: ", "step=1 ",
+    "PID RSS ", "NAME  MEM USAGE / LIMIT  ", "Mem: 1 ", "1 Mem: ", "| 0 N", "| 1MiB / 1MiB |",
+    "00000000:", "a 1m 1Mi ", "emory on the node (IP: a) was ", '{"a":{"rss":1},', "def a",
 ]  # fmt: skip
 # Characters; rows longer than 2000 are no rows of a block, longer lines are read as single ones.
 LENGTHS = [(110, 1760), (400, 6400)]

@@ -1,0 +1,251 @@
+"""How programs and tools spell memory in a log: words, units and columns, all in one table.
+
+A new spelling is one more row here. Of the log reader, ``spelled`` reads numbers behind words and
+``tool_table`` the tables that tools print; ``curves`` reads columns of tables by their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+# Bounded, as all repeats of the log reader's patterns: a line costs what its length is worth.
+NUMBER = r"\d{1,30}(?:[,_]\d{3}){0,9}(?:\.\d{1,30})?"
+
+# -- numbers behind words: ``rss=3.42GiB``, ``"rss_mb": 920.4`` ------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Words that a number of memory stands behind.
+
+    Attributes:
+        key: the words, as a regular expression that ignores case.
+        metric: what they tell.
+        rank: of two that tell the same metric in one log, the one with the lower rank counts.
+        after: words one of which must stand before it; empty where none must.
+        kernel: True where kB are KiB, as the kernel prints them.
+    """
+
+    key: str
+    metric: str
+    rank: int
+    after: frozenset[str] = frozenset()
+    kernel: bool = False
+
+
+_PROCESS = frozenset({"process", "proc", "host", "cpu", "current", "cur", "used", "python", "main",
+                      "worker", "trainer", "sys", "system"})  # fmt: skip
+#: Before any of the words: another memory, or a number that is no amount in use.
+NEVER = frozenset({"free", "available", "avail", "limit", "swap", "disk", "shared", "cached",
+                   "delta", "gained", "freed", "min", "buffer"})  # fmt: skip
+#: Before any of the words: it is the GPU's.
+OF_GPU = frozenset({"gpu", "cuda", "device", "vram"})
+#: Before the best of the words: highest and whole amounts, which count where nothing better is
+#: told; before any other, they tell nothing.
+WEAK = frozenset({"max", "peak", "maximum", "highest", "total", "model"})
+WEAKER = 10
+#: What is added to the rank of words without a sign behind them: ``RSS 3.2 GB``.
+UNSIGNED = 5
+
+SPELLINGS = (
+    Spelling(r"vmrss", "rss", 0, kernel=True),
+    Spelling(r"rss|resident(?:[ _-](?:set|size|memory|mem)){0,3}", "rss", 0),
+    Spelling(r"(?:memory|ram) (?:usage|used|in use)", "rss", 0),
+    Spelling(r"(?:mem(?:ory)?|ram)[ _.-]?(?:usage|used|in[ _]use)", "rss", 1),
+    Spelling(r"used[ _.-]?(?:mem(?:ory)?|ram)", "rss", 1),
+    Spelling(r"ram", "rss", 0),
+    Spelling(r"memory", "rss", 2, _PROCESS),
+    Spelling(r"virtual memory:\s{1,3}used", "rss", 2, _PROCESS),
+    Spelling(r"mem", "rss", 3),
+    Spelling(r"vms|vsz", "vms", 0),
+    Spelling(r"vram", "gpu_used", 1),
+)
+#: The same words of a GPU, by what follows them.
+GPU_SPELLINGS = (
+    Spelling(r"(?:mem(?:ory)?|ram)[ _.-]?allocated|allocated", "gpu_allocated", 0),
+    Spelling(r"(?:mem(?:ory)?|ram)[ _.-]?reserved|reserved", "gpu_reserved", 0),
+    Spelling(r"(?:mem(?:ory)?|ram)(?:[ _.-]?(?:usage|used|in[ _]use))?", "gpu_used", 1),
+)
+#: Bytes; a whole number without a unit is one of bytes from here on.
+BARE = 1 << 20
+
+_UNIT = r"[kmgt]i?b?|bytes|b"
+SIZE = rf"{NUMBER}(?:\s?(?:{_UNIT})\b)?"
+
+
+def _named(prefix: str, spellings: tuple[Spelling, ...]) -> str:
+    return "|".join(f"(?P<{prefix}{n}>{one.key})" for n, one in enumerate(spellings))
+
+
+#: The spellings by the group of ``SPELLED`` that finds them.
+BY_GROUP = {
+    **{f"s{n}": one for n, one in enumerate(SPELLINGS)},
+    **{f"g{n}": one for n, one in enumerate(GPU_SPELLINGS)},
+}
+_GPU_WORDS = "|".join(sorted(OF_GPU - {"vram"}))
+#: A number behind one of the words, with what stands before them, and a limit behind a slash.
+SPELLED = re.compile(
+    rf"(?<![\w%])(?:(?:{_GPU_WORDS})[ _.-]?(?:{_named('g', GPU_SPELLINGS)})"
+    rf"|(?:(?P<of>[a-z]{{1,20}})[ _.-])?(?:{_named('s', SPELLINGS)}))"
+    r"(?:[ _/.-]?[\[(]?(?P<unit>bytes|[kmgt]i?b|b)[\])]?)?"
+    r"[\"']?(?:\s{0,8}(?P<sign>[:=])\s{0,8}|\s(?:is |at |of )?)[\"']?"
+    rf"(?P<used>{SIZE})(?![\w%]|\.\d|\s?%)(?:\s?/\s?(?P<limit>{SIZE}))?",
+    re.IGNORECASE,
+)
+#: What counts rounds on a line that tells memory, too.
+STEP = re.compile(
+    r"(?<![\w.])(?P<word>generation|gen|epoch|global_step|step|iteration|iter|it|round|episode"
+    r"|update)[\"']?\s?[:=#]?\s?[\"']?(?P<number>\d{1,15})(?:\.0)?(?![\w.%]|,\d)",
+    re.IGNORECASE,
+)
+
+#: One of them is in each line that ``STEP`` finds anything in; of generations ``one_line`` knows.
+STEP_WORDS = ("step", "epoch", "iter", "it=", "it ", "it:", "round", "episode", "update", "gen=",
+              "generation=", 'gen"', 'generation"', "gen'", "generation'")  # fmt: skip
+
+# -- tables of tools -------------------------------------------------------------------------------
+
+Noun = Literal["pod", "node", "container", "GPU", "process", "machine", "function"]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A table with a heading.
+
+    Attributes:
+        tool: what prints it.
+        noun: what one series of it is.
+        means: what its numbers are.
+        heading: the cells by which the heading is known.
+        memory: the cell above the numbers.
+        who: the cells above what tells the series apart; those that a heading lacks are left out.
+        metric: what the numbers tell.
+        unit: of a number without one; None where each number must have one.
+        number: a cell above numbers only, which tells rows from other lines.
+        apart: what stands between two cells.
+        ends: True where the last row of a table is the sample, not each of them.
+    """
+
+    tool: str
+    noun: Noun
+    means: str
+    heading: tuple[str, ...]
+    memory: str
+    who: tuple[str, ...]
+    metric: str = "rss"
+    unit: str | None = None
+    number: str | None = None
+    apart: Literal["blank", "blanks", "comma"] = "blank"
+    ends: bool = False
+
+
+_RESIDENT = "the resident memory of"
+COLUMNS = (
+    Columns("kubectl top", "node", "the working set of", ("NAME", "MEMORY(bytes)", "MEMORY%"),
+            "MEMORY(bytes)", ("NAME",)),
+    Columns("kubectl top", "pod", "the working set of", ("NAME", "CPU(cores)", "MEMORY(bytes)"),
+            "MEMORY(bytes)", ("NAMESPACE", "POD", "NAME")),
+    Columns("docker stats", "container", "memory less its file cache of",
+            ("NAME", "MEM USAGE / LIMIT"), "MEM USAGE / LIMIT", ("NAME",), apart="blanks"),
+    Columns("docker stats", "container", "memory less its file cache of",
+            ("CONTAINER", "MEM USAGE / LIMIT"), "MEM USAGE / LIMIT", ("CONTAINER",),
+            apart="blanks"),
+    Columns("top", "process", _RESIDENT, ("PID", "VIRT", "RES"), "RES", ("COMMAND", "PID"),
+            unit="KiB", number="PID"),
+    Columns("ps", "process", _RESIDENT, ("PID", "RSS"), "RSS", ("COMMAND", "CMD", "Command", "PID"),
+            unit="KiB", number="PID"),
+    Columns("ps", "process", _RESIDENT, ("RSS", "COMMAND"), "RSS", ("COMMAND",), unit="KiB"),
+    Columns("Ray's memory monitor", "process", _RESIDENT, ("PID", "MEM", "COMMAND"), "MEM",
+            ("COMMAND", "PID"), number="PID"),
+    Columns("Ray's memory monitor", "process", _RESIDENT, ("PID", "MEM(GB)", "COMMAND"), "MEM(GB)",
+            ("COMMAND", "PID"), unit="GB", number="PID"),
+    Columns("nvidia-smi", "GPU", "what all processes hold of", ("memory.used [MiB]",),
+            "memory.used [MiB]", ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id"),
+            "gpu_used", unit="MiB", apart="comma"),
+    Columns("sar", "machine", "memory in use of", ("kbmemused",), "kbmemused", (), unit="KiB"),
+    Columns("memory_profiler", "function", "memory of the process at the end of",
+            ("Line #", "Mem usage", "Increment"), "Mem usage", (), apart="blanks", ends=True),
+)  # fmt: skip
+
+
+def is_of_tool(cells: Iterable[str]) -> bool:
+    """Return whether cells are the heading of a table of a tool."""
+    known = {cell.strip() for cell in cells}
+    return any(known.issuperset(columns.heading) for columns in COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A line of its own: groups ``value``, maybe ``limit``, ``unit`` and ``who``.
+
+    ``named`` finds who it is of on a line before; ``sized`` tells the unit by how large ``limit``
+    is, where the tool prints none.
+    """
+
+    tool: str
+    noun: Noun
+    means: str
+    word: str
+    line: re.Pattern[str]
+    metric: str = "rss"
+    named: re.Pattern[str] | None = None
+    sized: bool = False
+
+
+_VALUE = rf"(?P<value>{NUMBER}\s?[KMGT]?i?B?)"
+_LIMIT = rf"(?P<limit>{NUMBER}\s?[KMGT]?i?B?)"
+SHAPES = (
+    Shape("kubectl top", "pod", "the working set of", "Mi",
+          re.compile(r"(?:.{0,80}\s)?(?P<who>[a-z0-9][a-z0-9.-]{0,200})\s{1,40}\d{1,7}m\s{1,40}"
+                     r"(?P<value>\d{1,9}Mi)(?:\s{1,20}\d{1,3}%)?$")),
+    Shape("free", "machine", "memory in use of", "Mem:",
+          re.compile(rf"(?:^|.*\s)Mem:\s{{1,40}}{_LIMIT}\s{{1,40}}{_VALUE}(?:\s{{1,40}}\S{{1,20}}){{1,6}}$"),
+          sized=True),
+    Shape("top", "machine", "memory in use of", " Mem :",
+          re.compile(rf".*?\b(?P<unit>[KMGT]iB) Mem ?: {{0,9}}(?P<limit>{NUMBER})\+? ?total"
+                     rf".{{0,60}}?(?P<value>{NUMBER})\+? ?used")),
+    Shape("nvidia-smi", "GPU", "what all processes hold of", "MiB |",
+          re.compile(r"\|.{0,80}\|\s{1,20}(?P<value>\d{1,9}MiB)\s?/\s{0,9}(?P<limit>\d{1,9}MiB)\s?\|"),
+          "gpu_used", re.compile(r"\|\s{1,4}(?P<who>\d{1,4})\s{1,4}[A-Z]")),
+    Shape("gpustat", "GPU", "what all processes hold of", " MB |",
+          re.compile(r".{0,80}\[(?P<who>\d{1,4})\].{1,120}\|\s{1,9}(?P<value>\d{1,9})\s?/\s{0,9}"
+                     r"(?P<limit>\d{1,9})\s?(?P<unit>MB)\b"),
+          "gpu_used"),
+    Shape("Ray", "node", "memory in use of", "emory usage on this node",
+          re.compile(rf".*?emory usage on this node:\s?(?P<value>{NUMBER})\s?/\s?"
+                     rf"(?P<limit>{NUMBER})\s?(?P<unit>[KMGT]i?B)")),
+    Shape("Ray's memory monitor", "node", "memory in use of", "emory on the node",
+          re.compile(rf".*?emory on the node \(IP: (?P<who>[^,) ]{{1,60}}).{{0,400}}? was {_VALUE}"
+                     rf"\s?/\s?{_LIMIT}")),
+    Shape("Ray's memory monitor", "node", "memory in use of", "emory on node",
+          re.compile(rf".*?emory on node (?P<who>\S{{1,80}}) is used \((?P<value>{NUMBER})\s?/\s?"
+                     rf"(?P<limit>{NUMBER})\s?(?P<unit>[KMGT]i?B)\)")),
+    Shape("Ray's object store", "node", "what plasma holds of", "lasma memory usage",
+          re.compile(rf".*?lasma memory usage {_VALUE}(?=,)")),
+)  # fmt: skip
+#: Units of a tool that prints none, by the number it gives for the whole memory of a machine.
+SIZED = ((1 << 10, "GiB"), (1 << 20, "MiB"), (1 << 33, "KiB"), (1 << 62, "B"))
+#: A line of a function that memory_profiler shows, and where the function has its name.
+LINE_OF_FUNCTION = re.compile(rf"\s*\d{{1,9}}\s{{1,12}}(?P<value>{NUMBER} [KMGT]iB)\s")
+FUNCTION = re.compile(r"\bdef\s{1,4}(\w{1,100})")
+
+#: What a line that tells of memory holds one of, whatever the rest of it.
+MEMORY_WORDS = ("RAM", "RSS", "rss", "emory", "mem", "Mem", "MEM", "ram=", "ram:", "ram_", 'ram"',
+                "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |", "Off |", "On |",
+                "m   ")  # fmt: skip
+
+# -- columns of any table, by their names ----------------------------------------------------------
+
+#: What counts the rounds, the best first: a step is one where nothing coarser is told.
+ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
+UNIT_IN_NAME = re.compile(r"(?:^|[^a-z])(kib|mib|gib|kb|mb|gb|bytes)(?![a-z])", re.IGNORECASE)
+GPU_IN_NAME = re.compile(r"gpu|cuda|allocated_bytes|reserved_bytes", re.IGNORECASE)
+#: The surest name first; a share in percent is no amount.
+MEMORY_IN_NAME = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (r"(?<![a-z])rss(?![a-z])", r"(?<![a-z])ram(?![a-z])", r"mem(?:ory)?(?![a-z])")
+)
+NO_AMOUNT = re.compile(r"percent|%|limit|total|available|free", re.IGNORECASE)

@@ -1,0 +1,43 @@
+"""Which of several words comes first in a buffer: what a log is searched for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+try:
+    from leakguard.store.textlog import _find
+except ImportError:  # built without a compiler
+    _find = None  # type: ignore[assignment]
+
+_Find = Callable[[bytearray, int, int], int]
+
+
+class Anchors:
+    """Words of three bytes or more, looked for all at once."""
+
+    def __init__(self, texts: Iterable[bytes], *, compiled: bool = _find is not None) -> None:
+        """Look for ``texts``, by the compiled search where there is one."""
+        # In order, words that begin alike are neighbours, which the compiled search makes use of.
+        self.texts = tuple(sorted(set(texts)))
+        self.longest = max(map(len, self.texts))
+        self._find = _compiled(self.texts) if compiled else _by_pattern(self.texts)
+
+    def find(self, buffer: bytearray, begin: int, end: int) -> int:
+        """Return the first place in ``buffer[begin:end]`` where a word stands; -1 without one."""
+        return self._find(buffer, begin, end)
+
+
+def _compiled(texts: tuple[bytes, ...]) -> _Find:
+    find, words = _find.find, _find.words(texts)
+    return lambda buffer, begin, end: find(words, buffer, begin, end)
+
+
+def _by_pattern(texts: tuple[bytes, ...]) -> _Find:
+    search = re.compile(b"|".join(map(re.escape, texts))).search
+
+    def find(buffer: bytearray, begin: int, end: int) -> int:
+        match = search(buffer, begin, end)
+        return -1 if match is None else match.start()
+
+    return find
