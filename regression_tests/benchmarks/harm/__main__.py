@@ -72,6 +72,11 @@ def _write(rows: list[Row], given: argparse.Namespace) -> None:
     (given.out / f"{given.table}.json").write_text(as_json(rows), encoding="utf-8")
 
 
+def _folder(text: str) -> Path:
+    """Return a folder as each program, which has a working folder of its own, finds it, too."""
+    return Path(text).absolute()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
@@ -82,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--python", nargs="+", metavar="PY", help="interpreters, with leakguard's "
                         "dependencies (this one)")  # fmt: skip
     parser.add_argument("--threads", type=int, default=1, help="what OMP_NUM_THREADS says")
-    parser.add_argument("--corpus", type=Path, default=CORPUS, help="another folder of programs")
+    parser.add_argument("--corpus", type=_folder, default=CORPUS, help="another folder of programs")
     parser.add_argument("-o", "--out", type=Path, metavar="FOLDER")
     parser.add_argument("--table", default="table", help="what the files in FOLDER are called")
     return parser

@@ -56,7 +56,8 @@ class Laboratory:
         alone = Playing(self.python, "alone", _SECONDS * slower, self.threads).play(program)
         if alone.ended.status is None:
             raise RuntimeError(f"{program.name} does not end by itself")
-        patience = _TIMES * alone.ended.wall_s + _MORE * slower
+        allowed = program.limits["wall_s"].slack
+        patience = _TIMES * alone.ended.wall_s + (allowed + _MORE) * slower
         return {"alone": alone} | {
             how: Playing(self.python, how, patience, self.threads).play(program) for how in hows
         }
