@@ -19,7 +19,7 @@ def tracer_at_work() -> str | None:
         return "memray"
     loaded = next((name for name in _LOADED_WHERE_THEY_TRACE if name in sys.modules), None)
     # Blocks of a debugging allocator begin elsewhere than the C library thinks.
-    debugs = bool(os.environ.get("PYTHONMALLOC")) or bool(sys.flags.dev_mode)
+    debugs = "debug" in os.environ.get("PYTHONMALLOC", "") or bool(sys.flags.dev_mode)
     return loaded or ("a debugging allocator" if debugs else None)
 
 

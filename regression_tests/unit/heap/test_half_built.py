@@ -78,7 +78,7 @@ def test_no_more_of_a_class_is_read_than_there_is(engine: Engine) -> None:
         pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
         _KEPT.append(_at_the_end_of_its_mapping(socket.SocketType, pages))
         engine.census()
-        found = engine.inspect(targets=_KEPT).held
+        found = engine.inspect(targets=[*_KEPT]).held
         os._exit(0 if found[0] is not None else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
