@@ -9,8 +9,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TypeVar, overload
 
+from leakguard.alarm import pass_on
+from leakguard.capture.probe import reason_of
 from leakguard.capture.watchlist import Watch
-from leakguard.errors import StillAlive, UsageError
+from leakguard.errors import LeakguardError, StillAlive, UsageError
 from leakguard.live import active
 from leakguard.live.active import Leave
 from leakguard.live.assembly import new_watcher
@@ -19,7 +21,7 @@ from leakguard.live.ending import Ending
 from leakguard.live.generations import Generation, Generations, checked_rounds
 from leakguard.live.names import plain_text, plain_truth
 from leakguard.live.settings import Settings, Share, Signal, checked_settings, is_switched_off
-from leakguard.live.sinks import Log, Sink
+from leakguard.live.sinks import Log, Sink, complain
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.watcher import Watcher
 from leakguard.model import Expectation, Report, Run
@@ -310,7 +312,10 @@ class LeakGuard:
         return self._begun() if self._watcher is None else self._watcher
 
     def _begun(self) -> Watcher:
-        """Begin a run; what raises here, an interrupt included, leaves nothing of it."""
+        """Begin a run; what raises here, an interrupt included, leaves nothing of it.
+
+        A process that cannot be watched, since it has no descriptor or memory left, goes on.
+        """
         try:
             settings = self._settings.for_this_process()
             if is_switched_off():
@@ -320,9 +325,13 @@ class LeakGuard:
             ending.listen()
             active.activate(self)
             watcher.start()
-        except BaseException:
+        except BaseException as error:
             self._abandon()
-            raise
+            if isinstance(error, LeakguardError) or not isinstance(error, Exception):
+                raise
+            pass_on(error)
+            complain(f"this run is not watched: {reason_of(error)}")
+            return self._off(self._settings)
         return watcher
 
     def _off(self, settings: Settings) -> Watcher:

@@ -53,11 +53,11 @@ def _with_psutil(pid: int | str) -> Reading:
 
 def memory_limit() -> int | None:
     """Return the bytes this process may use: the tightest cgroup limit, or the machine's RAM."""
-    import psutil
-
     try:
+        import psutil
+
         machine = [int(psutil.virtual_memory().total)]
-    except (OSError, psutil.Error):  # a sandbox without /proc
+    except Exception:  # a sandbox without /proc, or no descriptor left to read the package
         machine = []
     return min([*machine, *_cgroup_limits()], default=None)
 

@@ -13,7 +13,14 @@ from leakguard.errors import UnreadableRun, UsageError
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import schema
 from leakguard.store.census_delta import whole
-from leakguard.store.run_lock import lies_at, new_beside, open_run_file, write_all
+from leakguard.store.run_lock import (
+    abandon,
+    identity,
+    lies_at,
+    new_beside,
+    open_run_file,
+    write_all,
+)
 
 MAGIC = b'{"schema":"leakguard.run/'
 _MAX_NOTES = 5
@@ -42,6 +49,7 @@ class RunWriter:
             raise UsageError(
                 f"cannot write the run to {path}: {error.strerror}; choose another out= path"
             ) from None
+        self._identity = identity(self._file)
         self._path = path.resolve()  # what a link leads to is replaced, and not the link
         self._count = 0
         self._size = len(self._header)
@@ -62,7 +70,9 @@ class RunWriter:
         """
         text = self._header + schema.encode_thinned(stride) + b"".join(lines)
         try:
+            self._keep_open()
             self._replace(*new_beside(self._file, self._path, self._begins, text))
+            self._identity = identity(self._file)
             self._size = len(text)
         finally:  # what cannot be thinned any further is not tried again with each line
             self._most_bytes = max(self._most_bytes or 0, 2 * self._size)
@@ -84,15 +94,24 @@ class RunWriter:
         Raises:
             OSError: it cannot be written, or nobody would find it: the file was deleted.
         """
+        self._keep_open()
         if not os.fstat(self._file.fileno()).st_nlink:
             raise FileNotFoundError(errno.ENOENT, "the file was deleted", str(self._path))
         write_all(self._file, line)
         self._size += len(line)
         self._count += 1
 
+    def _keep_open(self) -> None:
+        """Open the file again where the program has closed its descriptor, as daemons close all."""
+        if identity(self._file) != self._identity:
+            abandon(self._file)
+            self._file = open_run_file(self._path)
+            self._identity = identity(self._file)
+
     def close(self, spent: float | None = None) -> None:
         """Write the end line and close the file; the guard has cost ``spent`` seconds in all."""
         if not self._file.closed:
+            self._keep_open()
             self._file.write(schema.encode_end(self._count, spent))
             self._file.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import functools
 import mmap
@@ -77,6 +78,21 @@ def lies_at(file: FileIO, path: Path) -> bool:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
+
+
+def identity(file: FileIO) -> tuple[int, int] | None:
+    """Return which file a descriptor is of; None where the program has closed it."""
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def abandon(file: FileIO) -> None:
+    """Never close a descriptor that the program has closed, and that may be its own since then."""
+    _open_files.discard(file)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(file))
 
 
 def write_all(file: FileIO, text: bytes) -> None:

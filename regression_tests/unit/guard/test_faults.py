@@ -392,3 +392,38 @@ def test_what_ends_a_program_goes_through_a_gauge(error):
         with guard.phase("after"):
             pass
     assert "after" in [snapshot.phase for snapshot in guard.run.snapshots]
+
+
+def test_descriptor_that_the_program_has_closed_is_not_written_to_and_no_generation_is_lost(
+    tmp_path,
+):
+    """As a daemon closes all that it has inherited, whose numbers then belong to its own files."""
+    out, own = tmp_path / "run.jsonl", tmp_path / "log"
+    with LeakGuard(out=out, report=None, trace="off") as guard:
+        for generation in guard.generations(range(6)):
+            if generation == 2:
+                writer = guard._watcher.scribe.journal._writer
+                number = writer._file.fileno()
+                os.close(number)
+                mine = os.open(own, os.O_RDWR | os.O_CREAT, 0o600)
+                assert mine == number
+    os.write(mine, b"mine")  # nobody has closed it
+    os.close(mine)
+
+    assert own.read_bytes() == b"mine"
+    assert [s.generation for s in leakguard.load(out).generation_ends()] == list(range(6))
+
+
+def test_process_that_has_no_descriptor_left_when_a_run_begins_goes_on_unwatched(
+    monkeypatch, capsys
+):
+    def refused(*_):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("leakguard.guard.Ending", refused)
+    rounds = []
+    with LeakGuard(report=None) as guard:
+        rounds.extend(guard.generations(range(3)))
+
+    assert rounds == [0, 1, 2]
+    assert "not watched: OSError" in capsys.readouterr().err
