@@ -351,3 +351,26 @@ def test_copies_leave_no_process_file_or_mapping():
     assert after[1] <= mappings + 10  # each copy would leave one
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG | process_copy._WCLONE)
+
+
+def test_program_that_was_just_written_can_be_started_while_copies_are_made(tmp_path):
+    """It could not where a copy had the file open for a moment: "text file busy"."""
+    program, refused, done = tmp_path / "program", [], threading.Event()
+
+    def write_and_start():
+        for _ in range(40):
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o700)
+            try:
+                subprocess.run([program], check=True)
+            except OSError as error:
+                refused.append(error)
+        done.set()
+
+    writer = threading.Thread(target=write_and_start)
+    writer.start()
+    while not done.is_set():
+        _answer(lambda: b"done")
+    writer.join()
+
+    assert refused == []

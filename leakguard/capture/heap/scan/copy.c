@@ -34,6 +34,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
 #ifndef SYS_close_range
 #define SYS_close_range 436 /* on all architectures but alpha */
 #endif
@@ -200,12 +203,15 @@ close_listed_files(void)
     return folder < 0 || filled < 0 ? -1 : close(folder);
 }
 
-/* Close all files: while a copy has them open, a pipe that the program closes does not end, a port
-   stays taken, a lock stays held, and what is written to them arrives twice. */
+/* Have no files: while a copy has them open, a pipe that the program closes does not end, a port stays
+   taken, a lock stays held, a program that was just written cannot be started, and what is written to
+   them arrives twice. So the copy is made with the very table of the process, and leaves it for an
+   empty one: there is no moment in which both have a file open. Before 5.9 there is such a moment. */
 static int
-close_files(void)
+leave_files(void)
 {
-    if (syscall(SYS_close_range, 0U, ~0U, 0U) != 0 && close_listed_files() < 0) {
+    if (syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) != 0 &&
+        (unshare(CLONE_FILES) != 0 || close_listed_files() < 0)) {
         return -1;
     }
     for (int fd = 0; fd < 3; fd++) {
@@ -229,7 +235,7 @@ static int
 seclude(size_t most, rlim_t address_space, double seconds, double longest)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (close_files() < 0) {
+    if (leave_files() < 0) {
         return -1;
     }
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -362,7 +368,7 @@ copy_process(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (hold_signals_back(&before) < 0) {
         return NULL;
     }
-    long made = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+    long made = syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, 0);
     if (made == 0) {
         work_and_end(args[4], most, address_space, seconds, longest);
     }
