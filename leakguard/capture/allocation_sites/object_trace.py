@@ -100,7 +100,8 @@ class ObjectTrace:
         try:
             if names:
                 kept = self._counted(names)
-            if any(suspect.type is None for suspect in suspects):
+            # A program that traces for itself may have traces of all its life: seconds to go through.
+            if self._own and any(suspect.type is None for suspect in suspects):
                 self._blocks = traced_blocks(self.name)
         finally:
             self.stop()

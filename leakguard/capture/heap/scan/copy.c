@@ -137,9 +137,17 @@ region_realloc(void *context, void *data, size_t size)
     return moved;
 }
 
+/* What served the domains of small blocks when this module was loaded: tracemalloc that was started
+   since would note down each block of the copy, at several times its price. */
+static PyMemAllocatorEx first_allocators[2];
+static const PyMemAllocatorDomain small[2] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
+
 static int
 use_region(size_t most)
 {
+    for (int i = 0; i < 2; i++) {
+        PyMem_SetAllocator(small[i], &first_allocators[i]);
+    }
     void *start = mmap(NULL, most, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) {
@@ -438,6 +446,17 @@ is_over(PyObject *module, PyObject *const *args, Py_ssize_t count)
 #else
     (void)number, (void)seconds, (void)module;
     Py_RETURN_TRUE;
+#endif
+}
+
+/* Keep what the domains of small blocks are served by; at the first time that the module is loaded. */
+void
+note_allocators(void)
+{
+#ifdef HAVE_COPY
+    for (int i = 0; i < 2 && first_allocators[i].malloc == NULL; i++) {
+        PyMem_GetAllocator(small[i], &first_allocators[i]);
+    }
 #endif
 }
 
