@@ -14,7 +14,7 @@ PYTHONS ?= $(PYTHON)
 BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
-COMPILED := $(wildcard leakguard/capture/heap/scan/*.[ch] reference_trainer/*.c)
+COMPILED := $(wildcard leakguard/capture/heap/scan/*.[ch] leakguard/capture/births/record/*.[ch] reference_trainer/*.c)
 DEMO := runs/demo
 # Five runs, each made whatever the others found: a walk of the heap takes as long as its process has objects. torch brings many, so does
 # every framework, each test that is collected, and the plugins of other packages, which no test of the heap or of a guard needs.

@@ -25,8 +25,11 @@ live memory  what all allocators together have handed out and not got back
 ledger       the growth of RSS, part by part
 site         a line of the program that makes objects
 proof        what came free when a holder was emptied in a copy of the process
+birthplace   a line that allocated in one phase, with what is alive of that; a cohort is what was
+             born there in the same rounds
 """
 
+from leakguard.model.births import Birthplace, Births, Cohort
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
@@ -47,8 +50,11 @@ from leakguard.model.snapshot import (
 
 __all__ = [
     "BaselineGrowth",
+    "Birthplace",
+    "Births",
     "Census",
     "Cleared",
+    "Cohort",
     "Collection",
     "Cost",
     "CountChange",
