@@ -43,7 +43,7 @@ def test_forked_children_record_nothing_and_may_begin_their_own():
         def churn():
             while not stop.is_set():
                 [bytes(700) for _ in range(200)]
-        threads = [threading.Thread(target=churn) for _ in range(3)]
+        threads = [threading.Thread(target=churn, daemon=True) for _ in range(3)]
         for thread in threads:
             thread.start()
         kept.append([bytes(300) for _ in range(5_000)])
@@ -84,7 +84,7 @@ def test_copy_of_the_process_works_while_other_threads_are_recorded():
         def churn():
             while not stop.is_set():
                 zlib.compress(bytes(3_000))
-        threads = [threading.Thread(target=churn) for _ in range(3)]
+        threads = [threading.Thread(target=churn, daemon=True) for _ in range(3)]
         for thread in threads:
             thread.start()
         def look():

@@ -166,23 +166,34 @@ enum flag { IN_PYTHON = 1, OUTSIDE_LIBC = 2 };
 
 static const struct {
     const char *name;
-    void *real, *hook;
+    void *hook;
     int flags;
 } functions[] = {
-    {"malloc", (void *)malloc, (void *)hooked_malloc, 0},
-    {"calloc", (void *)calloc, (void *)hooked_calloc, 0},
-    {"realloc", (void *)realloc, (void *)hooked_realloc, 0},
-    {"reallocarray", (void *)reallocarray, (void *)hooked_reallocarray, 0},
-    {"free", (void *)free, (void *)hooked_free, IN_PYTHON},
-    {"posix_memalign", (void *)posix_memalign, (void *)hooked_posix_memalign, 0},
-    {"aligned_alloc", (void *)aligned_alloc, (void *)hooked_aligned_alloc, 0},
-    {"memalign", (void *)memalign, (void *)hooked_memalign, 0},
-    {"mmap", (void *)mmap, (void *)hooked_mmap, OUTSIDE_LIBC},
-    {"mmap64", (void *)mmap64, (void *)hooked_mmap, OUTSIDE_LIBC},
-    {"munmap", (void *)munmap, (void *)hooked_munmap, OUTSIDE_LIBC},
-    {"dlsym", (void *)dlsym, (void *)hooked_dlsym, OUTSIDE_LIBC},
+    {"malloc", (void *)hooked_malloc, 0},
+    {"calloc", (void *)hooked_calloc, 0},
+    {"realloc", (void *)hooked_realloc, 0},
+    {"reallocarray", (void *)hooked_reallocarray, 0},
+    {"free", (void *)hooked_free, IN_PYTHON},
+    {"posix_memalign", (void *)hooked_posix_memalign, 0},
+    {"aligned_alloc", (void *)hooked_aligned_alloc, 0},
+    {"memalign", (void *)hooked_memalign, 0},
+    {"mmap", (void *)hooked_mmap, OUTSIDE_LIBC},
+    {"mmap64", (void *)hooked_mmap, OUTSIDE_LIBC},
+    {"munmap", (void *)hooked_munmap, OUTSIDE_LIBC},
+    {"dlsym", (void *)hooked_dlsym, OUTSIDE_LIBC},
 };
 #define FUNCTIONS (int)(sizeof(functions) / sizeof(*functions))
+
+/* As the dynamic linker knows them: the entries of this library may be changed, too. */
+static void *real_functions[FUNCTIONS];
+
+static void
+find_real_functions(void)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        real_functions[i] = dlsym(RTLD_DEFAULT, functions[i].name);
+    }
+}
 
 static int
 function_named(const char *name)
@@ -203,7 +214,7 @@ hooked_dlsym(void *handle, const char *name)
     int i = handle != RTLD_DEFAULT && handle != RTLD_NEXT ? function_named(name) : -1;
     if (i >= 0) {
         void *found = dlsym(handle, name);
-        return found == functions[i].real ? functions[i].hook : found;
+        return found == real_functions[i] ? functions[i].hook : found;
     }
     return dlsym(handle, name);
 }
@@ -290,7 +301,7 @@ is_wanted(Object *object)
     if (holds(object, (void *)gnu_get_libc_version)) {
         object->left_out = OUTSIDE_LIBC;
     }
-    else if (holds(object, (void *)malloc)) {
+    else if (holds(object, real_functions[0])) {
         return 0; /* an allocator in the place of the C library's */
     }
     return 1;
@@ -299,8 +310,8 @@ is_wanted(Object *object)
 static int
 is_ours_to_change(const Object *object, const uintptr_t *entry, unsigned long kind, int i)
 {
-    if (*entry == (uintptr_t)functions[i].real) {
-        return 1;
+    if (real_functions[i] == NULL || *entry == (uintptr_t)real_functions[i]) {
+        return real_functions[i] != NULL;
     }
     return kind == JUMP_SLOT && holds(object, (void *)*entry); /* not resolved yet */
 }
@@ -373,7 +384,11 @@ patch_libraries(void)
 {
     static unsigned long long patched;
     unsigned long long loads = 0;
-    uintptr_t hook = (uintptr_t)hooked_free, real = (uintptr_t)free;
+    if (real_functions[0] == NULL) {
+        find_real_functions();
+    }
+    int i = function_named("free");
+    uintptr_t hook = (uintptr_t)functions[i].hook, real = (uintptr_t)real_functions[i];
     if (sentinel != NULL && *sentinel != hook && *sentinel != real) {
         native_is_recorded = 0;
         return "another tool (memray?) stands in the C library's functions";
