@@ -17,7 +17,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 FRAMEWORKS := .venv/.frameworks
 SITE := .venv/docs/.ready
-COMPILED := $(wildcard leakguard/capture/heap/scan/*.[ch] leakguard/live/*.c leakguard/store/textlog/*.c reference_trainer/*.c)
+COMPILED := $(wildcard leakguard/capture/heap/scan/*.[ch] leakguard/capture/births/record/*.[ch] leakguard/live/*.c leakguard/store/textlog/*.c reference_trainer/*.c)
 DEMO := runs/demo
 # Five runs, each made whatever the others found: a walk of the heap takes as long as its process has objects. torch brings many, so does
 # every framework, each test that is collected, and the plugins of other packages, which no test of the heap or of a guard needs.

@@ -3,6 +3,7 @@
 Their words, one word a thing, are those of the glossary: ``leakguard manual glossary``.
 """
 
+from leakguard.model.births import Birthplace, Births, Cohort
 from leakguard.model.census import Census, LargeObject, Storage, TypeCount
 from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
@@ -23,8 +24,11 @@ from leakguard.model.snapshot import (
 
 __all__ = [
     "BaselineGrowth",
+    "Birthplace",
+    "Births",
     "Census",
     "Cleared",
+    "Cohort",
     "Collection",
     "Cost",
     "CountChange",

@@ -100,7 +100,7 @@ class ObjectTrace:
         try:
             if names:
                 kept = self._counted(names)
-            # A program that traces for itself may have traces of all its life: seconds to go through.
+            # A program's own traces may be of all its life: it takes seconds to go through them.
             if self._own and any(suspect.type is None for suspect in suspects):
                 self._blocks = traced_blocks(self.name)
         finally:

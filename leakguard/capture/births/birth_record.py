@@ -1,0 +1,160 @@
+"""The record of births of this process: begun, told where the program is, and asked."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from typing import Any
+
+from leakguard.capture.births.birthplaces import Frames, told
+from leakguard.model.births import Births
+
+
+def _compiled() -> Any:
+    """Return the compiled part, None where there is none.
+
+    The record ends before the interpreter does, whose thread states go whatever their threads do.
+    It is imported before a guard is made, so one that ends with the process ends before that.
+    """
+    try:
+        from leakguard.capture.births import _births
+    except ImportError:
+        return None
+    atexit.register(_births.stop)
+    return _births
+
+
+_births = _compiled()
+
+# The distance of two samples that a run begins with; it adapts to what the program allocates.
+_FIRST_INTERVAL = 4_096.0
+# Seconds of CPU time for an allocation and its free, measured (reports/births/overhead.md).
+_SECONDS_A_BLOCK = 2.3e-9
+# CPU seconds that the calls may cost in any run, as looks may.
+_FREE_SECONDS = 0.3
+_MOST_PHASES = 65_535
+
+
+class BirthRecord:
+    """One record at a time in a process: sampled births by line, phase and generation.
+
+    Attributes:
+        problem: why nothing is recorded, or no more; None while all is well.
+        native_problem: why C memory is not recorded.
+    """
+
+    def __init__(
+        self,
+        *,
+        native: bool = True,
+        interval: float | None = None,
+        seed: int | None = None,
+        most_share: float | None = None,
+    ) -> None:
+        """Set up a record; nothing is touched before it starts.
+
+        Args:
+            native: record C memory too.
+            interval: mean bytes from sample to sample; None adapts it to the program.
+            seed: makes the samples of a program of one thread come again.
+            most_share: of CPU time that the calls may cost in a long run; where they would cost
+                more, small blocks of Python are recorded no longer. None sets no limit.
+        """
+        self.problem: str | None = None
+        self.native_problem: str | None = None
+        self._native = native
+        self._interval = interval
+        self._seed = time.time_ns() if seed is None else seed
+        self._most_share = most_share
+        self._phases: dict[str, int] = {"": 0}
+        self._running = False
+        self._began = self._ended = 0.0
+        self._small_ended: float | None = None
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to record, or say in ``problem`` why that cannot be."""
+        self._began = self._ended = time.process_time()
+        if _births is None:
+            self.problem = "the compiled part was not built; reinstall leakguard with a C compiler"
+            return
+        interval = self._interval or _FIRST_INTERVAL
+        seed = self._seed & 0xFFFF_FFFF_FFFF_FFFF
+        self.problem = _births.start(interval, interval, seed, self._interval is None)
+        self._running = self.problem is None
+        if self._running:
+            self.check()
+
+    def stop(self) -> None:
+        """End the record; the program's allocations go on as they would without it."""
+        if self._running and _births is not None:
+            self._ended = time.process_time()
+            self._running = False
+            _births.stop()
+
+    @property
+    def running(self) -> bool:
+        """Whether births are recorded now."""
+        return self._running
+
+    # -- where the program is ---------------------------------------------------------------------
+
+    def mark(self, generation: int, phase: str) -> None:
+        """Take where the program is from now on: the round, counted from 0, and the phase."""
+        if self._running and _births is not None:
+            number = self._phases.get(phase)
+            if number is None and len(self._phases) < _MOST_PHASES:
+                number = self._phases[phase] = len(self._phases)
+            _births.mark(generation, number or 0)
+
+    def check(self) -> bool:
+        """Look whether births and deaths are still seen, where a generation begins.
+
+        Libraries that were loaded since are taken in.
+
+        Returns:
+            Whether the calls for small blocks have come to their price: ``close_small`` ends them.
+        """
+        if not self._running or _births is None:
+            return False
+        problem, self.native_problem = _births.check(self._native)
+        if problem is not None:
+            self._ended = time.process_time()
+            self._running, self.problem = False, problem
+        return self._running and self._small_ended is None and self._is_dear()
+
+    def _is_dear(self) -> bool:
+        if self._most_share is None or _births is None:
+            return False
+        blocks: float = _births.figures()[2][0][3]
+        passed = time.process_time() - self._began
+        return blocks * _SECONDS_A_BLOCK > max(_FREE_SECONDS, self._most_share * passed)
+
+    def close_small(self) -> None:
+        """Record small blocks of Python no longer, for the price of their calls."""
+        if self._running and _births is not None and _births.close_small():
+            self._small_ended = time.process_time()
+
+    # -- what it knows --------------------------------------------------------------------------
+
+    @property
+    def share(self) -> float:
+        """Of the CPU time since the start, the share in which all of Python was recorded."""
+        now = time.process_time()
+        until = now if self._running else self._ended
+        until = until if self._small_ended is None else min(until, self._small_ended)
+        return (until - self._began) / max(now - self._began, 1e-9) if now > self._began else 0.0
+
+    def cohorts(self, rounds: int = 0) -> Births | None:
+        """Return what is alive, by line and phase and by the time of birth; None without a record.
+
+        ``rounds`` is how many there have been: what is older than the last two is what stays.
+        """
+        if not self._running or _births is None:
+            return None
+        stacks: dict[int, Frames] = {}
+        rows = _births.cohorts(stacks)
+        _, _, (python, c) = _births.figures()
+        native = None if not self._native or self.native_problem is not None else c[0]
+        return told(rows, stacks, tuple(self._phases), rounds, (self.share, python[0], native))

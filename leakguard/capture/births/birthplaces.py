@@ -1,0 +1,186 @@
+"""From samples by stack to lines: what is alive, by line and phase and by the time of birth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeAlias
+
+from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
+from leakguard.capture.library import OWN_FOLDER, is_library
+from leakguard.model.births import Birthplace, Births, Cohort
+
+#: Stack, round, phase, native, samples, bytes, count, variance of bytes, variance of count.
+Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
+#: File, line and function, innermost first.
+Frames: TypeAlias = tuple[tuple[str, int, str], ...]
+
+# Places told at a moment: so many for what is alive, and so many for what is old.
+_MOST_ALIVE = 16
+_MOST_OLD = 16
+# Cohorts told of a place: with more rounds several are told together.
+_MOST_COHORTS = 64
+# What the last two rounds made may still be at work.
+_YOUNG = 2
+# CPython 3.13 shows a frame of this name and file below each call of a class.
+_TRAMPOLINE = "__init__"
+
+
+@dataclass(slots=True)
+class _Sum:
+    samples: int = 0
+    bytes: float = 0.0
+    count: float = 0.0
+    variance: float = 0.0
+
+    def add(self, row: Row) -> None:
+        self.samples += row[4]
+        self.bytes += row[5]
+        self.count += row[6]
+        self.variance += row[7]
+
+
+@dataclass(slots=True)
+class _Alive:
+    """What is alive of one line and phase; ``stacks`` are the bytes of those that lead there."""
+
+    total: _Sum = field(default_factory=_Sum)
+    by_round: dict[int, _Sum] = field(default_factory=dict)
+    stacks: dict[int, float] = field(default_factory=dict)
+
+    def add(self, row: Row, width: int) -> None:
+        self.total.add(row)
+        born = row[1] if row[1] < 0 else row[1] // width * width
+        self.by_round.setdefault(born, _Sum()).add(row)
+        self.stacks[row[0]] = self.stacks.get(row[0], 0.0) + row[5]
+
+    def old(self, rounds: int) -> float:
+        """Return the bytes of rounds that are over for some time, the first one left out."""
+        return sum(s.bytes for born, s in self.by_round.items() if 0 < born < rounds - _YOUNG)
+
+
+_Key: TypeAlias = "tuple[str | None, str | None, int, int]"
+
+
+def told(
+    rows: Iterable[Row],
+    stacks: Mapping[int, Frames],
+    phases: Sequence[str],
+    rounds: int,
+    how: tuple[float, float, float | None],
+) -> Births:
+    """Return the births as values; ``how`` is the share that was recorded, and both intervals.
+
+    What the guard allocated for itself is left out.
+    """
+    width = _width(rounds)
+    readers = {number: _StackRead(frames) for number, frames in stacks.items()}
+    found: dict[_Key, _Alive] = {}
+    whole = _Sum()
+    for row in rows:
+        reader = readers.get(row[0], _NOWHERE)
+        if not reader.is_ours:
+            key = (reader.place, reader.function, row[2], row[3])
+            found.setdefault(key, _Alive()).add(row, width)
+            whole.add(row)
+    share, interval, native = how
+    return Births(
+        tuple(
+            _birthplace(key, found[key], readers, phases, width) for key in _chosen(found, rounds)
+        ),
+        round(whole.bytes),
+        round(whole.variance**0.5),
+        round(share, 3),
+        interval,
+        native,
+        whole.samples,
+    )
+
+
+def _width(rounds: int) -> int:
+    """Return how many rounds are told together: a power of two, so that lines of a run agree."""
+    width = 1
+    while rounds > _MOST_COHORTS * width:
+        width *= 2
+    return width
+
+
+def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[_Key]:
+    alive = sorted(found, key=lambda key: -found[key].total.bytes)
+    old = sorted(alive, key=lambda key: -found[key].old(rounds))
+    kept = {*islice(alive, _MOST_ALIVE), *islice(old, _MOST_OLD)}
+    return [key for key in alive if key in kept]
+
+
+def _birthplace(
+    key: _Key,
+    sums: _Alive,
+    readers: Mapping[int, _StackRead],
+    phases: Sequence[str],
+    width: int,
+) -> Birthplace:
+    where, function, phase, native = key
+    heaviest = max(sums.stacks, key=lambda number: sums.stacks[number])
+    total = sums.total
+    return Birthplace(
+        where,
+        function,
+        phases[phase] if phase < len(phases) else "",
+        bool(native),
+        round(total.bytes),
+        round(total.variance**0.5),
+        round(total.count, 1),
+        total.samples,
+        tuple(_cohort(born, width, of) for born, of in sorted(sums.by_round.items())),
+        readers.get(heaviest, _NOWHERE).texts(),
+    )
+
+
+def _cohort(born: int, width: int, of: _Sum) -> Cohort:
+    rounds = 1 if born < 0 else width
+    return Cohort(born, rounds, round(of.bytes), round(of.variance**0.5), of.samples)
+
+
+class _StackRead:
+    """One stack, read: the program's own line in it, and whether it is the guard's."""
+
+    __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = [
+            Frame(file, line, _function(frames, index))
+            for index, (file, line, name) in enumerate(frames)
+            if not (file == name == _TRAMPOLINE)
+        ]
+        self._asked = origin(self._frames) if self._frames else 0
+        at = self._frames[self._asked] if self._frames else None
+        self.place = None if at is None else place(at)
+        self.function = None if at is None else at.function
+        self.is_ours = _is_ours(self._frames)
+
+    def texts(self) -> tuple[str, ...]:
+        return described(self._frames, self._asked)
+
+
+def _function(frames: Frames, index: int) -> str | None:
+    """Return the function's name; a comprehension is a part of the function around it."""
+    for file, _, name in frames[index:]:
+        if not name.startswith("<"):
+            return name
+        if name in ("<module>", "<lambda>") or file != frames[index][0]:
+            return None
+    return None
+
+
+def _is_ours(frames: Sequence[Frame]) -> bool:
+    """Return whether the guard is nearer to the allocation than any line of the program."""
+    for frame in frames:
+        if frame.file.startswith(OWN_FOLDER):
+            return True
+        if not is_library(frame.file):
+            return False
+    return False
+
+
+_NOWHERE = _StackRead(())

@@ -1,0 +1,217 @@
+/* The sampled record of births: what its files share.
+
+   Some allocations are recorded with their stack, phase and generation, and a free removes them
+   (see ../__init__.py). The hooks run inside of malloc: they call nothing of CPython but for the
+   reads of a thread's own state, keep no reference, and allocate nothing: all their memory is
+   mapped once. What the files share by name and no other library shall see is hidden. */
+
+#ifndef LEAKGUARD_BIRTHS_H
+#define LEAKGUARD_BIRTHS_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+/* The interpreter's frames are read in place. */
+#define Py_BUILD_CORE 1
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__linux__) || !defined(__GLIBC__)
+#error "births are recorded on Linux with glibc only"
+#endif
+#if PY_VERSION_HEX < 0x030A0000 || PY_VERSION_HEX >= 0x030E0000 || defined(Py_GIL_DISABLED)
+#error "births are recorded in CPython 3.10 to 3.13 with a global lock only"
+#endif
+
+#pragma GCC visibility push(hidden)
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Who hands the memory out. Python's small blocks are OBJ and MEM, its larger ones RAW. */
+enum domain { OBJ, MEM, RAW, NATIVE, DOMAINS };
+/* Each family is sampled at an interval of its own. */
+enum family { PYTHON, C, FAMILIES };
+
+static inline enum family
+family_of(enum domain domain)
+{
+    return domain == NATIVE ? C : PYTHON;
+}
+
+/* ---- record.c: whether anything is recorded, where the program is, and the lock ------------- */
+
+/* On a page that the kernel clears in every copy of the process: a child, and the copy that a look is
+   taken in, never record, and never wait for a lock that another thread of the parent held. */
+extern volatile int *recording;
+extern volatile int native_is_recorded;
+extern volatile int32_t current_generation;
+extern volatile uint16_t current_phase;
+
+/* Take the lock of all tables and return 1; 0 where nothing is recorded, or where this thread is in
+   here already, as in a signal handler. */
+int enter(void);
+void leave(void);
+void renew_lock(void);
+
+/* Record a block that was just handed out and that `is_due` said so of, if anything is recorded. */
+void born(enum domain domain, void *block, size_t size);
+/* Remove a block that is about to be freed. */
+void died(const void *block);
+
+/* ---- sampler.c: which allocations are recorded, and what each stands for --------------------- */
+
+typedef struct {
+    int64_t left;    /* bytes to the next sample */
+    double interval; /* the mean of the distribution that they were drawn from; 0: never drawn */
+} Distance;
+
+extern __thread Distance distances[FAMILIES] __attribute__((tls_model("initial-exec")));
+
+static inline int
+is_due(enum family family, size_t size)
+{
+    return UNLIKELY((distances[family].left -= (int64_t)size) < 0);
+}
+
+typedef struct {
+    double interval;  /* the mean distance of two samples, in bytes */
+    uint64_t taken;   /* samples since the start */
+    uint64_t next_check;
+    double bytes;     /* allocated since the start, estimated */
+    double blocks;
+    double seconds;   /* CPU time of the process when the rate was last looked at */
+    uint64_t before;  /* samples until then */
+} Family;
+
+extern Family families[FAMILIES];
+
+void sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts);
+/* Draw the next distance; return the weight of a block of this size that was sampled, in bytes, or 0
+   where it was not: the first of a thread, whose distance had not been drawn yet. */
+double next_distance(enum family family, size_t size);
+/* Return a number in (0, 1]. */
+double uniform(void);
+double probability(size_t size, double interval);
+/* Count a sample, and take larger distances where there are too many. */
+void sampler_count(enum family family, size_t size, double weight);
+/* Take smaller distances where few samples are taken; called at the end of a generation. */
+void sampler_adapt(void);
+double cpu_seconds(void);
+
+/* ---- samples.c: the table of live samples, which is its own filter --------------------------- */
+
+#define BUCKET_BITS 18
+#define BUCKETS (1u << BUCKET_BITS)
+#define MOST_SAMPLES 65536u
+
+typedef struct {
+    uintptr_t block;
+    uint64_t size;
+    double weight; /* bytes that it stands for: its size divided by its probability */
+    uint32_t stack;
+    int32_t generation;
+    uint32_t next; /* in its bucket, or in the list of free ones; 0 ends both */
+    uint16_t phase;
+    uint8_t domain; /* DOMAINS: a free one */
+} Sample;
+
+/* A bit for each bucket that is not empty. It is read without the lock: whoever frees a block got its
+   address after it was recorded. */
+extern uint32_t filter[BUCKETS / 32];
+extern Sample *samples; /* 1 .. MOST_SAMPLES */
+
+static inline uint32_t
+bucket_of(const void *block)
+{
+    uintptr_t key = (uintptr_t)block >> 4;
+    return (uint32_t)(key ^ key >> BUCKET_BITS) & (BUCKETS - 1);
+}
+
+static inline int
+may_be_sampled(const void *block)
+{
+    uint32_t bucket = bucket_of(block);
+    return UNLIKELY(__atomic_load_n(&filter[bucket >> 5], __ATOMIC_RELAXED) >> (bucket & 31) & 1);
+}
+
+size_t samples_size(void);
+void samples_use(char *memory);
+void samples_clear(void);
+/* Add a sample whose block, size, weight, stack, generation, phase and domain are filled. */
+void samples_add(const Sample *sample);
+/* Remove the sample of a block, if there is one, and return whether; it is copied to `removed`. */
+int samples_remove(const void *block, Sample *removed);
+/* Remove all samples of these domains (bits). */
+void samples_drop(unsigned domains);
+uint32_t samples_live(void);
+
+/* ---- stacks.c, functions.c: where the program was, as plain copies ---------------------------- */
+
+#define MOST_FRAMES 64
+
+typedef struct {
+    PyCodeObject *code;
+    int offset; /* bytes into its instructions */
+} RawFrame;
+
+typedef struct {
+    uint32_t function;
+    int32_t offset;
+    int32_t line;
+} Place;
+
+typedef struct {
+    uint32_t start, hash, serial;
+    uint16_t length;
+} Stack;
+
+/* Read the frames of this thread, innermost first. Returns their number, 0 where it has none, and -1
+   where it runs another interpreter than the main one. */
+int read_frames(enum domain domain, RawFrame *frames);
+void frames_start(void);
+
+size_t stacks_size(void);
+void stacks_use(char *memory);
+void stacks_clear(void);
+/* Return the number of a stack, 0 for none and where there is no room. */
+uint32_t stack_number(const RawFrame *frames, int count);
+const Stack *stack_at(uint32_t number);
+const Place *places_of(const Stack *stack);
+/* While the stacks are read without the lock nothing is swept. */
+void stacks_pin(int pinned);
+uint32_t stacks_count(void);
+
+size_t functions_size(void);
+void functions_use(char *memory);
+void functions_clear(void);
+/* Return the number of a function, 0 where there is no room. */
+uint32_t function_number(PyCodeObject *code);
+int line_at(PyCodeObject *code, int offset);
+const char *function_name(uint32_t number);
+const char *function_file(uint32_t number);
+/* Keep the functions whose entry of `kept` is set; each is given its new number there. */
+void functions_keep(uint32_t *kept);
+uint32_t functions_count(void);
+
+/* ---- wrappers.c: Python's three domains; native.c: the C library's functions ------------------- */
+
+/* Put the wrappers in the place of Python's allocators, once a process. Returns why not, or NULL. */
+const char *wrap_domains(void);
+/* Return whether all three domains still pass through here. */
+int domains_pass(void);
+/* Take OBJ and MEM out until the next start; return whether that could be done. */
+int unwrap_small(void);
+
+/* Patch what was loaded since the last time; returns why C memory is not recorded, or NULL. */
+const char *patch_libraries(void);
+
+/* ---- cohorts.c: what is alive, by stack, phase and generation -------------------------------- */
+
+PyObject *read_cohorts(PyObject *known);
+
+#pragma GCC visibility pop
+
+#endif

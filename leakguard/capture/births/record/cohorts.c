@@ -1,0 +1,136 @@
+/* What is alive, added up by stack, phase, generation and kind.
+
+   It is added up under the lock into memory of its own, and given to Python without it: what is made
+   for Python goes through the hooks. */
+
+#include "births.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+typedef struct {
+    uint32_t stack;
+    int32_t generation;
+    uint16_t phase;
+    uint8_t native;
+    uint32_t samples;
+    double bytes, count, bytes_variance, count_variance;
+} Cohort;
+
+#define SLOTS (2 * MOST_SAMPLES)
+
+typedef struct {
+    uint32_t slots[SLOTS];
+    uint32_t used;
+    Cohort cohorts[MOST_SAMPLES];
+} Sum;
+
+static Cohort *
+cohort_of(Sum *sum, const Sample *sample)
+{
+    uint8_t native = sample->domain == NATIVE;
+    uint32_t at = (sample->stack * 2654435761u) ^ ((uint32_t)sample->generation * 40503u)
+                  ^ ((uint32_t)sample->phase << 7) ^ native;
+    for (at = (at ^ at >> 15) & (SLOTS - 1); sum->slots[at]; at = (at + 1) & (SLOTS - 1)) {
+        Cohort *known = &sum->cohorts[sum->slots[at] - 1];
+        if (known->stack == sample->stack && known->generation == sample->generation
+            && known->phase == sample->phase && known->native == native) {
+            return known;
+        }
+    }
+    Cohort *made = &sum->cohorts[sum->used];
+    sum->slots[at] = ++sum->used;
+    *made = (Cohort){sample->stack, sample->generation, sample->phase, native, 0, 0, 0, 0, 0};
+    return made;
+}
+
+/* A block with probability p that was sampled adds size / p, with the variance (1 - p) (size / p)^2. */
+static void
+add_up(Sum *sum)
+{
+    for (uint32_t number = 1; number <= MOST_SAMPLES; number++) {
+        const Sample *sample = &samples[number];
+        if (sample->weight <= 0 || sample->domain >= DOMAINS) {
+            continue;
+        }
+        Cohort *cohort = cohort_of(sum, sample);
+        double each = sample->weight / (double)sample->size;
+        cohort->samples++;
+        cohort->bytes += sample->weight;
+        cohort->count += each;
+        cohort->bytes_variance += sample->weight * (sample->weight - (double)sample->size);
+        cohort->count_variance += each * (each - 1);
+    }
+}
+
+static PyObject *
+text_of(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static PyObject *
+frames_of(const Stack *stack)
+{
+    PyObject *frames = PyTuple_New(stack->length);
+    for (int i = 0; frames != NULL && i < stack->length; i++) {
+        Place place = places_of(stack)[i];
+        PyObject *frame = Py_BuildValue("(NiN)", text_of(function_file(place.function)), place.line,
+                                        text_of(function_name(place.function)));
+        if (frame == NULL) {
+            Py_CLEAR(frames);
+            break;
+        }
+        PyTuple_SET_ITEM(frames, i, frame);
+    }
+    return frames;
+}
+
+/* Put the stacks that are not known yet into `known`, and return the rows. */
+static PyObject *
+rows_of(const Sum *sum, PyObject *known)
+{
+    PyObject *rows = PyList_New(sum->used);
+    for (uint32_t i = 0; rows != NULL && i < sum->used; i++) {
+        const Cohort *cohort = &sum->cohorts[i];
+        const Stack *stack = stack_at(cohort->stack);
+        uint32_t serial = cohort->stack ? stack->serial : 0;
+        PyObject *key = PyLong_FromUnsignedLong(serial);
+        int has = key == NULL ? -1 : serial == 0 ? 1 : PyDict_Contains(known, key);
+        if (has == 0) {
+            PyObject *frames = frames_of(stack);
+            has = frames == NULL ? -1 : PyDict_SetItem(known, key, frames);
+            Py_XDECREF(frames);
+        }
+        PyObject *row = has < 0 ? NULL
+                                : Py_BuildValue("(OiHBIdddd)", key, (int)cohort->generation, cohort->phase,
+                                                cohort->native, cohort->samples, cohort->bytes,
+                                                cohort->count, cohort->bytes_variance,
+                                                cohort->count_variance);
+        Py_XDECREF(key);
+        if (row == NULL) {
+            Py_CLEAR(rows);
+            break;
+        }
+        PyList_SET_ITEM(rows, i, row);
+    }
+    return rows;
+}
+
+PyObject *
+read_cohorts(PyObject *known)
+{
+    Sum *sum = mmap(NULL, sizeof(Sum), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sum == MAP_FAILED) {
+        return PyErr_NoMemory();
+    }
+    if (enter()) {
+        stacks_pin(1); /* nothing is swept while stacks are read without the lock */
+        add_up(sum);
+        leave();
+    }
+    PyObject *rows = rows_of(sum, known);
+    stacks_pin(0);
+    munmap(sum, sizeof(Sum));
+    return rows;
+}

@@ -1,0 +1,279 @@
+/* What Python sees of the record; BirthRecord in ../__init__.py is its one caller. */
+
+#include "births.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Only of the main interpreter: the record is one a process, and another interpreter would start it a
+   second time. */
+static int
+is_main(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+        return 1;
+    }
+    PyErr_SetString(PyExc_RuntimeError, "births are recorded in the main interpreter only");
+    return 0;
+}
+
+/* Map, once a process, all the memory that there will be; returns why not, or NULL. */
+static const char *
+map_memory(void)
+{
+    static char *memory;
+    if (memory != NULL) {
+        return NULL;
+    }
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), parts[] = {samples_size(), functions_size(), stacks_size()};
+    size_t size = page;
+    for (int i = 0; i < 3; i++) {
+        size += (parts[i] + page - 1) / page * page;
+    }
+    char *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return "there is no memory for its tables";
+    }
+    if (madvise(mapped, page, MADV_WIPEONFORK) != 0) {
+        munmap(mapped, size);
+        return "this kernel is older than Linux 4.14";
+    }
+    memory = mapped;
+    recording = (volatile int *)mapped;
+    char *next = mapped + page;
+    samples_use(next);
+    functions_use(next += (parts[0] + page - 1) / page * page);
+    stacks_use(next += (parts[1] + page - 1) / page * page);
+    return NULL;
+}
+
+static void
+clear_tables(void)
+{
+    samples_clear();
+    functions_clear();
+    stacks_clear();
+    stacks_pin(0);
+}
+
+static const char *
+start_record(double python_interval, double c_interval, unsigned long long seed, int adapts)
+{
+    static pid_t owner;
+    if (*recording) {
+        return "another record is running in this process";
+    }
+    if (dlsym(RTLD_DEFAULT, "__asan_init") != NULL) {
+        return "the address sanitizer stands in the allocators";
+    }
+    const char *problem = map_memory();
+    if (problem == NULL) {
+        problem = wrap_domains();
+    }
+    if (problem != NULL) {
+        return problem;
+    }
+    if (owner != getpid()) {
+        renew_lock();
+        owner = getpid();
+    }
+    clear_tables();
+    frames_start();
+    current_generation = -1;
+    current_phase = 0;
+    native_is_recorded = 0;
+    sampler_start(python_interval, c_interval > 0 ? c_interval : python_interval, seed, adapts);
+    __sync_synchronize();
+    *recording = 1;
+    return NULL;
+}
+
+PyDoc_STRVAR(start_doc,
+"start(python_interval, c_interval, seed, adapts)\n--\n\n"
+"Begin to record; return why that cannot be, or None. C memory is recorded from the first mark on.");
+
+static PyObject *
+births_start(PyObject *module, PyObject *args)
+{
+    double python_interval, c_interval;
+    unsigned long long seed;
+    int adapts;
+    if (!PyArg_ParseTuple(args, "ddKp", &python_interval, &c_interval, &seed, &adapts) || !is_main()) {
+        return NULL;
+    }
+    const char *problem = start_record(python_interval, c_interval, seed, adapts);
+    return Py_BuildValue("z", problem);
+}
+
+static void
+stop_record(void)
+{
+    if (enter()) {
+        *recording = 0;
+        leave();
+    }
+}
+
+PyDoc_STRVAR(mark_doc,
+"mark(generation, phase)\n--\n\nTake where the program is from here on.");
+
+static PyObject *
+births_mark(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "mark takes a generation and the number of a phase");
+        return NULL;
+    }
+    long generation = PyLong_AsLong(args[0]), phase = PyLong_AsLong(args[1]);
+    if (PyErr_Occurred() || !is_main()) {
+        return NULL;
+    }
+    current_generation = (int32_t)generation;
+    current_phase = (uint16_t)phase;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(check_doc,
+"check(native)\n--\n\n"
+"Look whether the record still hears of everything, and take in libraries that were loaded since.\n\n"
+"Returns (why the record had to end or None, why C memory is not recorded or None). To be called\n"
+"where a generation begins.");
+
+static PyObject *
+births_check(PyObject *module, PyObject *native)
+{
+    const char *closed = NULL, *aside = NULL;
+    if (!is_main()) {
+        return NULL;
+    }
+    if (!*recording) {
+        closed = "the record does not run in this process";
+    }
+    else if (!domains_pass()) {
+        stop_record();
+        closed = "another tool has taken the record out of Python's allocators: deaths were not seen";
+    }
+    else if (native == Py_True) {
+        aside = patch_libraries();
+        if (aside != NULL && enter()) {
+            samples_drop(1u << NATIVE);
+            leave();
+            native_is_recorded = *aside == 0; /* it was lost for a while, and is back */
+        }
+        aside = aside != NULL && *aside == 0 ? NULL : aside;
+    }
+    if (closed == NULL && enter()) {
+        sampler_adapt();
+        leave();
+    }
+    return Py_BuildValue("zz", closed, aside);
+}
+
+PyDoc_STRVAR(cohorts_doc,
+"cohorts(known)\n--\n\n"
+"Return what is alive: [(stack, generation, phase, native, samples, bytes, count, variance of bytes,\n"
+"variance of count)]. Stacks that `known` has not yet are added to it: {stack: ((file, line, function),\n"
+"...)}, innermost first; 0 is no stack.");
+
+static PyObject *
+births_cohorts(PyObject *module, PyObject *known)
+{
+    if (!PyDict_Check(known)) {
+        PyErr_SetString(PyExc_TypeError, "cohorts takes a dict of known stacks");
+        return NULL;
+    }
+    return is_main() ? read_cohorts(known) : NULL;
+}
+
+PyDoc_STRVAR(figures_doc,
+"figures()\n--\n\n"
+"Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
+"the start.");
+
+static PyObject *
+births_figures(PyObject *module, PyObject *unused)
+{
+    const Family *python = &families[PYTHON], *c = &families[C];
+    unsigned live = *recording ? samples_live() : 0;
+    return Py_BuildValue("II((dKdd)(dKdd))", live, *recording ? stacks_count() : 0, python->interval,
+                         (unsigned long long)python->taken, python->bytes, python->blocks, c->interval,
+                         (unsigned long long)c->taken, c->bytes, c->blocks);
+}
+
+PyDoc_STRVAR(close_small_doc,
+"close_small()\n--\n\n"
+"Take the record of Python's small blocks out, for its price; return whether that could be done.");
+
+static PyObject *
+births_close_small(PyObject *module, PyObject *unused)
+{
+    if (!is_main()) {
+        return NULL;
+    }
+    int done = *recording && unwrap_small();
+    if (done && enter()) {
+        samples_drop(1u << OBJ | 1u << MEM);
+        leave();
+    }
+    return PyBool_FromLong(done);
+}
+
+PyDoc_STRVAR(stop_doc, "stop()\n--\n\nEnd the record; what stands in the allocators passes on from now.");
+
+static PyObject *
+births_stop(PyObject *module, PyObject *unused)
+{
+    if (!is_main()) {
+        return NULL;
+    }
+    stop_record();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(leave_copy_doc,
+"leave_copy()\n--\n\n"
+"Switch the record off in a copy of the process, without a lock.\n\n"
+"A kernel does so by itself in every copy and child (MADV_WIPEONFORK); this says it once more.");
+
+static PyObject *
+births_leave_copy(PyObject *module, PyObject *unused)
+{
+    *recording = 0;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"start", births_start, METH_VARARGS, start_doc},
+    {"mark", (PyCFunction)(void (*)(void))births_mark, METH_FASTCALL, mark_doc},
+    {"check", births_check, METH_O, check_doc},
+    {"cohorts", births_cohorts, METH_O, cohorts_doc},
+    {"figures", births_figures, METH_NOARGS, figures_doc},
+    {"close_small", births_close_small, METH_NOARGS, close_small_doc},
+    {"stop", births_stop, METH_NOARGS, stop_doc},
+    {"leave_copy", births_leave_copy, METH_NOARGS, leave_copy_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_births",
+    .m_doc = "The sampled record of births.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__births(void)
+{
+    return PyModuleDef_Init(&definition);
+}

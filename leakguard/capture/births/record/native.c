@@ -1,0 +1,421 @@
+/* C memory: the entries of malloc and its kin in the global offset tables of all loaded objects.
+
+   An entry is changed only where it leads to the C library's own function, or has not been resolved
+   yet: where another tool (memray) has put its own, it stays, and this one stands aside until that
+   has gone. Entries of Python's binary are left alone but for free: its larger blocks are seen in the
+   RAW domain, and its arenas would count twice. So are this library's, the dynamic linker's and those
+   of an allocator that somebody has put in the place of the C library's. Nothing is ever unloaded. */
+
+#include "births.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define JUMP_SLOT R_X86_64_JUMP_SLOT
+#define GLOB_DAT R_X86_64_GLOB_DAT
+#define ABSOLUTE R_X86_64_64
+#endif
+
+#ifdef JUMP_SLOT
+
+/* ---- the hooks ----------------------------------------------------------------------------------- */
+
+static void *
+recorded(void *block, size_t size)
+{
+    born(NATIVE, block, size);
+    return block;
+}
+
+static void *
+hooked_malloc(size_t size)
+{
+    if (LIKELY(!is_due(C, size))) {
+        return malloc(size);
+    }
+    return recorded(malloc(size), size);
+}
+
+static void *
+hooked_calloc(size_t count, size_t item)
+{
+    size_t size = item && count > SIZE_MAX / item ? 0 : count * item;
+    if (LIKELY(!is_due(C, size))) {
+        return calloc(count, item);
+    }
+    return recorded(calloc(count, item), size);
+}
+
+/* What was there dies before it is given back, see wrappers.c. */
+static void *
+hooked_realloc(void *block, size_t size)
+{
+    int due = is_due(C, size), had = 0;
+    if (LIKELY(!due && !may_be_sampled(block))) {
+        return realloc(block, size);
+    }
+    Sample held;
+    if (block != NULL && enter()) {
+        had = samples_remove(block, &held);
+        leave();
+    }
+    void *moved = realloc(block, size);
+    if (moved == NULL && size && had && enter()) { /* of no bytes, it was a free */
+        samples_add(&held);
+        leave();
+    }
+    return due ? recorded(moved, size) : moved;
+}
+
+static void *
+hooked_reallocarray(void *block, size_t count, size_t item)
+{
+    if (item && count > SIZE_MAX / item) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return hooked_realloc(block, count * item);
+}
+
+static void
+hooked_free(void *block)
+{
+    if (may_be_sampled(block)) {
+        died(block);
+    }
+    free(block);
+}
+
+static int
+hooked_posix_memalign(void **block, size_t alignment, size_t size)
+{
+    if (LIKELY(!is_due(C, size))) {
+        return posix_memalign(block, alignment, size);
+    }
+    int failed = posix_memalign(block, alignment, size);
+    born(NATIVE, failed ? NULL : *block, size);
+    return failed;
+}
+
+static void *
+hooked_aligned_alloc(size_t alignment, size_t size)
+{
+    if (LIKELY(!is_due(C, size))) {
+        return aligned_alloc(alignment, size);
+    }
+    return recorded(aligned_alloc(alignment, size), size);
+}
+
+static void *
+hooked_memalign(size_t alignment, size_t size)
+{
+    if (LIKELY(!is_due(C, size))) {
+        return memalign(alignment, size);
+    }
+    return recorded(memalign(alignment, size), size);
+}
+
+/* Memory of its own that may be written at once: no file, and no room that is only reserved. */
+static int
+takes_memory(int protection, int flags, int file)
+{
+    return (flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE) && file == -1
+           && !(flags & (MAP_FIXED | MAP_NORESERVE)) && (protection & PROT_WRITE);
+}
+
+static void *
+hooked_mmap(void *wanted, size_t size, int protection, int flags, int file, off_t offset)
+{
+    void *made = mmap(wanted, size, protection, flags, file, offset);
+    if (made == MAP_FAILED) {
+        return made;
+    }
+    if (may_be_sampled(made)) { /* mapped over, or unmapped by who is not seen */
+        died(made);
+    }
+    if (takes_memory(protection, flags, file) && is_due(C, size)) {
+        born(NATIVE, made, size);
+    }
+    return made;
+}
+
+/* Where it cuts off the front, the rest is no longer known: nobody is accused of it. */
+static int
+hooked_munmap(void *start, size_t size)
+{
+    if (may_be_sampled(start)) {
+        died(start);
+    }
+    return munmap(start, size);
+}
+
+static void *hooked_dlsym(void *handle, const char *name);
+
+/* ---- which entries ------------------------------------------------------------------------------- */
+
+enum flag { IN_PYTHON = 1, OUTSIDE_LIBC = 2 };
+
+static const struct {
+    const char *name;
+    void *hook;
+    int flags;
+} functions[] = {
+    {"malloc", (void *)hooked_malloc, 0},
+    {"calloc", (void *)hooked_calloc, 0},
+    {"realloc", (void *)hooked_realloc, 0},
+    {"reallocarray", (void *)hooked_reallocarray, 0},
+    {"free", (void *)hooked_free, IN_PYTHON},
+    {"posix_memalign", (void *)hooked_posix_memalign, 0},
+    {"aligned_alloc", (void *)hooked_aligned_alloc, 0},
+    {"memalign", (void *)hooked_memalign, 0},
+    {"mmap", (void *)hooked_mmap, OUTSIDE_LIBC},
+    {"mmap64", (void *)hooked_mmap, OUTSIDE_LIBC},
+    {"munmap", (void *)hooked_munmap, OUTSIDE_LIBC},
+    {"dlsym", (void *)hooked_dlsym, OUTSIDE_LIBC},
+};
+#define FUNCTIONS (int)(sizeof(functions) / sizeof(*functions))
+
+/* As the dynamic linker knows them: the entries of this library may be changed, too. */
+static void *real_functions[FUNCTIONS];
+
+static void
+find_real_functions(void)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        real_functions[i] = dlsym(RTLD_DEFAULT, functions[i].name);
+    }
+}
+
+static int
+function_named(const char *name)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (name[0] == functions[i].name[0] && strcmp(name, functions[i].name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ctypes asks here. The two handles that are none mean another thing for each caller: with them the
+   call is passed on as it is, and the compiler makes it a jump, so that the caller stays who it was. */
+static void *
+hooked_dlsym(void *handle, const char *name)
+{
+    int i = handle != RTLD_DEFAULT && handle != RTLD_NEXT ? function_named(name) : -1;
+    if (i >= 0) {
+        void *found = dlsym(handle, name);
+        return found == real_functions[i] ? functions[i].hook : found;
+    }
+    return dlsym(handle, name);
+}
+
+/* ---- one loaded object ----------------------------------------------------------------------------- */
+
+typedef struct {
+    uintptr_t base, low, high, relro, relro_end;
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const ElfW(Rela) * tables[2];
+    size_t counts[2];
+    int left_out; /* the flag of what is not for it */
+    int only;     /* the flag that it is for alone */
+} Object;
+
+static uintptr_t *sentinel; /* the entry of free in Python's binary */
+
+static uintptr_t
+absolute(const Object *object, uintptr_t address)
+{
+    return address < object->base ? object->base + address : address;
+}
+
+static void
+read_dynamic(Object *object, const ElfW(Dyn) * entry)
+{
+    for (; entry->d_tag != DT_NULL; entry++) {
+        uintptr_t address = absolute(object, entry->d_un.d_ptr);
+        switch (entry->d_tag) {
+        case DT_SYMTAB: object->symbols = (const void *)address; break;
+        case DT_STRTAB: object->strings = (const void *)address; break;
+        case DT_JMPREL: object->tables[0] = (const void *)address; break;
+        case DT_PLTRELSZ: object->counts[0] = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+        case DT_RELA: object->tables[1] = (const void *)address; break;
+        case DT_RELASZ: object->counts[1] = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+        }
+    }
+}
+
+static void
+read_segments(Object *object, const struct dl_phdr_info *info)
+{
+    object->base = info->dlpi_addr;
+    object->low = UINTPTR_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = object->base + segment->p_vaddr, end = start + segment->p_memsz;
+        if (segment->p_type == PT_LOAD) {
+            object->low = start < object->low ? start : object->low;
+            object->high = end > object->high ? end : object->high;
+        }
+        else if (segment->p_type == PT_GNU_RELRO) {
+            uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+            object->relro = start & ~(page - 1);
+            object->relro_end = end & ~(page - 1);
+        }
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            read_dynamic(object, (const void *)(object->base + info->dlpi_phdr[i].p_vaddr));
+        }
+    }
+}
+
+static int
+holds(const Object *object, const void *address)
+{
+    return (uintptr_t)address >= object->low && (uintptr_t)address < object->high;
+}
+
+/* Return whether an object is patched at all, and which functions are for it. */
+static int
+is_wanted(Object *object)
+{
+    uintptr_t linker = getauxval(AT_BASE), kernel = getauxval(AT_SYSINFO_EHDR);
+    if (object->symbols == NULL || object->strings == NULL || object->base == linker
+        || (kernel && holds(object, (void *)kernel)) || holds(object, (void *)&sentinel)) {
+        return 0;
+    }
+    if (holds(object, (void *)PyObject_Malloc)) {
+        object->only = IN_PYTHON;
+    }
+    if (holds(object, (void *)gnu_get_libc_version)) {
+        object->left_out = OUTSIDE_LIBC;
+    }
+    else if (holds(object, real_functions[0])) {
+        return 0; /* an allocator in the place of the C library's */
+    }
+    return 1;
+}
+
+static int
+is_ours_to_change(const Object *object, const uintptr_t *entry, unsigned long kind, int i)
+{
+    if (real_functions[i] == NULL || *entry == (uintptr_t)real_functions[i]) {
+        return real_functions[i] != NULL;
+    }
+    return kind == JUMP_SLOT && holds(object, (void *)*entry); /* not resolved yet */
+}
+
+static void
+change(Object *object, uintptr_t *entry, int i)
+{
+    uintptr_t at = (uintptr_t)entry;
+    int closed = at >= object->relro && at < object->relro_end;
+    size_t length = object->relro_end - object->relro;
+    if (closed && mprotect((void *)object->relro, length, PROT_READ | PROT_WRITE) != 0) {
+        return;
+    }
+    __atomic_store_n(entry, (uintptr_t)functions[i].hook, __ATOMIC_RELEASE);
+    if (closed) {
+        (void)mprotect((void *)object->relro, length, PROT_READ);
+    }
+}
+
+static void
+patch_entry(Object *object, const ElfW(Rela) * relocation)
+{
+    unsigned long kind = ELF64_R_TYPE(relocation->r_info);
+    if (kind != JUMP_SLOT && kind != GLOB_DAT && kind != ABSOLUTE) {
+        return;
+    }
+    const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocation->r_info)];
+    int i = function_named(object->strings + symbol->st_name);
+    if (i < 0 || functions[i].flags & object->left_out
+        || (object->only && !(functions[i].flags & object->only))) {
+        return;
+    }
+    uintptr_t *entry = (uintptr_t *)(object->base + relocation->r_offset);
+    if (object->only && kind != ABSOLUTE) {
+        sentinel = entry;
+    }
+    if (is_ours_to_change(object, entry, kind, i)) {
+        change(object, entry, i);
+    }
+}
+
+static int
+patch_object(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    Object object = {0};
+    (void)size, (void)unused;
+    read_segments(&object, info);
+    if (is_wanted(&object)) {
+        for (int table = 0; table < 2; table++) {
+            for (size_t i = 0; object.tables[table] && i < object.counts[table]; i++) {
+                patch_entry(&object, &object.tables[table][i]);
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------- */
+
+static int
+count_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1;
+}
+
+const char *
+patch_libraries(void)
+{
+    static unsigned long long patched;
+    unsigned long long loads = 0;
+    if (real_functions[0] == NULL) {
+        find_real_functions();
+    }
+    int i = function_named("free");
+    uintptr_t hook = (uintptr_t)functions[i].hook, real = (uintptr_t)real_functions[i];
+    if (sentinel != NULL && *sentinel != hook && *sentinel != real) {
+        native_is_recorded = 0;
+        return "another tool (memray?) stands in the C library's functions";
+    }
+    dl_iterate_phdr(count_loads, &loads);
+    if (loads != patched || sentinel == NULL || *sentinel != hook) {
+        int lost = sentinel != NULL && *sentinel != hook;
+        dl_iterate_phdr(patch_object, NULL);
+        patched = loads;
+        if (sentinel == NULL || *sentinel != hook) {
+            native_is_recorded = 0;
+            return "the C library's functions cannot be replaced here";
+        }
+        if (lost) { /* what was freed meanwhile was not seen */
+            return "";
+        }
+    }
+    native_is_recorded = 1;
+    return NULL;
+}
+
+#else
+
+const char *
+patch_libraries(void)
+{
+    return "C memory is recorded on x86-64 only";
+}
+
+#endif

@@ -1,0 +1,139 @@
+/* Which allocations are recorded, and what each of them stands for.
+
+   A Poisson process in bytes: the distance to the next sample is drawn from the exponential
+   distribution, anew after each sample, for each thread. A block of S bytes is recorded with the
+   probability p = 1 - exp(-S / interval) whatever came before it, so that S / p, summed over what was
+   recorded, has the true sum as its mean (Horvitz and Thompson, 1952). Each sample keeps its own
+   weight, so that intervals may change at any time. */
+
+#include "births.h"
+
+#include <math.h>
+#include <time.h>
+
+/* Samples of one family that any run may take, and so many more for each second of CPU time. */
+#define ANY_RUN 25000.0
+#define A_SECOND 1500.0
+/* Samples between two looks at the clock. */
+#define STEP 4096
+#define SMALLEST_INTERVAL 2048.0
+#define LARGEST_INTERVAL 1e12
+
+__thread Distance distances[FAMILIES] __attribute__((tls_model("initial-exec")));
+static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
+
+Family families[FAMILIES] = {{.interval = 524288.0}, {.interval = 524288.0}};
+static uint64_t seeds = 1;
+static int is_adaptive;
+static double started;
+
+double
+cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* splitmix64 (Steele and others, 2014) */
+static uint64_t
+mixed(uint64_t value)
+{
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
+    value = (value ^ value >> 27) * 0x94D049BB133111EBu;
+    return value ^ value >> 31;
+}
+
+double
+uniform(void)
+{
+    if (random_state == 0) {
+        random_state = mixed(__atomic_fetch_add(&seeds, 0x9E3779B97F4A7C15u, __ATOMIC_RELAXED)) | 1;
+    }
+    random_state += 0x9E3779B97F4A7C15u;
+    return (double)((mixed(random_state) >> 11) + 1) * 0x1p-53;
+}
+
+double
+probability(size_t size, double interval)
+{
+    return -expm1(-(double)size / interval);
+}
+
+static int64_t
+draw(double interval)
+{
+    double distance = -log(uniform()) * interval;
+    return distance < 1e18 ? (int64_t)distance : (int64_t)1e18;
+}
+
+double
+next_distance(enum family family, size_t size)
+{
+    Distance *own = &distances[family];
+    double drawn = own->interval, interval = families[family].interval;
+    own->interval = interval;
+    own->left = draw(interval);
+    if (drawn > 0) {
+        return (double)size / probability(size, drawn);
+    }
+    if (!is_due(family, size)) {
+        return 0;
+    }
+    own->left = draw(interval);
+    return (double)size / probability(size, interval);
+}
+
+void
+sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts)
+{
+    started = cpu_seconds();
+    families[PYTHON] = (Family){.interval = python_interval, .next_check = STEP, .seconds = started};
+    families[C] = (Family){.interval = c_interval, .next_check = STEP, .seconds = started};
+    is_adaptive = adapts;
+    seeds = mixed(seed) | 1;
+    random_state = 0;
+    for (int family = 0; family < FAMILIES; family++) { /* those of other threads go on as drawn */
+        distances[family] = (Distance){0, 0};
+    }
+}
+
+static int
+is_overdrawn(const Family *family, double now)
+{
+    return (double)family->taken > ANY_RUN + A_SECOND * (now - started);
+}
+
+void
+sampler_count(enum family which, size_t size, double weight)
+{
+    Family *family = &families[which];
+    family->taken++;
+    family->bytes += weight;
+    family->blocks += weight / (double)size;
+    if (family->taken >= family->next_check) {
+        family->next_check = family->taken + STEP;
+        if (is_adaptive && is_overdrawn(family, cpu_seconds()) && family->interval < LARGEST_INTERVAL) {
+            family->interval *= 2;
+        }
+    }
+}
+
+void
+sampler_adapt(void)
+{
+    double now = cpu_seconds();
+    for (int which = 0; which < FAMILIES; which++) {
+        Family *family = &families[which];
+        double passed = now - family->seconds;
+        if (!is_adaptive || passed < 0.1) {
+            continue;
+        }
+        double rate = (double)(family->taken - family->before) / passed;
+        if (rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL) {
+            family->interval /= 2;
+        }
+        family->seconds = now;
+        family->before = family->taken;
+    }
+}

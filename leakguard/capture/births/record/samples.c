@@ -1,0 +1,152 @@
+/* The table of live samples: chained buckets, with a bit for each that is not empty.
+
+   A free looks at the bit alone. When the table is full, intervals are doubled and the samples
+   thinned to what larger intervals would have kept; their weights grow, and all sums stay unbiased. */
+
+#include "births.h"
+
+#include <string.h>
+
+uint32_t filter[BUCKETS / 32];
+Sample *samples;
+static uint32_t *heads;
+static uint32_t free_list, unused, live[DOMAINS];
+
+size_t
+samples_size(void)
+{
+    return (MOST_SAMPLES + 1) * sizeof(Sample) + BUCKETS * sizeof(uint32_t);
+}
+
+void
+samples_use(char *memory)
+{
+    samples = (Sample *)memory;
+    heads = (uint32_t *)(memory + (MOST_SAMPLES + 1) * sizeof(Sample));
+}
+
+void
+samples_clear(void)
+{
+    for (uint32_t number = 1; number < unused; number++) {
+        samples[number].domain = DOMAINS;
+    }
+    for (uint32_t bucket = 0; bucket < BUCKETS; bucket += 32) {
+        if (filter[bucket >> 5]) {
+            memset(heads + bucket, 0, 32 * sizeof(*heads));
+            __atomic_store_n(&filter[bucket >> 5], 0, __ATOMIC_RELAXED);
+        }
+    }
+    free_list = 0;
+    unused = 1;
+    memset(live, 0, sizeof(live));
+}
+
+uint32_t
+samples_live(void)
+{
+    return live[OBJ] + live[MEM] + live[RAW] + live[NATIVE];
+}
+
+/* Take a sample out of its chain, whose link to it is given. */
+static void
+unlink_sample(uint32_t bucket, uint32_t *link)
+{
+    Sample *sample = &samples[*link];
+    uint32_t number = *link;
+    *link = sample->next;
+    if (heads[bucket] == 0) {
+        __atomic_fetch_and(&filter[bucket >> 5], ~(1u << (bucket & 31)), __ATOMIC_RELAXED);
+    }
+    live[sample->domain]--;
+    sample->domain = DOMAINS;
+    sample->next = free_list;
+    free_list = number;
+}
+
+int
+samples_remove(const void *block, Sample *removed)
+{
+    uint32_t bucket = bucket_of(block);
+    for (uint32_t *link = &heads[bucket]; *link; link = &samples[*link].next) {
+        if (samples[*link].block == (uintptr_t)block) {
+            *removed = samples[*link];
+            unlink_sample(bucket, link);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Keep of each sample of the family as much as the interval would have; `drop` are domains to empty. */
+static void
+sift(int family, double interval, unsigned drop)
+{
+    for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+        uint32_t *link = &heads[bucket];
+        while (*link) {
+            Sample *sample = &samples[*link];
+            double before = (double)sample->size / sample->weight, after = before;
+            if ((int)family_of(sample->domain) == family) {
+                after = probability(sample->size, interval);
+            }
+            if (drop >> sample->domain & 1 || (after < before && uniform() * before > after)) {
+                unlink_sample(bucket, link);
+                continue;
+            }
+            if (after < before) {
+                sample->weight = (double)sample->size / after;
+            }
+            link = &sample->next;
+        }
+    }
+}
+
+/* Make room for a quarter of all samples. */
+static void
+thin(void)
+{
+    for (int round = 0; round < 64 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
+        int family = live[NATIVE] > MOST_SAMPLES / 2 ? C : PYTHON;
+        families[family].interval *= 2;
+        sift(family, families[family].interval, 0);
+    }
+}
+
+void
+samples_drop(unsigned domains)
+{
+    uint32_t count = 0;
+    for (int domain = 0; domain < DOMAINS; domain++) {
+        count += domains >> domain & 1 ? live[domain] : 0;
+    }
+    if (count) {
+        sift(FAMILIES, 0, domains);
+    }
+}
+
+void
+samples_add(const Sample *sample)
+{
+    Sample replaced;
+    uint32_t bucket = bucket_of((void *)sample->block);
+    samples_remove((void *)sample->block, &replaced);
+    if (free_list == 0 && unused > MOST_SAMPLES) {
+        thin();
+    }
+    uint32_t number = free_list;
+    if (number) {
+        free_list = samples[number].next;
+    }
+    else if (unused <= MOST_SAMPLES) {
+        number = unused++;
+    }
+    else {
+        return; /* thinned to nothing: only with blocks larger than any interval */
+    }
+    samples[number] = *sample;
+    samples[number].next = heads[bucket];
+    heads[bucket] = number;
+    live[sample->domain]++;
+    __atomic_fetch_or(&filter[bucket >> 5], 1u << (bucket & 31), __ATOMIC_RELAXED);
+}
