@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import replace
@@ -29,6 +30,8 @@ from leakguard.model.units import parse_size
 from leakguard.phase import phase
 
 T = TypeVar("T")
+# Calls that a run needs to begin, modules that it imports included: twice what was seen. Chosen.
+_ROOM = 200
 
 
 class LeakGuard:
@@ -309,7 +312,14 @@ class LeakGuard:
         self._watcher, self._ending, self._entered = None, None, 0
 
     def _started(self) -> Watcher:
-        return self._begun() if self._watcher is None else self._watcher
+        if self._watcher is not None:
+            return self._watcher
+        limit = sys.getrecursionlimit()
+        try:
+            sys.setrecursionlimit(limit + _ROOM)  # the program may begin to loop deep down
+            return self._begun()
+        finally:
+            sys.setrecursionlimit(limit)
 
     def _begun(self) -> Watcher:
         """Begin a run; what raises here, an interrupt included, leaves nothing of it.

@@ -427,3 +427,22 @@ def test_process_that_has_no_descriptor_left_when_a_run_begins_goes_on_unwatched
 
     assert rounds == [0, 1, 2]
     assert "not watched: OSError" in capsys.readouterr().err
+
+
+def test_run_begins_near_the_recursion_limit_and_leaves_the_limit_as_it_was():
+    limit, rounds = sys.getrecursionlimit(), []
+    guard = LeakGuard(report=None, trace="off")
+
+    def deeper(calls):
+        if calls:
+            return deeper(calls - 1)
+        with guard:
+            rounds.extend(guard.generations(range(2)))
+
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    deeper(limit - depth - 40)
+
+    assert rounds == [0, 1]
+    assert sys.getrecursionlimit() == limit
