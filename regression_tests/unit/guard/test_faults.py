@@ -435,14 +435,15 @@ def test_run_begins_near_the_recursion_limit_and_leaves_the_limit_as_it_was():
 
     def deeper(calls):
         if calls:
-            return deeper(calls - 1)
-        with guard:
-            rounds.extend(guard.generations(range(2)))
+            deeper(calls - 1)
+        else:
+            with guard:
+                rounds.extend(guard.generations(range(2)))
 
     frame, depth = sys._getframe(), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
-    deeper(limit - depth - 40)
+    deeper(limit - depth - 30)
 
     assert rounds == [0, 1]
     assert sys.getrecursionlimit() == limit
