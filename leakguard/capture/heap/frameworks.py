@@ -241,7 +241,7 @@ class Frameworks:
             yield
 
 
-# Whether what torch makes a Python object of when it is first asked for may be asked for.
+# Whether gradients and graph nodes may be read: torch makes a Python object of each when it is read.
 _awake = [True]
 
 
