@@ -241,7 +241,7 @@ class Frameworks:
             yield
 
 
-# Whether gradients and graph nodes may be read: torch makes a Python object of each when it is read.
+# Whether gradients and graph nodes may be read: torch makes a Python object of each that is read.
 _awake = [True]
 
 
