@@ -72,7 +72,6 @@ class RunWriter:
         try:
             self._keep_open()
             self._replace(*new_beside(self._file, self._path, self._begins, text))
-            self._identity = identity(self._file)
             self._size = len(text)
         finally:  # what cannot be thinned any further is not tried again with each line
             self._most_bytes = max(self._most_bytes or 0, 2 * self._size)
@@ -85,6 +84,7 @@ class RunWriter:
             beside.replace(self._path)
         finally:
             self._file, other = (new, old) if lies_at(new, self._path) else (old, new)
+            self._identity = identity(self._file)
             other.close()
             beside.unlink(missing_ok=True)
 

@@ -92,7 +92,7 @@ def test_copy_of_the_process_works_while_other_threads_are_recorded():
             return str(sum(map(len, made)) + heap.census().census.count("dict") * 0).encode()
         answers = set()
         for _ in range(25):
-            answers.add(ProcessCopy.begin(look, seconds=20.0, memory=256_000_000).answer(40.0))
+            answers.add(ProcessCopy.begin(look, seconds=20.0, memory=256_000_000).answer())
         stop.set()
         for thread in threads:
             thread.join()
@@ -243,7 +243,9 @@ def test_sub_interpreters_come_and_go():
             thread.join()
         kept.append([bytes(300) for _ in range(5_000)])
         record.check()
-        print(record.problem, 1_300_000 < alive(native=False) < 2_500_000)
+        # What an interpreter that ended has left behind is still counted, at the line that ran it.
+        kept_here = alive(native=False, function=None)  # in no function
+        print(record.problem, 1_300_000 < kept_here < 2_500_000)
     """)
 
     assert said == ["None", "True"]
