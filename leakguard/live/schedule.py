@@ -68,6 +68,9 @@ EARLY_SHARE = 0.5
 #: Seconds of CPU, and share of the program's time, that a look which must be taken may always have.
 #: Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
+#: Times of its usual price after which a look is ended. Chosen: with objects to ask about it takes
+#: twice as long as without.
+TIMES_USUAL = 4.0
 # Share of ``max_overhead`` that is spent: the guard's clock does not see that caches are cold after
 # a look, nor the diagnosis at the end of the run, which is still to come. Measured: a guard that
 # had spent 0.65 % by its own clock cost 1.1 % (reports/overhead).
@@ -272,14 +275,15 @@ class Schedule:
     def longest_look(self) -> float:
         """Return the seconds that the next look may take: one that takes longer is ended.
 
-        It is what is allowed and not spent, and never less than a person would wait for: what must
-        be looked at is looked at.
+        It is what is allowed and not spent, and never less than a person would wait for, or some
+        times what it usually takes: what must be looked at is looked at.
         """
         if self._share is None:
             return LONGEST
         owed = max(OWED_SECONDS, OWED_SHARE * self._time)
         left = max(self._allowed_early(), self._allowed(0.0)) - self._paid
-        return min(max(owed, left), LONGEST)
+        usual = TIMES_USUAL * self._prices.of(Depth.HOLDERS)
+        return min(max(owed, left, usual), LONGEST)
 
     @contextmanager
     def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
