@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 
+import pytest
+
 from leakguard import LeakGuard
 
 
@@ -36,6 +38,16 @@ def run(close: bool, *, collect_in: int | None = None, **settings) -> LeakGuard:
     return guard
 
 
+@pytest.fixture
+def rare_collections():
+    """Cycles pile up from the first generation on, whatever earlier tests have left to count."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, *before[1:])
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("rare_collections")
 def test_cycles_that_pile_up_are_named_and_no_holder_is_invented():
     report = run(close=False).report()
     (finding,) = report.findings
