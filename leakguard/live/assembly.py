@@ -8,12 +8,14 @@ import platform
 import sys
 from collections.abc import Callable
 
+from leakguard.capture.births import BirthRecord
 from leakguard.capture.heap import ENGINE, WITHOUT_SCAN
 from leakguard.capture.outside import Paced, reason_to_spare_heap, was_forked
 from leakguard.capture.peak import PeakMeter
 from leakguard.capture.process import memory_limit
 from leakguard.capture.promises import Promises
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
+from leakguard.live.birth_watch import BirthWatch, births_are_wanted
 from leakguard.live.children import Children
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
@@ -73,7 +75,8 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     diagnoses = Diagnoses(journal, meter, looker.schedule)
     traced = TracedGeneration(Tracing(settings.trace), looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
-    loop = WatchedLoop(looks, traced, promises, safety, alarm)
+    record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
+    loop = WatchedLoop(looks, traced, promises, safety, alarm, BirthWatch(record, safety))
     return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 
 

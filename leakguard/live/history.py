@@ -55,7 +55,7 @@ class History:
     ) -> None:
         """Keep one line; ``round_`` counts the generations from 0, None outside of them.
 
-        ``look`` says that it holds a census; ``metrics`` are the numbers in it.
+        ``look`` says that it holds a census or births; ``metrics`` are the numbers in it.
         """
         self._count += 1
         self.rounds = max(self.rounds, 0 if round_ is None else round_ + 1)

@@ -95,7 +95,8 @@ class Journal:
         look = snapshot.census is not None
         self.next_serial += 1
         self.looks += look
-        self._history.append(line, round_, look=look, metrics=snapshot.metrics)
+        tells = look or snapshot.births is not None
+        self._history.append(line, round_, look=tells, metrics=snapshot.metrics)
         self._write(line)
 
     def run(self) -> Run:

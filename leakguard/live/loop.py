@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.promises import Promises
+from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.diagnosing import Alarm
 from leakguard.live.look import Looker
 from leakguard.live.round import Caller, Opened, Recurrence, Round
@@ -32,6 +33,7 @@ class WatchedLoop:
     promises: Promises
     safety: Safety
     alarm: Alarm | None = None
+    births: BirthWatch = field(default_factory=BirthWatch)
     round: Round = field(default_factory=Round)
     _recurrence: Recurrence = field(default_factory=Recurrence)
     _opened: Opened | None = None
@@ -145,6 +147,7 @@ class WatchedLoop:
         self._opened = Opened(
             reading, recorder.peaks.start(reading.high_water), self.looks.scribe.meter.elapsed
         )
+        self.births.begin_round(self._rounds)
         self._rounds += 1
         self.looks.seen = False
 
@@ -214,6 +217,7 @@ class WatchedLoop:
             slowdown=slowdown,
             cut=self.traced.was_cut,
             taken=round_.taken,
+            births=self.births.at_round_end(last=round_.last),
         )
         self._opened, self.round = None, round_.after()
         self.looks.write(draft, look, index)
@@ -253,5 +257,7 @@ class WatchedLoop:
         reading = self.looker.recorder.read_all()
         look = self.looker.end(reading)
         within = f" within generation {self.round.number}" if self._opened else ""
-        draft = SnapshotDraft(what + within, "end", generation=self.round.number)
+        draft = SnapshotDraft(
+            what + within, "end", generation=self.round.number, births=self.births.at_end()
+        )
         self.looks.write(draft, look, self.round.index)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from leakguard.alarm import pass_on
+from leakguard.capture.births import hush
 from leakguard.capture.heap.collector import give_back_collector, run_held
 from leakguard.capture.probe import reason_of
 from leakguard.live.meter import CostMeter
@@ -77,9 +78,11 @@ class Safety:
         outer, me = self._worker, threading.get_ident()
         try:
             self._worker = me
+            hush(True)
             work(*args)
         finally:
             self._worker = outer  # before any call, after which an interrupt may come
+            hush(outer == me)
         return True
 
     def _answer(self) -> None:

@@ -10,7 +10,7 @@ from leakguard.live.look import Look, Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.safety import Safety
 from leakguard.live.sinks import Sinks
-from leakguard.model import Census, Cost, Expectation, PhaseTotal, Proof, Site, Snapshot
+from leakguard.model import Births, Census, Cost, Expectation, PhaseTotal, Proof, Site, Snapshot
 from leakguard.model.snapshot import Moment
 
 
@@ -34,6 +34,7 @@ class SnapshotDraft:
     slowdown: float | None = None
     cut: bool = False
     taken: int | None = None
+    births: Births | None = None
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
 
@@ -77,6 +78,7 @@ class SnapshotDraft:
             extra=self.extra,
             proofs=self.proofs,
             taken=self.taken,
+            births=self.births,
         )
 
 

@@ -6,6 +6,7 @@ from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.peak import Peak
 from leakguard.capture.probe import Unavailable
 from leakguard.live import active
+from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.look import Looker
 from leakguard.live.round import Round
 from leakguard.live.safety import Safety
@@ -16,8 +17,8 @@ class PhaseVisit:
     """One run of one phase, from its entry to its end."""
 
     __slots__ = (
-        "_began", "_counts", "_deep", "_entry", "_looker", "_name", "_path", "_peak", "_round",
-        "_safety", "_scribe", "_writes",
+        "_began", "_births", "_counts", "_deep", "_entry", "_looker", "_name", "_outer", "_path",
+        "_peak", "_round", "_safety", "_scribe", "_writes",
     )  # fmt: skip
 
     def __init__(
@@ -28,6 +29,7 @@ class PhaseVisit:
         looker: Looker,
         scribe: Scribe,
         safety: Safety,
+        births: BirthWatch,
     ) -> None:
         self._name = name
         self._path = path
@@ -35,6 +37,7 @@ class PhaseVisit:
         self._looker = looker
         self._scribe = scribe
         self._safety = safety
+        self._births = births
         self._counts: PackedCounts | None = None
 
     def begun(self) -> bool:
@@ -49,10 +52,12 @@ class PhaseVisit:
         self._entry = recorder.read()
         self._began = self._scribe.meter.elapsed
         self._peak = recorder.peaks.start(self._entry.high_water)
+        self._outer = self._births.enter_phase(self._path)
 
     def end(self, error: BaseException | None) -> None:
         """Leave the phase and record it; one that could not be begun is not recorded."""
         active.close_phase(self._name, with_inner=active.is_interrupt(error))
+        self._births.leave_phase(self._outer)
         self._safety.run(self._record, error)
 
     def _record(self, error: BaseException | None) -> None:

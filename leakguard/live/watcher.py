@@ -43,6 +43,7 @@ class Watcher:
         self.safety.run(self._start)
 
     def _start(self) -> None:
+        self.loop.births.start()
         look = self.looker.start(self.looker.recorder.read_all())
         self.scribe.write(SnapshotDraft("Run started", "mark"), look)
 
@@ -87,6 +88,7 @@ class Watcher:
 
     def close(self) -> None:
         """Close the run as it is: without a look, and without a word."""
+        self.safety.run(self.loop.births.stop)
         self.safety.run(self.scribe.close)
         self.safety.over = True
 
@@ -131,7 +133,10 @@ class Watcher:
         if not outer:
             self.loop.phase_begins(name)
         path = self._names.recorded("/".join((*outer, name)))
-        visit = PhaseVisit(name, path, self.loop.round, self.looker, self.scribe, self.safety)
+        loop = self.loop
+        visit = PhaseVisit(
+            name, path, loop.round, self.looker, self.scribe, self.safety, loop.births
+        )
         if not visit.begun():
             return None
         active.open_phase(name)

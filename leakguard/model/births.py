@@ -33,25 +33,25 @@ class Birthplace:
     (lists, tuples, dicts, floats) are not born again: their line may be that of an earlier owner.
 
     Attributes:
-        place: ``package/module.py:12``; None where no line of Python was running in the thread.
-        function: the function it is in; None at the top of a module, or where there is none.
         phase: the phase of the whole process then, ``outer/inner``; empty outside of phases.
         native: True for memory that C code took from the C library, False for Python's own.
         bytes: all that is alive, estimated; ``error`` is its standard error.
         count: blocks that are alive, estimated.
         samples: how many were recorded.
-        cohorts: by the time of birth, oldest first.
+        place: ``package/module.py:12``; None where no line of Python was running in the thread.
+        function: the function it is in; None at the top of a module, or where there is none.
+        cohorts: by the time of birth, oldest first; empty where others have more that is old.
         stack: frames, innermost first, of the stack with the most bytes.
     """
 
-    place: str | None
-    function: str | None
     phase: str
     native: bool
     bytes: float
     error: float
     count: float
     samples: int
+    place: str | None = None
+    function: str | None = None
     cohorts: tuple[Cohort, ...] = ()
     stack: tuple[str, ...] = ()
 
@@ -61,19 +61,19 @@ class Births:
     """What the record of births said at one moment.
 
     Attributes:
-        places: those with the most bytes alive, and with the most that is old.
         bytes: alive and born since the record began, places that are left out included.
         error: the standard error of ``bytes``.
         share: of the program's CPU time since the record began, how much was recorded.
         interval: the mean distance of two samples of Python's memory, in bytes, at that moment.
+        places: those with the most bytes alive, and with the most that is old.
         native_interval: that of C memory; None where that is not recorded.
         samples: how many blocks that are alive were recorded.
     """
 
-    places: tuple[Birthplace, ...]
     bytes: float
     error: float
     share: float
     interval: float
+    places: tuple[Birthplace, ...] = ()
     native_interval: float | None = None
     samples: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from leakguard.model.births import Births
 from leakguard.model.census import Census, TypeCount
 from leakguard.model.holder import Holder, Hop, Proof
 
@@ -159,6 +160,8 @@ class Snapshot:
         extra: sections of a text log that no field holds, title to lines.
         proofs: what came free when holders were emptied in a copy of the process.
         taken: how many generations a generation's end is recorded for; None for one.
+        births: what is alive by where and when it was made; None at most moments, and without a
+            record of births.
     """
 
     serial: int
@@ -184,6 +187,7 @@ class Snapshot:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
     taken: int | None = None
+    births: Births | None = None
 
     @property
     def was_traced(self) -> bool:

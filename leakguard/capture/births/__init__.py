@@ -7,6 +7,6 @@ lies in ``record/``; where it was not built, or cannot be used, births are not r
 said why.
 """
 
-from leakguard.capture.births.birth_record import BirthRecord
+from leakguard.capture.births.birth_record import BirthRecord, hush
 
-__all__ = ["BirthRecord"]
+__all__ = ["BirthRecord", "hush"]

@@ -35,6 +35,12 @@ _FREE_SECONDS = 0.3
 _MOST_PHASES = 65_535
 
 
+def hush(quiet: bool) -> None:
+    """Say whether this thread works for the guard: what it allocates then is not recorded."""
+    if _births is not None:
+        _births.hush(quiet)
+
+
 class BirthRecord:
     """One record at a time in a process: sampled births by line, phase and generation.
 

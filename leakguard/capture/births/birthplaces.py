@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
@@ -20,7 +19,7 @@ Frames: TypeAlias = tuple[tuple[str, int, str], ...]
 _MOST_ALIVE = 16
 _MOST_OLD = 16
 # Cohorts told of a place: with more rounds several are told together.
-_MOST_COHORTS = 64
+_MOST_COHORTS = 32
 # What the last two rounds made may still be at work.
 _YOUNG = 2
 # CPython 3.13 shows a frame of this name and file below each call of a class.
@@ -85,14 +84,16 @@ def told(
             found.setdefault(key, _Alive()).add(row, width)
             whole.add(row)
     share, interval, native = how
+    places = []
+    for key, is_old in _chosen(found, rounds):
+        birthplace = _birthplace(key, found[key], readers, phases, width)
+        places.append(birthplace if is_old else replace(birthplace, cohorts=()))
     return Births(
-        tuple(
-            _birthplace(key, found[key], readers, phases, width) for key in _chosen(found, rounds)
-        ),
         round(whole.bytes),
         round(whole.variance**0.5),
         round(share, 3),
         interval,
+        tuple(places),
         native,
         whole.samples,
     )
@@ -106,11 +107,12 @@ def _width(rounds: int) -> int:
     return width
 
 
-def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[_Key]:
+def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[tuple[_Key, bool]]:
+    """Return what is told, most alive first, and whether with its cohorts."""
     alive = sorted(found, key=lambda key: -found[key].total.bytes)
-    old = sorted(alive, key=lambda key: -found[key].old(rounds))
-    kept = {*islice(alive, _MOST_ALIVE), *islice(old, _MOST_OLD)}
-    return [key for key in alive if key in kept]
+    old = set(sorted(alive, key=lambda key: -found[key].old(rounds))[:_MOST_OLD])
+    kept = old.union(alive[:_MOST_ALIVE])
+    return [(key, key in old) for key in alive if key in kept]
 
 
 def _birthplace(
@@ -124,14 +126,14 @@ def _birthplace(
     heaviest = max(sums.stacks, key=lambda number: sums.stacks[number])
     total = sums.total
     return Birthplace(
-        where,
-        function,
         phases[phase] if phase < len(phases) else "",
         bool(native),
         round(total.bytes),
         round(total.variance**0.5),
         round(total.count, 1),
         total.samples,
+        where,
+        function,
         tuple(_cohort(born, width, of) for born, of in sorted(sums.by_round.items())),
         readers.get(heaviest, _NOWHERE).texts(),
     )

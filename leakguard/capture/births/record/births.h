@@ -55,6 +55,8 @@ extern volatile uint16_t current_phase;
 int enter(void);
 void leave(void);
 void renew_lock(void);
+/* Whether this thread works for the guard, whose own memory is not recorded. */
+extern __thread int is_quiet __attribute__((tls_model("initial-exec")));
 
 /* Record a block that was just handed out and that `is_due` said so of, if anything is recorded. */
 void born(enum domain domain, void *block, size_t size);

@@ -136,6 +136,16 @@ births_mark(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(hush_doc,
+"hush(quiet)\n--\n\nSay whether this thread works for the guard: what it allocates is not recorded.");
+
+static PyObject *
+births_hush(PyObject *module, PyObject *quiet)
+{
+    is_quiet = quiet == Py_True;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(check_doc,
 "check(native)\n--\n\n"
 "Look whether the record still hears of everything, and take in libraries that were loaded since.\n\n"
@@ -248,6 +258,7 @@ births_leave_copy(PyObject *module, PyObject *unused)
 static PyMethodDef methods[] = {
     {"start", births_start, METH_VARARGS, start_doc},
     {"mark", (PyCFunction)(void (*)(void))births_mark, METH_FASTCALL, mark_doc},
+    {"hush", births_hush, METH_O, hush_doc},
     {"check", births_check, METH_O, check_doc},
     {"cohorts", births_cohorts, METH_O, cohorts_doc},
     {"figures", births_figures, METH_NOARGS, figures_doc},

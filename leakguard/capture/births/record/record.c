@@ -13,6 +13,7 @@ volatile uint16_t current_phase;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside __attribute__((tls_model("initial-exec")));
+__thread int is_quiet __attribute__((tls_model("initial-exec")));
 
 int
 enter(void)
@@ -65,7 +66,7 @@ born(enum domain domain, void *block, size_t size)
     }
     int error = errno;
     RawFrame frames[MOST_FRAMES];
-    int count = inside ? -1 : read_frames(domain, frames);
+    int count = inside || is_quiet ? -1 : read_frames(domain, frames);
     if (count >= 0 && enter()) {
         record(domain, block, size, weight, frames, count);
         leave();

@@ -1,0 +1,100 @@
+"""The record of births of one run: told where the loop is, and asked at few moments."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from leakguard.capture.births import BirthRecord
+from leakguard.live.safety import Safety
+from leakguard.model import Births
+
+_BEFORE_THE_LOOP = -1
+
+
+def births_are_wanted() -> bool:
+    """Return whether ``LEAKGUARD_BIRTHS=1`` in the environment asks for the record."""
+    return os.environ.get("LEAKGUARD_BIRTHS", "").strip().lower() in ("1", "on", "true", "yes")
+
+
+@dataclass(slots=True)
+class BirthWatch:
+    """Follows the loop with a record of births; without a ``record`` it does nothing.
+
+    What is alive is asked at the end of the generations 1, 2, 4, 8 and so on, of the last one, and
+    of the run: a residue that doubles is seen to, and a long run asks few times.
+    """
+
+    record: BirthRecord | None = None
+    safety: Safety | None = None
+    _round: int = _BEFORE_THE_LOOP
+    _phase: str = ""
+    _closing: bool = False
+    _said: str | None = None
+
+    def start(self) -> None:
+        """Begin the record; where that cannot be, the next snapshot says why."""
+        if self.record is not None:
+            self.record.start()
+            self._say()
+
+    def stop(self) -> None:
+        """End the record."""
+        if self.record is not None:
+            self.record.stop()
+
+    def begin_round(self, round_: int) -> None:
+        """Take that a generation begins, counted from 0."""
+        if self.record is not None:
+            self._round = round_
+            self._closing = self.record.check() or self._closing
+            self.record.mark(round_, self._phase)
+            self._say()
+
+    def enter_phase(self, path: str) -> str:
+        """Take that a phase begins; return the one around it, for ``leave_phase``."""
+        outer = self._phase
+        self._mark(path)
+        return outer
+
+    def leave_phase(self, outer: str) -> None:
+        """Take that a phase has ended."""
+        self._mark(outer)
+
+    def _mark(self, phase: str) -> None:
+        if self.record is not None:
+            self._phase = phase
+            self.record.mark(self._round, phase)
+
+    def at_round_end(self, *, last: bool) -> Births | None:
+        """Return what is alive where a generation ends that is one of those to ask at.
+
+        Where the calls for small blocks have come to their price, it is asked once more before
+        these are recorded no longer.
+        """
+        rounds = self._round + 1
+        if not (last or self._closing or rounds & (rounds - 1) == 0):
+            return None
+        births = self.at_end()
+        if self._closing and self.record is not None:
+            self._closing = False
+            self.record.close_small()
+            self._say(
+                f"Python's small blocks are recorded up to round {self._round}: to record more "
+                "would cost more than max_overhead allows"
+            )
+        return births
+
+    def at_end(self) -> Births | None:
+        """Return what is alive now; None without a record."""
+        return None if self.record is None else self.record.cohorts(self._round + 1)
+
+    def _say(self, news: str | None = None) -> None:
+        """Note once why something is not recorded."""
+        record, safety = self.record, self.safety
+        if record is None or safety is None:
+            return
+        problem = news or record.problem or record.native_problem
+        if problem is not None and problem != self._said:
+            self._said = problem
+            safety.note("births", problem)

@@ -1,0 +1,134 @@
+"""A guard's run file carries what is alive by line and phase, and says where it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from birth_programs import HERE, needs_births
+
+from leakguard import load
+from leakguard.live.birth_watch import BirthWatch
+from leakguard.live.history import History
+from leakguard.model import Birthplace, Births, Cohort, Snapshot
+from leakguard.store import schema
+
+LOOP = """
+import sys
+from leakguard import LeakGuard
+kept = []
+
+def train():
+    kept.append([bytes(400) for _ in range(300)])
+
+def evaluate():
+    return [bytes(400) for _ in range(300)]
+
+with LeakGuard(out=sys.argv[1]) as guard:
+    for generation in guard.generations(12):
+        with guard.phase("train"):
+            with guard.phase("inner"):
+                evaluate()
+            train()
+        with guard.phase("evaluate"):
+            evaluate()
+"""
+
+
+def played(tmp_path, program=LOOP, **environment):
+    """Play a program under a guard; return its run."""
+    script, out = tmp_path / "program.py", tmp_path / "run.jsonl"
+    script.write_text(textwrap.dedent(program), "utf-8")
+    subprocess.run(
+        [sys.executable, script, out],
+        env={**os.environ, "PYTHONPATH": str(HERE), **environment},
+        check=True,
+        timeout=120,
+    )
+    return load(out)
+
+
+@needs_births
+def test_snapshots_carry_births_at_doubling_generations_and_the_last(tmp_path):
+    run = played(tmp_path, LEAKGUARD_BIRTHS="1")
+
+    told = {s.generation: s.births for s in run.snapshots if s.births and s.moment == "generation"}
+    assert list(told) == [0, 1, 3, 7, 11]
+    last = told[11]
+    leak = next(p for p in last.places if p.function == "train")
+    assert leak.phase == "train"
+    assert not leak.native
+    assert abs(leak.bytes - 12 * 300 * 433) < 4 * leak.error
+    assert [cohort.round for cohort in leak.cohorts] == list(range(12))
+    assert sum(c.samples for c in leak.cohorts) == leak.samples <= last.samples
+    assert last.share == 1.0
+    assert last.native_interval is not None
+    assert sum(p.bytes for p in last.places if p.function == "evaluate") < leak.bytes / 20
+
+
+@pytest.mark.parametrize("wanted", ["0", "off", ""])
+def test_births_switched_off_touch_nothing(tmp_path, wanted):
+    run = played(tmp_path, LEAKGUARD_BIRTHS=wanted)
+
+    assert run.finished
+    assert all(s.births is None and "births" not in s.unavailable for s in run.snapshots)
+
+
+@needs_births
+def test_refused_record_is_said_and_the_guard_goes_on(tmp_path):
+    run = played(tmp_path, LEAKGUARD_BIRTHS="1", PYTHONMALLOC="malloc")
+
+    assert run.finished
+    assert all(s.births is None for s in run.snapshots)
+    reasons = {s.unavailable["births"] for s in run.snapshots if "births" in s.unavailable}
+    assert len(reasons) == 1 and "PYTHONMALLOC" in reasons.pop()
+
+
+@needs_births
+def test_second_guard_inside_the_first_goes_without(tmp_path):
+    inner = LOOP + "        with LeakGuard() as other:\n            other.snapshot('inside')\n"
+    run = played(tmp_path, inner, LEAKGUARD_BIRTHS="1")
+
+    assert run.finished
+    assert run.snapshots[-1].births is not None
+
+
+def test_run_without_births_reads_as_before():
+    line = schema.encode_snapshot(Snapshot(0, "Gen 1"))
+
+    assert b"births" not in line
+    assert schema.decode(line).snapshot == Snapshot(0, "Gen 1")
+
+
+def test_births_are_read_back_as_they_were_written():
+    cohorts = (Cohort(-1, 1, 10.0, 1.0, 1), Cohort(0, 2, 20.0, 2.0, 2))
+    place = Birthplace("train", False, 30.0, 3.0, 2.5, 3, "a.py:1", "f", cohorts, ("a.py:1 in f",))
+    nowhere = Birthplace("", True, 30.0, 3.0, 2.5, 3)
+    births = Births(60.0, 4.2, 1.0, 4096.0, (place, nowhere), 8192.0, 6)
+    for told in (births, Births(0.0, 0.0, 0.0, 2048.0)):
+        snapshot = Snapshot(0, "Gen 1", births=told)
+
+        assert schema.decode(schema.encode_snapshot(snapshot)).snapshot == snapshot
+
+
+def test_snapshots_with_births_outlive_thinning():
+    history = History(limit=64)
+    for round_ in range(2_000):
+        told = round_ + 1 & round_ == 0
+        history.append(b"told" if told else b"line", round_, look=told)
+
+    assert list(history).count(b"told") == 11
+
+
+def test_watch_without_a_record_does_nothing():
+    watch = BirthWatch()
+    watch.start()
+    watch.begin_round(0)
+    watch.leave_phase(watch.enter_phase("train"))
+
+    assert watch.at_round_end(last=True) is None
+    assert watch.at_end() is None
+    watch.stop()
