@@ -125,7 +125,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=15)
-    pairs = parser.parse_args().pairs
+    parser.add_argument("--only", default="", help="loops with this in their name")
+    given = parser.parse_args()
+    pairs = given.pairs
     torch.set_num_threads(1)
     loops = {
         "allocations and nothing else": allocations,
@@ -136,7 +138,8 @@ def main() -> None:
     }
     records: dict[str, Callable[[], BirthRecord]] = {
         "Python only, one in 512 kB": lambda: BirthRecord(native=False, interval=524_288),
-        "as a guard has it": BirthRecord,
+        "all, one in 512 kB": lambda: BirthRecord(interval=524_288),
+        "as a guard begins": BirthRecord,
     }
     print(f"CPython {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}, {pairs} pairs\n")
     print(
@@ -144,6 +147,8 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|")
     for name, loop in loops.items():
+        if given.only not in name:
+            continue
         for kind, make in records.items():
             low, middle, high, blocks, samples = measured(loop, pairs, make)
             cells = f"{middle:.3f} | {low:.3f} to {high:.3f} | {blocks / 1e6:.2f} | {samples:,.0f}"

@@ -82,6 +82,7 @@ typedef struct {
     double interval;  /* the mean distance of two samples, in bytes */
     uint64_t taken;   /* samples since the start */
     uint64_t next_check;
+    double checked;   /* CPU time of the process at the check before */
     double bytes;     /* allocated since the start, estimated */
     double blocks;
     double seconds;   /* CPU time of the process when the rate was last looked at */

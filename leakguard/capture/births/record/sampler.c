@@ -14,8 +14,10 @@
 /* Samples of one family that any run may take, and so many more for each second of CPU time. */
 #define ANY_RUN 25000.0
 #define A_SECOND 1500.0
-/* Samples between two looks at the clock. */
-#define STEP 4096
+/* Samples between two looks at the clock, and how often at most the interval is doubled at one: blocks
+   larger than the interval are all sampled, so that the rate does not fall at once. */
+#define STEP 1024
+#define MOST_DOUBLINGS 3
 #define SMALLEST_INTERVAL 2048.0
 #define LARGEST_INTERVAL 1e12
 
@@ -88,8 +90,8 @@ void
 sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts)
 {
     started = cpu_seconds();
-    families[PYTHON] = (Family){.interval = python_interval, .next_check = STEP, .seconds = started};
-    families[C] = (Family){.interval = c_interval, .next_check = STEP, .seconds = started};
+    families[PYTHON] = (Family){.interval = python_interval, .next_check = STEP, .checked = started, .seconds = started};
+    families[C] = (Family){.interval = c_interval, .next_check = STEP, .checked = started, .seconds = started};
     is_adaptive = adapts;
     seeds = mixed(seed) | 1;
     random_state = 0;
@@ -104,6 +106,20 @@ is_overdrawn(const Family *family, double now)
     return (double)family->taken > ANY_RUN + A_SECOND * (now - started);
 }
 
+/* Double the interval until the rate of the last samples is what a second may have. */
+static void
+hold_back(Family *family, double now)
+{
+    double rate = STEP / (now - family->checked + 1e-9);
+    family->checked = now;
+    if (is_overdrawn(family, now)) {
+        for (int i = 0; i < MOST_DOUBLINGS && rate > A_SECOND && family->interval < LARGEST_INTERVAL; i++) {
+            family->interval *= 2;
+            rate /= 2;
+        }
+    }
+}
+
 void
 sampler_count(enum family which, size_t size, double weight)
 {
@@ -113,8 +129,8 @@ sampler_count(enum family which, size_t size, double weight)
     family->blocks += weight / (double)size;
     if (family->taken >= family->next_check) {
         family->next_check = family->taken + STEP;
-        if (is_adaptive && is_overdrawn(family, cpu_seconds()) && family->interval < LARGEST_INTERVAL) {
-            family->interval *= 2;
+        if (is_adaptive) {
+            hold_back(family, cpu_seconds());
         }
     }
 }
