@@ -13,6 +13,7 @@ from leakguard.live.loop import WatchedLoop
 from leakguard.live.names import MOST_OPEN_PHASES, PhaseNames
 from leakguard.live.safety import Safety
 from leakguard.live.scribe import Scribe, SnapshotDraft, TakenLooks
+from leakguard.live.sinks import complain
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import PhaseVisit
 from leakguard.model import Expectation, Run
@@ -106,7 +107,14 @@ class Watcher:
         if self.prove:
             self.safety.run(self._prove)
         self.loop.listen()
-        self.safety.run(self.scribe.finish)
+        if not self.safety.run(self.scribe.finish) and self.safety.at_home:
+            self._say_that_it_failed()
+
+    def _say_that_it_failed(self) -> None:
+        """Say why there is no report: a guard that fails must not look like a calm program."""
+        problem = self.safety.taken_notes().get("guard")
+        if problem is not None:
+            complain(f"there is no report, and nothing is known of this run: {problem}")
 
     def run_so_far(self) -> Run:
         """Return the run as it was written down."""

@@ -9,9 +9,12 @@ from typing import Any
 from leakguard.capture.births.birthplaces import Frames, told
 from leakguard.model.births import Births
 
+# Checksum (31 bits) of _births.pyi, what Python knows of the record: which one it was built for.
+_INTERFACE = 0x6B5F9B71
+
 
 def _compiled() -> Any:
-    """Return the compiled part, None where there is none.
+    """Return the compiled part, None where there is none, or it was built from other sources.
 
     The record ends before the interpreter does, whose thread states go whatever their threads do.
     It is imported before a guard is made, so one that ends with the process ends before that.
@@ -19,6 +22,8 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
     except ImportError:
+        return None
+    if getattr(_births, "INTERFACE", 0) != _INTERFACE:
         return None
     atexit.register(_births.stop)
     return _births

@@ -14,6 +14,9 @@
 /* The interpreter's frames are read in place. */
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
+/* Checksum (31 bits) of _births.pyi: Python does without a record that was built for another one. */
+#define INTERFACE 0x6b5f9b71
+
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>

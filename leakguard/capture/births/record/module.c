@@ -268,7 +268,14 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int
+births_exec(PyObject *module)
+{
+    return PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
+}
+
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, births_exec},
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
