@@ -5,6 +5,7 @@ import mmap
 import os
 import struct
 import threading
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -52,6 +53,7 @@ def main() -> None:
     thread.start()
     with watched() as guard:
         for _ in guard.generations(range(30)):  # every other one ends while handles are live
+            time.sleep(0.04)  # the work of a round
             go.release()
             done.acquire()
             cache.append(bytearray(30_000))

@@ -3,6 +3,7 @@
 import sqlite3
 import sys
 import threading
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -34,6 +35,7 @@ def main() -> None:
         thread.start()
     with watched() as guard:
         for _ in guard.generations(range(25)):
+            time.sleep(0.04)  # the work of a round
             barrier.wait()
             barrier.wait()
     for thread in threads:

@@ -1,6 +1,7 @@
 """Threads with C objects: a live Tcl interpreter of a worker, in a cycle, stays callable and dies in its thread."""
 
 import threading
+import time
 import tkinter
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -28,7 +29,7 @@ def serve(rounds: int) -> None:
         turn.acquire()
         window.tcl.eval("incr n; after 0 {set x 1}; update; report $n")
         done.release()
-    window.tcl.deletecommand("report")
+    window.tcl.tk.deletecommand("report")
     del window
 
 
@@ -37,6 +38,7 @@ def main() -> None:
     worker.start()
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             turn.release()
             done.acquire()
             log.append({f"key{number}.{k}": k for k in range(300)})

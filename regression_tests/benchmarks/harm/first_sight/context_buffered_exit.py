@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -23,6 +24,7 @@ def main() -> None:
     try:
         with watched() as guard:
             for number in guard.generations(range(100)):
+                time.sleep(0.04)  # the work of a round
                 python.write(f"{number}\n")
                 libc.fputs(b"%d\n" % number, c_file)
                 sys.stdout.write(f"{number} ")

@@ -3,6 +3,7 @@
 import atexit
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -40,6 +41,7 @@ finalized = Thing("finalized")
 weakref.finalize(finalized, say, "finalize 1")
 with watched() as guard:
     for number in guard.generations(range(20)):
+        time.sleep(0.04)  # the work of a round
         if number in (5, 10):
             atexit.register(say, f"atexit of round {number}")
             weakref.finalize(finalized, say, f"finalize {number}")

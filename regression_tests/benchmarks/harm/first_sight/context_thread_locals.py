@@ -3,6 +3,7 @@
 import mmap
 import os
 import threading
+import time
 from typing import Any
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -34,6 +35,7 @@ def main() -> None:
     counts = []
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             for k in range(4):
                 thread = threading.Thread(target=work, args=(f"{number}.{k}",))
                 thread.start()

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import threading
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -25,6 +26,7 @@ async def handle(guard: object, number: int, k: int) -> str:
 async def main() -> None:
     with watched() as guard:
         for number in guard.generations(range(20)):
+            time.sleep(0.04)  # the work of a round
             request.set(f"round {number}")
             answers = await asyncio.gather(*(handle(guard, number, k) for k in range(10)))
             said.append(" ".join(answers) + "/" + request.get())
@@ -33,7 +35,7 @@ async def main() -> None:
             thread = threading.Thread(target=context.run, args=(lambda: box.append(request.get()),))
             thread.start()
             thread.join()
-            said += box
+            said.extend(box)
     print(said[-2:], len(said), len(set(said)))
     names = {variable.name for context in snapshots for variable in context} & {"request"}
     print(names, [context[request] for context in snapshots[:3]], request.get())

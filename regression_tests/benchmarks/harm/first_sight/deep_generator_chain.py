@@ -1,5 +1,6 @@
 """Deep structures: a chain of 300 suspended generators goes on where it stood, and each is closed once, in order."""
 
+import time
 from collections.abc import Generator
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -33,6 +34,7 @@ def main() -> None:
     said = []
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             said.append(next(chain))
             for k in range(200):
                 generator = begun(k)

@@ -1,6 +1,7 @@
 """Shared memory: segments are unlinked by their owner, once, and the resource tracker has no complaint."""
 
 import os
+import time
 from multiprocessing import resource_tracker, shared_memory
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -13,6 +14,7 @@ def main() -> None:
     names: list[str] = []
     with watched() as guard:
         for number in guard.generations(range(25)):
+            time.sleep(0.04)  # the work of a round
             segment = shared_memory.SharedMemory(create=True, size=200_000)
             segment.buf[:4] = number.to_bytes(4, "little")
             again = shared_memory.SharedMemory(segment.name)

@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -19,6 +20,7 @@ def main() -> None:
     )
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             if number % 3 == 0:
                 pid = os.fork()
                 if pid == 0:

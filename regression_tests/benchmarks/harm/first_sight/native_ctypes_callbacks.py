@@ -1,6 +1,7 @@
 """C objects: callbacks that C calls, and text that C's stdio has not written yet, come once."""
 
 import ctypes
+import time
 from typing import Any
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -21,6 +22,7 @@ def main() -> None:
     sums = []
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             numbers = (ctypes.c_int * 200)(*[(k * 7919 + number) % 1009 for k in range(200)])
             compare = COMPARE(order)
             libc.qsort(numbers, 200, ctypes.sizeof(ctypes.c_int), compare)

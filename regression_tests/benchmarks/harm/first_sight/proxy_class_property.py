@@ -1,5 +1,6 @@
 """Dispatch: a lazy object whose `__class__`, `__dict__` and attributes count or raise is asked by nobody."""
 
+import time
 from typing import Any
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -39,6 +40,7 @@ by_name: dict[str, Lazy] = {}
 def main() -> None:
     with watched() as guard:
         for number in guard.generations(range(25)):
+            time.sleep(0.04)  # the work of a round
             for k in range(100):
                 lazy = Lazy(f"{number}.{k}")
                 registry.append(lazy)

@@ -1,5 +1,6 @@
 """Dispatch: containers of the program whose size, length, hash, order and text count calls are not called."""
 
+import time
 from collections import Counter
 from typing import Any
 
@@ -32,6 +33,7 @@ index: dict[Any, Any] = {}
 def main() -> None:
     with watched() as guard:
         for number in guard.generations(range(25)):
+            time.sleep(0.04)  # the work of a round
             for k in range(40):
                 store.append(Column([number, k, [k]]))
                 store.append(Frame(a=[number], b=k))

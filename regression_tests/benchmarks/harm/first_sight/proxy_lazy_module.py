@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import time
 import types
 from typing import Any
 
@@ -37,6 +38,7 @@ def main() -> None:
     sys.modules["remote_api"] = Api("remote_api")
     with watched() as guard:
         for number in guard.generations(range(40)):
+            time.sleep(0.04)  # the work of a round
             rows.extend([f"{number}", f"{k}"] for k in range(1000))
     unloaded = [object.__getattribute__(module, "__class__").__name__ for module in modules]
     print(unloaded, asked)

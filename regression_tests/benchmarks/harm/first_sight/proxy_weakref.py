@@ -1,5 +1,6 @@
 """Dispatch: weak references die when their target does, call back once, and dead proxies are not touched."""
 
+import time
 import weakref
 from typing import Any
 
@@ -21,6 +22,7 @@ def main() -> None:
     model = None
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             model = Model(number)  # the one before dies here
             live[number] = model
             seen.add(model)

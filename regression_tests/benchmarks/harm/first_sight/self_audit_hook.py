@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections import Counter
 from typing import Any
 
@@ -28,6 +29,7 @@ def main() -> None:
     sys.addaudithook(hook)
     with watched() as guard:
         for number in guard.generations(range(25)):
+            time.sleep(0.04)  # the work of a round
             armed[0] = True
             with open("/dev/null", "w") as null:
                 null.write("x")

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -29,6 +30,7 @@ def main() -> None:
     waiter.start()
     with watched() as guard:
         for number in guard.generations(range(20)):
+            time.sleep(0.04)  # the work of a round
             bad: Any = Bad()
             del bad
             thread = threading.Thread(target=worker)

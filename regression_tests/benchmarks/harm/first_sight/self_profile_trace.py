@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections import Counter
 from types import FrameType
 from typing import Any
@@ -37,6 +38,7 @@ def main() -> None:
         sys.setprofile(profile)
         sys.settrace(trace)
         for number in guard.generations(range(40)):
+            time.sleep(0.04)  # the work of a round
             step(number)
             thread = threading.Thread(target=step, args=(number,))
             thread.start()

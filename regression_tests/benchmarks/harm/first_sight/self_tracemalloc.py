@@ -1,5 +1,6 @@
 """Self-measurement: tracemalloc that the program started itself traces on, with its depth, and loses no trace."""
 
+import time
 import tracemalloc
 
 from regression_tests.benchmarks.harm.stage import watched
@@ -18,6 +19,7 @@ def main() -> None:
     states = set()
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             leak(number)
             states.add((tracemalloc.is_tracing(), tracemalloc.get_traceback_limit()))
     end = tracemalloc.take_snapshot()

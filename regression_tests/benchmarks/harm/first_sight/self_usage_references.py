@@ -2,6 +2,7 @@
 
 import resource
 import sys
+import time
 
 from regression_tests.benchmarks.harm.stage import measured, watched
 
@@ -18,6 +19,7 @@ def main() -> None:
     holder, counts, cleared = Holder(), set(), 0
     with watched() as guard:
         for number in guard.generations(range(40)):
+            time.sleep(0.04)  # the work of a round
             counts.add((sys.getrefcount(holder), sys.getrefcount(holder.value), sys.getrefcount(Holder)))
             entries.extend((number, k) for k in range(2000))
             big = [holder] * 100

@@ -30,6 +30,7 @@ def main() -> None:
     thread.start()
     with watched() as guard:
         for number in guard.generations(range(50)):
+            time.sleep(0.04)  # the work of a round
             assert thread.ident is not None
             was = dict(hits)
             signal.pthread_kill(thread.ident, signal.SIGUSR1)

@@ -27,6 +27,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, child_ended)
     with watched() as guard:
         for number in guard.generations(range(25)):
+            time.sleep(0.04)  # the work of a round
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
             pid = os.fork()
             if pid == 0:

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -28,6 +29,7 @@ def main() -> None:
     masks: set[tuple[int, ...]] = set()
     with watched() as guard:
         for number in guard.generations(range(40)):
+            time.sleep(0.04)  # the work of a round
             os.kill(os.getpid(), signal.SIGUSR2)
             arrived.acquire()
             commands.append({f"c{number}.{k}": "x" * 20 for k in range(200)})

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import threading
+import time
 
 from regression_tests.benchmarks.harm.stage import watched
 
@@ -26,6 +27,7 @@ def main() -> None:
     reader.start()
     with watched() as guard:
         for number in guard.generations(range(30)):
+            time.sleep(0.04)  # the work of a round
             signal.raise_signal(signal.SIGUSR1)
             if os.fork() == 0:
                 os._exit(0)
