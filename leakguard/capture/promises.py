@@ -10,6 +10,7 @@ from typing import cast
 
 from leakguard.capture.heap import Held
 from leakguard.capture.heap.classes import qualified_name
+from leakguard.capture.heap.collector import may_collect
 from leakguard.capture.heap.engine import address_of
 from leakguard.model import Expectation
 
@@ -54,7 +55,7 @@ class Promises:
 
         Nobody holds them: what the program drops meanwhile is gone when it is.
         """
-        if self._may_collect and any(map(_first_alive, self._open)):
+        if self._may_collect and may_collect() and any(map(_first_alive, self._open)):
             gc.collect()
         return [alive for promise in self._open if (alive := _first_alive(promise))]
 

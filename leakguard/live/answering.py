@@ -52,6 +52,11 @@ class Answer(msgspec.Struct, omit_defaults=True):
     problem: str | None = None
 
 
+def _inode(listening: socket.socket) -> tuple[int, ...]:
+    status = os.fstat(listening.fileno())
+    return status.st_dev, status.st_ino
+
+
 def socket_path(pid: int, user: int | None = None) -> Path:
     """Return where process ``pid`` answers; ``user`` owns it."""
     return private_folder(user) / f"{pid}.sock"
@@ -66,6 +71,7 @@ class Answering:
         self._out = None if out is None or "://" in out else os.path.abspath(out)  # noqa: PTH100
         self._path = socket_path(os.getpid())
         self._socket: socket.socket | None = None
+        self._identity: tuple[int, ...] = ()
         self._working = _thread.allocate_lock()  # held by the thread until it ends
 
     def start(self) -> None:
@@ -96,10 +102,27 @@ class Answering:
         listening, self._socket = self._socket, None
         if listening is None:
             return
+        if not self._is_ours(listening):
+            self._abandon(listening)
+            return
         with contextlib.suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept()
         self._working.acquire(timeout=_ANSWER_PATIENCE)
         listening.close()
+
+    def _is_ours(self, listening: socket.socket) -> bool:
+        """Return whether the program has left the descriptor open; its number may be another's."""
+        try:
+            return _inode(listening) == self._identity
+        except OSError:
+            return False
+
+    def _abandon(self, listening: socket.socket) -> None:
+        """Leave a descriptor that is not ours any more; a call wakes who waits in accept()."""
+        listening.detach()
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as caller:
+            caller.setblocking(False)
+            caller.connect(os.fspath(self._path))
 
     def go_on(self) -> None:
         """Begin again after a pause; where that fails nobody is answered any more."""
@@ -124,6 +147,7 @@ class Answering:
             listening.close()
             raise OSError(0, str(error)) from None
         self._socket, self._working = listening, working
+        self._identity = _inode(listening)
 
     def _answer_all(self, listening: socket.socket, working: _thread.LockType) -> None:
         try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from leakguard.alarm import pass_on
 from leakguard.capture.heap import Held, Inspection
+from leakguard.capture.heap.collector import may_collect
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.recorder import Observation, Recorder
 from leakguard.live.cycle_watch import CycleWatch
@@ -212,7 +213,7 @@ class Looker:
 
     def _collect_if_called_for(self, found: Inspection, watch: CycleWatch) -> None:
         ways = found.cycles
-        if ways is not None and watch.calls_for_collection(ways.keys()):
+        if ways is not None and may_collect() and watch.calls_for_collection(ways.keys()):
             self._collect_cycles(ways, watch)
 
     def _ask(

@@ -39,16 +39,16 @@ def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
     """Return the patterns under ``ignore`` of the nearest project file at or above ``folder``.
 
     None of them where there is no project file, or it cannot be read: a broken file is other
-    tools' to complain about.
+    tools' to complain about, and the working folder may be gone.
 
     Raises:
         UsageError: ``ignore`` is no list of texts.
     """
-    start = Path.cwd() if folder is None else folder.absolute()
-    path = next((f / _FILE for f in (start, *start.parents) if (f / _FILE).is_file()), None)
-    if path is None:
-        return ()
     try:
+        start = Path.cwd() if folder is None else folder.absolute()
+        path = next((f / _FILE for f in (start, *start.parents) if (f / _FILE).is_file()), None)
+        if path is None:
+            return ()
         patterns = leakguard_table(read_toml(path)).get("ignore", [])
     except (OSError, ValueError, RecursionError):
         return ()

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from leakguard.capture.headroom import dies_as_one, free_memory
+from leakguard.capture.heap.collector import other_threads_run
 from leakguard.capture.heap.column import Column
 from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
@@ -98,7 +99,7 @@ def _hindrance() -> str | None:
 
 def _taken_here(work: Callable[[], T], hindrance: str) -> T:
     """Take the look in this process, where no other thread can be disturbed by it."""
-    if os.environ.get(VARIABLE) != "0" and len(sys._current_frames()) > 1:
+    if os.environ.get(VARIABLE) != "0" and other_threads_run():
         raise Unavailable(
             f"a look in this process would disturb its other threads, and in a copy of it there is"
             f" none: {hindrance}; {VARIABLE}=0 has it taken here all the same"

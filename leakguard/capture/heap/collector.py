@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -20,6 +21,20 @@ _holding: list[bool] = []  # what the program had switched on, while the guard h
 def program_collects() -> bool:
     """Return whether the program has automatic collection on, while it is held back too."""
     return _holding[0] if _holding else gc.isenabled()
+
+
+def other_threads_run() -> bool:
+    """Return whether more threads than this one run Python code."""
+    return len(sys._current_frames()) > 1
+
+
+def may_collect() -> bool:
+    """Return whether a collection of the guard's frees nothing that only another thread may free.
+
+    A program that has switched the collector off, and has more threads, lets each clear up after
+    itself. Where it is on, it comes in any thread anyway.
+    """
+    return program_collects() or not other_threads_run()
 
 
 def run_held(work: Callable[..., T], *args: object) -> T:

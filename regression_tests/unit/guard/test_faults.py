@@ -62,6 +62,9 @@ FAULTS = {
         "arguments": "log=tell",
         "rounds": 3,
     },
+    "the working folder is gone before the run begins": {
+        "before": "import tempfile; gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)"
+    },
     "the working folder is deleted": {"body": "if number == 2: os.rmdir(os.getcwd())"},
     "no file may be opened any more": {
         "body": """

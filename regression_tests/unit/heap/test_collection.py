@@ -7,6 +7,7 @@ import gc
 import pytest
 
 from leakguard.capture import heap
+from leakguard.capture.heap import collector
 
 
 class Environment:
@@ -37,3 +38,16 @@ def test_what_is_still_referenced_is_not_freed() -> None:
     kept = [Environment() for _ in range(12)]
     assert f"{__name__}.Environment" not in heap.collect().types
     assert len(kept) == 12
+
+
+def test_collector_that_the_program_has_switched_off_is_not_run_beside_its_other_threads(
+    monkeypatch,
+):
+    """What a thread leaves for itself to clear up may end the process when another one frees it."""
+    monkeypatch.setattr(collector, "other_threads_run", lambda: True)
+    assert not collector.may_collect()  # switched off for these tests
+    gc.enable()
+    assert collector.may_collect()
+    gc.disable()
+    monkeypatch.setattr(collector, "other_threads_run", lambda: False)
+    assert collector.may_collect()

@@ -158,3 +158,19 @@ def test_answer_that_is_none_is_refused_in_one_line(folder):
         with pytest.raises(UsageError, match="no answer that can be read"):
             asked(os.getpid())
         thread.join()
+
+
+def test_descriptor_that_the_program_has_closed_is_left_alone_and_nobody_waits_for_it(tmp_path):
+    """As a daemon closes all that it has inherited, whose numbers then belong to its own files."""
+    asked = Answering(lambda: None, None)
+    asked.start()
+    number = asked._socket.fileno()
+    os.close(number)
+    mine = os.open(tmp_path / "log", os.O_RDWR | os.O_CREAT)
+    assert mine == number
+
+    asked.stop()
+
+    assert asked._working.acquire(timeout=60)  # its thread has ended
+    os.write(mine, b"mine")  # nobody has closed it
+    os.close(mine)
