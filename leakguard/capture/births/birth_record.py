@@ -10,7 +10,7 @@ from leakguard.capture.births.birthplaces import Frames, told
 from leakguard.model.births import Births
 
 # Checksum (31 bits) of _births.pyi, what Python knows of the record: which one it was built for.
-_INTERFACE = 0x6B5F9B71
+_RECORD_INTERFACE = 0x6B5F9B71
 
 
 def _compiled() -> Any:
@@ -23,7 +23,7 @@ def _compiled() -> Any:
         from leakguard.capture.births import _births
     except ImportError:
         return None
-    if getattr(_births, "INTERFACE", 0) != _INTERFACE:
+    if getattr(_births, "INTERFACE", 0) != _RECORD_INTERFACE:
         return None
     atexit.register(_births.stop)
     return _births

@@ -26,8 +26,8 @@ with LeakGuard(trace="off") as guard:
 def test_number_of_the_interface_is_that_of_what_python_knows_of_the_record():
     number = zlib.crc32((_FOLDER / "_births.pyi").read_bytes()) & 0x7FFFFFFF
     for source, name in (
-        ("birth_record.py", "_INTERFACE ="),
-        ("record/births.h", "#define INTERFACE"),
+        ("birth_record.py", "_RECORD_INTERFACE ="),
+        ("record/births.h", "#define RECORD_INTERFACE"),
     ):
         told = re.search(f"{name} (0x[0-9a-fA-F]+)", (_FOLDER / source).read_text("utf-8"))
         assert told is not None

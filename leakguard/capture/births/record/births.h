@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi: Python does without a record that was built for another one. */
-#define INTERFACE 0x6b5f9b71
+#define RECORD_INTERFACE 0x6b5f9b71
 
 #include <Python.h>
 #include <stddef.h>

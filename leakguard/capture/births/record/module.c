@@ -271,7 +271,7 @@ static PyMethodDef methods[] = {
 static int
 births_exec(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "INTERFACE", INTERFACE);
+    return PyModule_AddIntConstant(module, "INTERFACE", RECORD_INTERFACE);
 }
 
 static PyModuleDef_Slot slots[] = {
