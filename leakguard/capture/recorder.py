@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from leakguard.alarm import pass_on
 from leakguard.capture import heap
 from leakguard.capture.allocator import allocator_memory, pool_memory, python_blocks
+from leakguard.capture.births import Survivors
 from leakguard.capture.gpu import gpu_memory
 from leakguard.capture.heap import HeapCensus, Held, Inspection, PathMemory
 from leakguard.capture.heap.collector import collector_state
@@ -79,7 +80,8 @@ class Recorder:
 
     The ``boundary`` probes run at every phase boundary, those of a ``round`` as well at the end of
     every generation. ``spares_heap`` is the reason for which the heap is never walked, if there is
-    one; ``longest_look`` tells how many seconds of CPU the next walk may take.
+    one; ``longest_look`` tells how many seconds of CPU the next walk may take. ``survivors`` returns
+    the sampled blocks that are alive, where births are recorded.
     """
 
     watchlist: Watchlist
@@ -90,6 +92,7 @@ class Recorder:
     peaks: PeakMeter = field(default_factory=PeakMeter)
     spares_heap: str | None = None
     longest_look: Callable[[], float] = lambda: heap.LONGEST
+    survivors: Callable[[], Survivors | None] | None = None
     _paths: PathMemory | None = None
     _slow: dict[str, int] = field(default_factory=dict)
 
@@ -170,6 +173,7 @@ class Recorder:
                 suspects=suspects,
                 tell_cycles=tell_cycles,
                 seconds=self.longest_look(),
+                survivors=self.survivors,
             )
 
     def remember(self) -> None:

@@ -53,6 +53,8 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     shared = () if settings.directory is None else (("shared pages", Paced()),)
     probes = (*ROUND_PROBES, *shared)
     schedule = Schedule(settings.max_overhead, meter, Prices(ENGINE, sys.getallocatedblocks()))
+    record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
+    births = BirthWatch(record, safety)
     looker = Looker(
         Recorder(
             settings.watch,
@@ -62,6 +64,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
             peaks=_peaks,
             spares_heap=reason_to_spare_heap(),
             longest_look=schedule.longest_look,
+            survivors=births.survivors,
         ),
         schedule,
         safety,
@@ -75,8 +78,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     diagnoses = Diagnoses(journal, meter, looker.schedule)
     traced = TracedGeneration(Tracing(settings.trace), looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
-    record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
-    loop = WatchedLoop(looks, traced, promises, safety, alarm, BirthWatch(record, safety))
+    loop = WatchedLoop(looks, traced, promises, safety, alarm, births)
     return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 
 

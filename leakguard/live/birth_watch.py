@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from leakguard.capture.births import BirthRecord
+from leakguard.capture.births import BirthRecord, Survivors
 from leakguard.live.safety import Safety
 from leakguard.model import Births
 
@@ -88,6 +88,10 @@ class BirthWatch:
     def at_end(self) -> Births | None:
         """Return what is alive now; None without a record."""
         return None if self.record is None else self.record.cohorts(self._round + 1)
+
+    def survivors(self) -> Survivors | None:
+        """Return the sampled blocks that are alive, for a look in a copy; None without a record."""
+        return None if self.record is None else self.record.survivors(self._round + 1)
 
     def _say(self, news: str | None = None) -> None:
         """Note once why something is not recorded."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from leakguard.model.births import Birthplace
+
 # How a holder is emptied if class names do not decide it: ``chain`` (instances that each refer to
 # the next by the same attribute, without a container), ``exceptions`` (which keep the frames of
 # their tracebacks), ``graphs`` (tensors with a ``grad_fn``) and ``views`` (arrays or tensors that
@@ -50,6 +52,8 @@ class Holder:
         graph_nodes: autograd nodes kept alive behind the entries.
         traits: what was seen of a few entries; empty where nothing was, and in older files.
         onward: the way from an entry to what grows, where that lies deeper.
+        born: where what it gained since the loop began was made, by the sampled blocks that are
+            alive; most bytes first. Empty without a record of births.
     """
 
     path: str
@@ -65,6 +69,7 @@ class Holder:
     graph_nodes: int | None = None
     traits: tuple[Trait, ...] = ()
     onward: tuple[Hop, ...] = ()
+    born: tuple[Birthplace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

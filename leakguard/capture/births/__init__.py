@@ -8,5 +8,6 @@ said why.
 """
 
 from leakguard.capture.births.birth_record import BirthRecord, hush
+from leakguard.capture.births.survivors import Survivor, Survivors
 
-__all__ = ["BirthRecord", "hush"]
+__all__ = ["BirthRecord", "Survivor", "Survivors", "hush"]

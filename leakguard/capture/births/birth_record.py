@@ -7,10 +7,11 @@ import time
 from typing import Any
 
 from leakguard.capture.births.birthplaces import Frames, told
+from leakguard.capture.births.survivors import Survivor, Survivors
 from leakguard.model.births import Births
 
 # Checksum (31 bits) of _births.pyi, what Python knows of the record: which one it was built for.
-_RECORD_INTERFACE = 0x6B5F9B71
+_RECORD_INTERFACE = 0x704BF00F
 
 
 def _compiled() -> Any:
@@ -169,3 +170,14 @@ class BirthRecord:
         _, _, (python, c) = _births.figures()
         native = None if not self._native or self.native_problem is not None else c[0]
         return told(rows, stacks, tuple(self._phases), rounds, (self.share, python[0], native))
+
+    def survivors(self, rounds: int) -> Survivors | None:
+        """Return the samples of the loop's ``rounds`` that are alive; None without a record.
+
+        To be asked in a copy of the process: their addresses say nothing of any later moment.
+        """
+        if not self._running or _births is None:
+            return None
+        stacks: dict[int, Frames] = {}
+        blocks = [Survivor(*entry) for entry in _births.survivors(0, rounds, stacks)]
+        return Survivors(blocks, stacks, tuple(self._phases), rounds)

@@ -39,6 +39,12 @@ class _Sum:
         self.count += row[6]
         self.variance += row[7]
 
+    def join(self, other: _Sum) -> None:
+        self.samples += other.samples
+        self.bytes += other.bytes
+        self.count += other.count
+        self.variance += other.variance
+
 
 @dataclass(slots=True)
 class _Alive:
@@ -62,6 +68,18 @@ class _Alive:
 _Key: TypeAlias = "tuple[str | None, str | None, int, int]"
 
 
+@dataclass(slots=True)
+class _Sums:
+    """What is alive by place, phase and kind; ``width`` is how many rounds are one cohort."""
+
+    readers: dict[int, _StackRead]
+    width: int
+    alive: dict[_Key, _Alive] = field(default_factory=dict)
+
+    def reader(self, stack: int) -> _StackRead:
+        return self.readers.get(stack, _NOWHERE)
+
+
 def told(
     rows: Iterable[Row],
     stacks: Mapping[int, Frames],
@@ -73,20 +91,14 @@ def told(
 
     What the guard allocated for itself is left out.
     """
-    width = _width(rounds)
-    readers = {number: _StackRead(frames) for number, frames in stacks.items()}
-    found: dict[_Key, _Alive] = {}
+    sums = _sums(rows, stacks, rounds)
     whole = _Sum()
-    for row in rows:
-        reader = readers.get(row[0], _NOWHERE)
-        if not reader.is_ours:
-            key = (reader.place, reader.function, row[2], row[3])
-            found.setdefault(key, _Alive()).add(row, width)
-            whole.add(row)
+    for alive in sums.alive.values():
+        whole.join(alive.total)
     share, interval, native = how
     places = []
-    for key, is_old in _chosen(found, rounds):
-        birthplace = _birthplace(key, found[key], readers, phases, width)
+    for key, is_old in _chosen(sums.alive, rounds):
+        birthplace = _birthplace(key, sums, phases)
         places.append(birthplace if is_old else replace(birthplace, cohorts=()))
     return Births(
         round(whole.bytes),
@@ -97,6 +109,25 @@ def told(
         native,
         whole.samples,
     )
+
+
+def birthplaces(
+    rows: Iterable[Row], stacks: Mapping[int, Frames], phases: Sequence[str], rounds: int
+) -> tuple[Birthplace, ...]:
+    """Return all places of these rows with their cohorts, those with the most bytes first."""
+    sums = _sums(rows, stacks, rounds)
+    alive = sorted(sums.alive, key=lambda key: -sums.alive[key].total.bytes)
+    return tuple(_birthplace(key, sums, phases) for key in alive)
+
+
+def _sums(rows: Iterable[Row], stacks: Mapping[int, Frames], rounds: int) -> _Sums:
+    sums = _Sums({number: _StackRead(frames) for number, frames in stacks.items()}, _width(rounds))
+    for row in rows:
+        reader = sums.reader(row[0])
+        if not reader.is_ours:
+            key = (reader.place, reader.function, row[2], row[3])
+            sums.alive.setdefault(key, _Alive()).add(row, sums.width)
+    return sums
 
 
 def _width(rounds: int) -> int:
@@ -115,16 +146,11 @@ def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[tuple[_Key, bool]
     return [(key, key in old) for key in alive if key in kept]
 
 
-def _birthplace(
-    key: _Key,
-    sums: _Alive,
-    readers: Mapping[int, _StackRead],
-    phases: Sequence[str],
-    width: int,
-) -> Birthplace:
+def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
     where, function, phase, native = key
-    heaviest = max(sums.stacks, key=lambda number: sums.stacks[number])
-    total = sums.total
+    alive = sums.alive[key]
+    heaviest = max(alive.stacks, key=lambda number: alive.stacks[number])
+    total = alive.total
     return Birthplace(
         phases[phase] if phase < len(phases) else "",
         bool(native),
@@ -134,8 +160,8 @@ def _birthplace(
         total.samples,
         where,
         function,
-        tuple(_cohort(born, width, of) for born, of in sorted(sums.by_round.items())),
-        readers.get(heaviest, _NOWHERE).texts(),
+        tuple(_cohort(born, sums.width, of) for born, of in sorted(alive.by_round.items())),
+        sums.reader(heaviest).texts(),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
+from leakguard.capture.births import Survivors
 from leakguard.capture.heap import engine
 from leakguard.capture.heap.apart import LONGEST, looks
 from leakguard.capture.heap.census import take_census
@@ -93,6 +94,7 @@ def inspect(
     suspects: Sequence[str] = (),
     tell_cycles: Callable[[int, int], bool] | None = None,
     seconds: float = LONGEST,
+    survivors: Callable[[], Survivors | None] | None = None,
 ) -> Inspection:
     """Say who holds what: containers that grow, what they retain, and the way to them.
 
@@ -101,7 +103,9 @@ def inspect(
     ``limit`` other containers are named, and for each of the classes that ``suspects`` names the
     one that holds most of its instances. ``tell_cycles`` is given the number and the bytes of the
     objects that no root leads to and says whether their cycles are worth following: in a copy of
-    the process, so that what it changes is lost. It may take ``seconds`` of CPU.
+    the process, so that what it changes is lost. It may take ``seconds`` of CPU. ``survivors`` is
+    asked there for the sampled blocks that are alive: containers that gain such are named, too, at
+    most ``limit``, and each tells where they were made.
 
     Raises:
         Unavailable: as for a census.
@@ -116,6 +120,7 @@ def inspect(
             limit,
             suspects,
             tell_cycles,
+            survivors,
         ),
         Inspection,
         seconds,

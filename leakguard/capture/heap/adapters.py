@@ -132,6 +132,10 @@ class GraphAdapters:
             return layout._replace(kind=AUTOGRAD, fixed=NODE_BYTES, method=None, hidden=False)
         return layout_of(cls)
 
+    def memory_at(self, address: int) -> Memory | None:
+        """Return the memory on the host that begins there, if an array or a tensor has it."""
+        return self._memory.at(address)
+
     def _array_reader(self, numpy: Numpy) -> Reader:
         references, getters = array_reader(numpy), numpy.getters
         own_memory = partial(self._own_memory, *getters) if self._own_memory and getters else None
@@ -185,6 +189,11 @@ class _MemoryMap:
         self._large: list[int] = []
         self._small: defaultdict[int, list[int]] = defaultdict(list)
         self._ends: dict[int, int] = {}
+
+    def at(self, start: int) -> Memory | None:
+        """Return the node of memory on the host that begins there."""
+        known = self._nodes.get(("cpu", start))
+        return None if known is None else known[1]
 
     def own(self, start: int, size: int) -> Memory:
         """Return the node of memory on the host that lies in no other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import mmap
 import sys
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +23,7 @@ from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
 
 # Checksum (31 bits) of _scan.pyi, what Python knows of the scan; it tells what it was built for.
-_INTERFACE = 0x648CBCA3
+_INTERFACE = 0x35C318AE
 if getattr(_scan, "INTERFACE", 0) != _INTERFACE or len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
     raise ImportError("the compiled scan was built from other sources: build it anew")
 
@@ -127,6 +128,10 @@ class CompiledGraph(_scan.Scan):
     def members(self, paths: Sequence[int]) -> Sequence[Sequence[int]]:  # type: ignore[override]
         """Return, for each path, the nodes that lie at it; no number object is kept a node."""
         return [memoryview(nodes).cast("i") for nodes in super().members(paths)]
+
+    def owners(self, blocks: Sequence[int]) -> Sequence[int]:  # type: ignore[override]
+        """Return the node that each block of memory belongs to, or ``NO_NODE``."""
+        return memoryview(super().owners(array("Q", blocks))).cast("i")
 
     def retained(self, groups: Sequence[Group]) -> list[Retained]:  # type: ignore[override]
         """Return what each (nodes, whole) group of nodes retains."""

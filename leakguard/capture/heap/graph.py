@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from ctypes import c_void_p, sizeof
 from typing import Any, ClassVar, Protocol
 
 from leakguard.capture.heap.classes import basic_size
@@ -56,6 +57,9 @@ FIRST_PART = 1000
 _EXACT = frozenset(map(id, (dict, list, tuple)))
 # What keeps its address as it grows; an array or a text that is extended does not.
 _STAY = frozenset({LIST, DICT, ELEMENTS})
+# An object begins where its block does, or behind the headers of the collector and of its dict.
+_POINTER = sizeof(c_void_p)
+_HEADERS = (0, 2 * _POINTER, 4 * _POINTER)
 _SINGLETONS = frozenset(map(id, (None, True, False, ..., NotImplemented)))
 
 
@@ -115,6 +119,17 @@ class Graph:
     def find_at(self, address: int) -> int:
         """Return the node of the object that lies at an address, or ``NO_NODE``."""
         return self._index.get(address, NO_NODE)
+
+    def owners(self, blocks: Sequence[int]) -> Sequence[int]:
+        """Return the node that each block of memory belongs to, or ``NO_NODE``.
+
+        Here these are objects only; the tables of lists, dicts and sets are found by the compiled
+        scan.
+        """
+        return [next(filter(_is_node, self._in_block(block)), NO_NODE) for block in blocks]
+
+    def _in_block(self, block: int) -> Iterable[int]:
+        return (self.find_at(block + header) for header in _HEADERS)
 
     def object_at(self, node: int) -> Any:
         """Return the object of a node."""
@@ -362,6 +377,10 @@ class Graph:
                 self._paths.entries[path] += 1
             child = self._add(item, node, path)
         self._edges.append(child)
+
+
+def _is_node(node: int) -> bool:
+    return node != NO_NODE
 
 
 class MakeGraph(Protocol):

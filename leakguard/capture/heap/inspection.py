@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 from weakref import ReferenceType
 
+from leakguard.capture.births import Survivors
 from leakguard.capture.heap.capacity import capacity_of
 from leakguard.capture.heap.carried_graphs import CarriedGraphs
 from leakguard.capture.heap.classes import derives, qualified_name
@@ -21,6 +22,7 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.half_built import entries_of
+from leakguard.capture.heap.held_survivors import HeldSurvivors, MemoryAt
 from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.kept_in_c import KeptInC
 from leakguard.capture.heap.layout import DICT, MEMORY
@@ -59,6 +61,7 @@ def take_inspection(
     limit: int,
     suspects: Sequence[str] = (),
     tell_cycles: Callable[[int, int], bool] | None = None,
+    survivors: Callable[[], Survivors | None] | None = None,
 ) -> Inspection:
     """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
@@ -66,7 +69,10 @@ def take_inspection(
         graph, frameworks = walked.graph, walked.frameworks
         with frameworks.quiet():
             look = _Questions(graph, frameworks, limit, walked.rooted)
-            holders, after, growing = look.holders(memory, suspects)
+            born = None if survivors is None else survivors()
+            holders, after, growing = look.holders(
+                memory, suspects, born, walked.adapters.memory_at
+            )
             answers = look.held(targets)
             large_objects = look.large(large)
             adrift, adrift_bytes = walked.adrift
@@ -113,11 +119,17 @@ class _Questions:
         self._suspects: list[int] = []  # where one of each growing class lies
 
     def holders(
-        self, memory: PathMemory, suspects: Sequence[str]
+        self,
+        memory: PathMemory,
+        suspects: Sequence[str],
+        survivors: Survivors | None,
+        memory_at: MemoryAt,
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, PathGrowth]]:
         """Return the containers worth naming, what to remember, and what grew by holder path."""
         after, grown = self.remember(memory)
-        chosen = self._chosen(grown, suspects)
+        kept = self._kept(survivors, grown, memory_at)
+        gaining = [] if kept is None else kept.paths()
+        chosen = self._chosen(grown, suspects, gaining)
         members = self._graph.members([path for path, _ in chosen])
         measured = self._graph.retained([(nodes, False) for nodes in members])
         ranked = sorted(
@@ -127,6 +139,8 @@ class _Questions:
         holders, growing = [], {}
         for (path, growth), nodes, retained in ranked:
             holder = self._holder(path, nodes, retained, growth)
+            if kept is not None:
+                holder = replace(holder, born=kept.born(path))
             holders.append(holder)
             if growth is not None:
                 growing[holder.path] = growth
@@ -185,8 +199,18 @@ class _Questions:
         large = self._graph.large_paths(_BUFFER)
         return {path: None for path in large if path not in self._at_container}
 
+    def _kept(
+        self, survivors: Survivors | None, grown: Sequence[PathGrowth], memory_at: MemoryAt
+    ) -> HeldSurvivors | None:
+        """Return which containers gain the survivors; None without a record of births."""
+        if survivors is None:
+            return None
+        containers = {path for path in self._containers if self._paths.kind[path] != NAMESPACE}
+        growing = {change.path for change in grown}
+        return HeldSurvivors(self._graph, survivors, memory_at, containers, growing)
+
     def _chosen(
-        self, grown: Sequence[PathGrowth], suspects: Sequence[str]
+        self, grown: Sequence[PathGrowth], suspects: Sequence[str], gaining: Sequence[int]
     ) -> list[tuple[int, PathGrowth | None]]:
         below = self._paths.below
         ranked = sorted(grown, key=lambda change: (change.growth.rest, -below[change.path]))
@@ -199,6 +223,9 @@ class _Questions:
         )
         chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
         for path in self._keepers(suspects):
+            chosen.setdefault(path, None)
+        own = (path for path in gaining if self._is_programs(self._paths.sample[path]))
+        for path in islice(own, self._limit):
             chosen.setdefault(path, None)
         big = [
             path

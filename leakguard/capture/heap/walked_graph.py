@@ -31,6 +31,7 @@ class WalkedGraph:
     frameworks: Frameworks
     rooted: int
     rooted_bytes: int
+    adapters: GraphAdapters
 
     @property
     def adrift(self) -> tuple[int, int]:
@@ -50,7 +51,8 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
     local += context_roots(tracked)
     local += registry_roots()
     frameworks = loaded()
-    graph = make_graph(GraphAdapters(frameworks, make_graph.own_memory).describe, is_ours)
+    adapters = GraphAdapters(frameworks, make_graph.own_memory)
+    graph = make_graph(adapters.describe, is_ours)
     try:
         with frameworks.quiet():
             rooted = _walk(graph, local, tracked, targets)
@@ -60,7 +62,7 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
     finally:
         local.clear()
         tracked.clear()
-    return WalkedGraph(graph, frameworks, *rooted)
+    return WalkedGraph(graph, frameworks, *rooted, adapters)
 
 
 def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:

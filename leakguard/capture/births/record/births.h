@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi: Python does without a record that was built for another one. */
-#define RECORD_INTERFACE 0x6b5f9b71
+#define RECORD_INTERFACE 0x704bf00f
 
 #include <Python.h>
 #include <stddef.h>
@@ -217,6 +217,16 @@ const char *patch_libraries(void);
 /* ---- cohorts.c: what is alive, by stack, phase and generation -------------------------------- */
 
 PyObject *read_cohorts(PyObject *known);
+
+#define NO_SERIAL UINT32_MAX
+
+/* Put a stack into `known`, {serial: frames}, if it is not there; return its serial, 0 for none, and
+   NO_SERIAL with an error. */
+uint32_t serial_of(uint32_t number, PyObject *known);
+
+/* ---- survivors.c: the live samples one by one ------------------------------------------------- */
+
+PyObject *read_survivors(int first, int last, PyObject *known);
 
 #pragma GCC visibility pop
 

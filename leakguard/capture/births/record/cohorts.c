@@ -86,6 +86,24 @@ frames_of(const Stack *stack)
     return frames;
 }
 
+uint32_t
+serial_of(uint32_t number, PyObject *known)
+{
+    if (number == 0) {
+        return 0;
+    }
+    const Stack *stack = stack_at(number);
+    PyObject *key = PyLong_FromUnsignedLong(stack->serial);
+    int has = key == NULL ? -1 : PyDict_Contains(known, key);
+    if (has == 0) {
+        PyObject *frames = frames_of(stack);
+        has = frames == NULL ? -1 : PyDict_SetItem(known, key, frames);
+        Py_XDECREF(frames);
+    }
+    Py_XDECREF(key);
+    return has < 0 ? NO_SERIAL : stack->serial;
+}
+
 /* Put the stacks that are not known yet into `known`, and return the rows. */
 static PyObject *
 rows_of(const Sum *sum, PyObject *known)
@@ -93,21 +111,12 @@ rows_of(const Sum *sum, PyObject *known)
     PyObject *rows = PyList_New(sum->used);
     for (uint32_t i = 0; rows != NULL && i < sum->used; i++) {
         const Cohort *cohort = &sum->cohorts[i];
-        const Stack *stack = stack_at(cohort->stack);
-        uint32_t serial = cohort->stack ? stack->serial : 0;
-        PyObject *key = PyLong_FromUnsignedLong(serial);
-        int has = key == NULL ? -1 : serial == 0 ? 1 : PyDict_Contains(known, key);
-        if (has == 0) {
-            PyObject *frames = frames_of(stack);
-            has = frames == NULL ? -1 : PyDict_SetItem(known, key, frames);
-            Py_XDECREF(frames);
-        }
-        PyObject *row = has < 0 ? NULL
-                                : Py_BuildValue("(OiHBIdddd)", key, (int)cohort->generation, cohort->phase,
-                                                cohort->native, cohort->samples, cohort->bytes,
-                                                cohort->count, cohort->bytes_variance,
-                                                cohort->count_variance);
-        Py_XDECREF(key);
+        uint32_t serial = serial_of(cohort->stack, known);
+        PyObject *row = serial == NO_SERIAL ? NULL
+                                            : Py_BuildValue("(IiHBIdddd)", serial, (int)cohort->generation,
+                                                            cohort->phase, cohort->native, cohort->samples,
+                                                            cohort->bytes, cohort->count,
+                                                            cohort->bytes_variance, cohort->count_variance);
         if (row == NULL) {
             Py_CLEAR(rows);
             break;

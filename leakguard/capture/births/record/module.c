@@ -198,6 +198,22 @@ births_cohorts(PyObject *module, PyObject *known)
     return is_main() ? read_cohorts(known) : NULL;
 }
 
+PyDoc_STRVAR(survivors_doc,
+"survivors(first, last, known)\n--\n\n"
+"Return the live samples of these generations: [(address, domain, row as of cohorts)]. To be asked in\n"
+"a copy of the process, where no lock is taken; stacks are added to `known` as by cohorts.");
+
+static PyObject *
+births_survivors(PyObject *module, PyObject *args)
+{
+    int first, last;
+    PyObject *known;
+    if (!PyArg_ParseTuple(args, "iiO!", &first, &last, &PyDict_Type, &known) || !is_main()) {
+        return NULL;
+    }
+    return samples == NULL ? PyList_New(0) : read_survivors(first, last, known);
+}
+
 PyDoc_STRVAR(figures_doc,
 "figures()\n--\n\n"
 "Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
@@ -261,6 +277,7 @@ static PyMethodDef methods[] = {
     {"hush", births_hush, METH_O, hush_doc},
     {"check", births_check, METH_O, check_doc},
     {"cohorts", births_cohorts, METH_O, cohorts_doc},
+    {"survivors", births_survivors, METH_VARARGS, survivors_doc},
     {"figures", births_figures, METH_NOARGS, figures_doc},
     {"close_small", births_close_small, METH_NOARGS, close_small_doc},
     {"stop", births_stop, METH_NOARGS, stop_doc},

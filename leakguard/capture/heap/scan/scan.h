@@ -38,7 +38,7 @@ typedef struct {
 extern Shared shared;
 
 /* Checksum (31 bits) of _scan.pyi: Python does without a scan that was built for another interface. */
-#define INTERFACE 0x648cbca3
+#define INTERFACE 0x35c318ae
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was
    built for another number. */
@@ -376,6 +376,9 @@ extern PyMethodDef graph_methods[];
 int as_node(const Scan *scan, PyObject *number, int32_t *node);
 int read_nodes(const Scan *scan, PyObject *given, Nodes *nodes);
 extern PyMethodDef questions_methods[];
+
+/* owners.c */
+extern PyMethodDef owners_methods[];
 
 /* retention.c */
 extern PyMethodDef retention_methods[];

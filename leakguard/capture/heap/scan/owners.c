@@ -1,0 +1,119 @@
+/* Which object a block of memory belongs to: the object that lies in it, or whose parts do.
+
+   An object begins where its block does, or behind the headers of the collector and of its dict.
+   The items of a list and the tables of dicts and sets are blocks of their own. */
+
+#include "scan.h"
+
+static const uintptr_t HEADERS[] = {0, 2 * sizeof(void *), 4 * sizeof(void *)};
+
+typedef struct {
+    uintptr_t *addresses;
+    int32_t *positions;
+    Py_ssize_t mask;
+} Wanted;
+
+static Py_ssize_t
+slot_of(const Wanted *wanted, uintptr_t address)
+{
+    Py_ssize_t at = (Py_ssize_t)mix(address) & wanted->mask;
+    while (wanted->addresses[at] && wanted->addresses[at] != address) {
+        at = (at + 1) & wanted->mask;
+    }
+    return at;
+}
+
+static int32_t
+object_in(const Scan *scan, uintptr_t block)
+{
+    int32_t node = NO_NODE;
+    for (size_t i = 0; node == NO_NODE && i < sizeof(HEADERS) / sizeof(*HEADERS); i++) {
+        node = find(scan, (PyObject *)(block + HEADERS[i]));
+    }
+    return node;
+}
+
+/* The block that what an object holds lies in; 0 for none. */
+static uintptr_t
+part_of(PyObject *item)
+{
+    if (PyList_Check(item)) {
+        return (uintptr_t)((PyListObject *)item)->ob_item;
+    }
+    if (PyDict_Check(item)) {
+        return (uintptr_t)((PyDictObject *)item)->ma_keys;
+    }
+    if (PyAnySet_Check(item)) {
+        return (uintptr_t)((PySetObject *)item)->table;
+    }
+    return PyByteArray_Check(item) ? (uintptr_t)((PyByteArrayObject *)item)->ob_bytes : 0;
+}
+
+static void
+find_parts(const Scan *scan, const Wanted *wanted, int32_t *nodes)
+{
+    for (Py_ssize_t node = 0; node < scan->count; node++) {
+        uintptr_t part = part_of(scan->objects[node]);
+        Py_ssize_t at = part ? slot_of(wanted, part) : 0;
+        if (part && wanted->addresses[at] == part && nodes[wanted->positions[at]] == NO_NODE) {
+            nodes[wanted->positions[at]] = (int32_t)node;
+        }
+    }
+}
+
+static int
+fill(Wanted *wanted, const uint64_t *blocks, Py_ssize_t count)
+{
+    wanted->mask = 1023;
+    while (is_full(count, wanted->mask)) {
+        wanted->mask = 2 * wanted->mask + 1;
+    }
+    wanted->addresses = pages_new((size_t)wanted->mask + 1, sizeof(uintptr_t));
+    wanted->positions = pages_new((size_t)wanted->mask + 1, sizeof(int32_t));
+    if (wanted->addresses == NULL || wanted->positions == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t at = slot_of(wanted, (uintptr_t)blocks[i]);
+        wanted->addresses[at] = (uintptr_t)blocks[i];
+        wanted->positions[at] = (int32_t)i;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(owners_doc,
+"owners(blocks)\n--\n\n"
+"Return, for each of these addresses (a buffer of uint64), the node that the block belongs to, or -1.");
+
+static PyObject *
+scan_owners(Scan *scan, PyObject *given)
+{
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(given, &buffer, PyBUF_CONTIG_RO) < 0) {
+        return NULL;
+    }
+    const uint64_t *blocks = buffer.buf;
+    Py_ssize_t count = buffer.len / (Py_ssize_t)sizeof(uint64_t);
+    Wanted wanted = {NULL, NULL, 0};
+    PyObject *found = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int32_t));
+    if (found != NULL && fill(&wanted, blocks, count) == 0) {
+        int32_t *nodes = (int32_t *)PyBytes_AS_STRING(found);
+        for (Py_ssize_t i = 0; i < count; i++) {
+            nodes[i] = object_in(scan, (uintptr_t)blocks[i]);
+        }
+        find_parts(scan, &wanted, nodes);
+    }
+    else {
+        Py_CLEAR(found);
+    }
+    pages_free(wanted.addresses);
+    pages_free(wanted.positions);
+    PyBuffer_Release(&buffer);
+    return found;
+}
+
+PyMethodDef owners_methods[] = {
+    {"owners", (PyCFunction)scan_owners, METH_O, owners_doc},
+    {NULL, NULL, 0, NULL},
+};
