@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, as_many, object_defects, with_native
+from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -133,7 +133,8 @@ class _Settlement:
         objects = object_defects(self.case, types, containers, [c.metric for c in self.cleared])
         self.full_containers = objects.filling
         self.cleared += map(filling_container, objects.filling)
-        for defect in objects.defects:
+        for found in objects.defects:
+            defect = with_birth(self.case, found)
             if is_warming_up(defect):
                 self.cleared.append(warm_up(defect))
             elif went_on(self.case, defect):

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from leakguard.analysis.birthplace import Birth, birth_of
 from leakguard.analysis.case import Case
 from leakguard.analysis.group import (
     by_phase,
@@ -78,6 +79,7 @@ class Defect:
         phase: the phase that adds them.
         bytes_rate: bytes a generation that are this defect's alone; None where unknown.
         native_rate: those of them that C code keeps for the objects, and no line of Python makes.
+        birth: where and when they were made; None where births do not tell.
     """
 
     lead: Growth
@@ -86,6 +88,7 @@ class Defect:
     phase: str | None = None
     bytes_rate: float | None = None
     native_rate: float = 0.0
+    birth: Birth | None = None
 
     @property
     def kind(self) -> Kind:
@@ -311,6 +314,14 @@ class _Sorter:
                 self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
 
 
+def with_birth(case: Case, defect: Defect) -> Defect:
+    """Return a defect with where and when its holder's contents were made, and in which phase."""
+    birth = birth_of(case.run, defect.held_by)
+    if birth is None or birth.phase is None:
+        return replace(defect, birth=birth)
+    return replace(defect, birth=birth, phase=birth.phase or None)
+
+
 def with_native(defect: Defect, rate: float, size: float) -> Defect:
     """Return a defect whose objects and ``size`` bytes in C are a growth by ``rate`` in all."""
     own, container = defect.bytes_rate or 0.0, defect.container
@@ -431,8 +442,8 @@ def _is_notable(container: Growth) -> bool:
     if container.is_buffer or container.keeps_graphs:
         return kept >= NOTABLE_BUFFER
     judged = container.judged
-    proven = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
-    return proven and kept >= NOTABLE_ENTRIES
+    seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
+    return (seen or bool(container.evidence)) and kept >= NOTABLE_ENTRIES
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:

@@ -100,11 +100,15 @@ def _why_unbounded(container: Growth) -> str:
 
 
 def _of_container(case: Case, container: Growth, phase: str | None, since: int | None) -> list[str]:
-    streak = container.holder.streak if container.holder is not None else 0
-    grew = f"{container.name} grew at each of {streak} looks, by "
-    grew += f"{format_change(container.bytes_rate or 0.0)} per generation"
+    grew = next(iter(container.evidence), None) or _grew_at_looks(container)
     second = _count_of_elements(case, container) or memory_witness(case, phase, since)
     return [grew, f"{second} grew too"] if second else [grew]
+
+
+def _grew_at_looks(container: Growth) -> str:
+    streak = container.holder.streak if container.holder is not None else 0
+    rate = format_change(container.bytes_rate or 0.0)
+    return f"{container.name} grew at each of {streak} looks, by {rate} per generation"
 
 
 def _count_of_elements(case: Case, container: Growth) -> str | None:

@@ -12,7 +12,7 @@ from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.known_leaks import known_leak
 from leakguard.analysis.limits import why_unasked
-from leakguard.analysis.origin import with_origin
+from leakguard.analysis.origin import with_birthplace, with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
 from leakguard.analysis.remedy import UNHELD_ADVICE, name_of, native_remedy, release, remedy
 from leakguard.analysis.timeline import count_reader
@@ -51,6 +51,8 @@ def named(case: Case, defect: Defect) -> Finding:
 def _traced(case: Case, defect: Defect) -> Finding:
     """Return the finding with the line that made its objects, by what they take themselves."""
     finding = _finding(case, defect)
+    if defect.birth is not None and defect.birth.place is not None:
+        return with_birthplace(finding, defect.birth.place)
     size = finding.bytes_per_generation
     own = size if size is None else size - defect.native_rate
     traced = with_origin(case.run, replace(finding, bytes_per_generation=own))
@@ -140,6 +142,7 @@ def _finding(case: Case, defect: Defect) -> Finding:
     lead, container = defect.lead, defect.container
     holder = (container or lead).holder
     since = _since(case, lead, container)
+    since = since if defect.birth is None else defect.birth.began(since)
     evidence = witnesses(case, lead, container, defect.phase, since)
     shown = lead.shown or case.shown(defect.phase)
     return Finding(

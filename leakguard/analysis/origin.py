@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS, same
 from leakguard.model import Finding, Run, Site
+from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
 
 # Kinds that a line of the program makes. Handles and peaks are reported under their own names.
@@ -47,6 +48,12 @@ def with_origin(run: Run, finding: Finding) -> Finding:
         created_stack=site.stack,
         created_at_likely=_lies_elsewhere(site, finding),
     )
+
+
+def with_birthplace(finding: Finding, place: Birthplace) -> Finding:
+    """Return the finding with the line that made most of what its holder gained."""
+    function = f" in {place.function}" if place.function else ""
+    return replace(finding, created_at=f"{place.place}{function}", created_stack=place.stack)
 
 
 def _told(run: Run, finding: Finding) -> Iterator[Site | None]:

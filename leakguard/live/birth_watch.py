@@ -13,8 +13,8 @@ _BEFORE_THE_LOOP = -1
 
 
 def births_are_wanted() -> bool:
-    """Return whether ``LEAKGUARD_BIRTHS=1`` in the environment asks for the record."""
-    return os.environ.get("LEAKGUARD_BIRTHS", "").strip().lower() in ("1", "on", "true", "yes")
+    """Return whether births are recorded: ``LEAKGUARD_BIRTHS=0`` in the environment forbids it."""
+    return os.environ.get("LEAKGUARD_BIRTHS", "").strip().lower() not in ("0", "off", "false", "no")
 
 
 @dataclass(slots=True)
@@ -42,6 +42,10 @@ class BirthWatch:
         """End the record."""
         if self.record is not None:
             self.record.stop()
+
+    def is_recording(self) -> bool:
+        """Return whether births are recorded now."""
+        return self.record is not None and self.record.running
 
     def begin_round(self, round_: int) -> None:
         """Take that a generation begins, counted from 0."""

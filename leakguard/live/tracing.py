@@ -47,11 +47,13 @@ class Tracing:
 
     A second generation is traced when another suspect turns up, or the first was not found. Where
     the first trace was cut, before what grows was made maybe, the second costs less: it knows fewer
-    frames.
+    frames. While ``lines_are_known`` without a trace, as by a record of births, none is made by
+    itself.
     """
 
     trace: Trace = "auto"
     tracers: Mapping[str, Start] = field(default_factory=lambda: TRACERS)
+    lines_are_known: Callable[[], bool] = lambda: False
     _problem: str | None = None
     _instead: str | None = None
     _suspects: tuple[Suspect, ...] = ()
@@ -100,9 +102,11 @@ class Tracing:
 
         ``counted`` says whether objects were, in the last one.
         """
+        if self.trace == "off" or (self.trace == "auto" and self.lines_are_known()):
+            return False
         done = self._traces >= _MOST_TRACES
         first = self._next if counted else max(self._next, _ROUNDS_FOR_NUMBERS)
-        return self.trace != "off" and not done and not self._suspects and rounds >= first
+        return not done and not self._suspects and rounds >= first
 
     def choose(self, rounds: int, diagnose: Callable[[], Sequence[Finding]]) -> None:
         """Choose what the next generation is traced for; ask again later where there is nothing."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
+from leakguard.analysis.birthplace import birth_of
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS
+from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, NEARLY_ALL
 from leakguard.model import Holder
 from leakguard.model.series import Series
 
@@ -101,11 +103,41 @@ def _with_look_before(seen: History, looks: list[Look]) -> History:
 
 def _growing(case: Case, seen: History) -> Growth | None:
     holder = seen[-1][1]
+    born = _by_births(case, seen)
+    if born is not None:
+        return born
     container = growth_of(case, seen)
     fewest = _LOOKS_AT_WEAK if container.is_weak else FEWEST_LOOKS
     if len(seen) < fewest or holder.streak < fewest - 1 or holder.path.startswith(NO_ROOT):
         return None
     return container if container.fills or container.since is not None else None
+
+
+def _by_births(case: Case, seen: History) -> Growth | None:
+    """Return the growth of a container in which each round left as much; one look suffices."""
+    holder = seen[-1][1]
+    birth = birth_of(case.run, holder.path)
+    if birth is None or not birth.residue.steady or not holder.entries:
+        return None
+    container = growth_of(case, seen)
+    if container.is_weak or holder.path.startswith(NO_ROOT):
+        return None
+    rounds = max(case.run.generations_until(seen[-1][0]) - birth.residue.since, 1)
+    retained = max(float(holder.retained_bytes or 0), birth.residue.rate * rounds)
+    share = min(birth.residue.rate * rounds / retained, 1.0)  # of it, what the loop has made
+    share = 1.0 if share >= NEARLY_ALL else share
+    known = container.since is not None
+    return replace(
+        container,
+        rate=container.rate if known else share * holder.entries / rounds,
+        bytes_rate=container.bytes_rate if known else share * retained / rounds,
+        since=birth.began(container.since),
+        proven=True,
+        evidence=(
+            f"{holder.path} keeps as much of what each generation since {birth.since} has made "
+            f"({birth.residue.samples} samples)",
+        ),
+    )
 
 
 def growth_of(case: Case, seen: History, *, proven: bool = True) -> Growth:

@@ -1,0 +1,87 @@
+"""Where and when what a holder gained was made: read from the births of what it keeps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from leakguard.analysis.tolerance import MAJORITY
+from leakguard.model import Run, Snapshot
+from leakguard.model.births import Birthplace
+from leakguard.model.residue import Residue, residue
+
+# Sampled blocks that a line must have made: one may be a table that was made anew there.
+_FEWEST_SAMPLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """What births say of what one holder gained since the loop began.
+
+    Attributes:
+        residue: what each round left behind.
+        place: the line that made most of it; None where none is known.
+        phase: the phase that most of it was made in; empty outside of phases, None where no phase
+            made most of it.
+        since: the first generation that is known to have left something.
+        perhaps: the first one that may have; earlier ones have not.
+    """
+
+    residue: Residue
+    place: Birthplace | None
+    phase: str | None
+    since: int
+    perhaps: int
+
+    def began(self, counted: int | None) -> int:
+        """Return when it began: what counts say, where samples allow it, else what these say."""
+        allowed = counted is not None and self.perhaps <= counted <= self.since
+        return counted if allowed and counted is not None else self.since
+
+
+def birth_of(run: Run, held_by: str | None) -> Birth | None:
+    """Return what the last look that followed survivors to this holder says of it; None if none."""
+    for snapshot in reversed(run.snapshots):
+        for holder in snapshot.holders if held_by is not None else ():
+            if holder.path == held_by and holder.born:
+                return _birth(run, snapshot, holder.born)
+    return None
+
+
+def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
+    left = residue(born, run.generations_until(snapshot.generation))
+    if left is None:
+        return None
+    kept = [(place, _since(place, left.since)) for place in born]
+    known = [(p, size) for p, size in kept if p.place is not None and p.samples >= _FEWEST_SAMPLES]
+    place = max(known, key=lambda entry: entry[1], default=(None, 0.0))[0]
+    by_phase: defaultdict[str, float] = defaultdict(float)
+    for made, size in kept:
+        by_phase[made.phase] += size
+    phase, most = max(by_phase.items(), key=lambda entry: entry[1])
+    is_most = most >= MAJORITY * sum(by_phase.values())
+    first, perhaps = left.since, left.since - left.earlier
+    return Birth(
+        left,
+        place,
+        phase if is_most else None,
+        _generation(run, first),
+        _generation(run, perhaps),
+    )
+
+
+def _since(place: Birthplace, first: int) -> float:
+    """Return the bytes that a place made from a round on and that are alive."""
+    return sum(cohort.bytes for cohort in place.cohorts if cohort.round >= first)
+
+
+def _generation(run: Run, round_: int) -> int:
+    """Return the number that the program gives a round, counted from 0.
+
+    Where generations were left out of a long run, they lie evenly between those that are known.
+    """
+    known = run.generations
+    total = run.generations_until(None)
+    if round_ < len(known) == total:
+        return known[round_]
+    return round(known[0] + round_ * (known[-1] - known[0]) / max(total - 1, 1))
