@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from leakguard.model.births import Birthplace, Cohort
 
@@ -15,6 +16,8 @@ _FEWEST = 6
 _YOUNG, _SETUP = 2, 1
 # Standard deviations beyond which a share or a trend is no chance: one in a hundred, one-sided.
 _NO_CHANCE = 2.33
+# Share that may be missing of what a third would have if all were equal: "about as much".
+_ABOUT = 0.5
 # Samples that are expected in a stretch of rounds of which one is seen in 19 of 20 cases: -ln(0.05).
 _SURELY_ONE = 3.0
 # Times the mean distance of two samples, in rounds: a longer empty run is the end of the residue.
@@ -30,7 +33,8 @@ class Residue:
         since: the first of the rounds, counted from 0, of which something is known to be left.
         earlier: it may have begun so many rounds before that, unseen for the few samples.
         samples: how many blocks of it were recorded.
-        steady: each third of the rounds since then left about as much, so that it goes on.
+        steady: each third of the rounds since then, at least half of all, left about as much. What
+            only the later half of a loop has left may be a window that moves with it.
     """
 
     rate: float
@@ -59,7 +63,7 @@ def residue(places: Iterable[Birthplace], rounds: int) -> Residue | None:
         since,
         min(int(_SURELY_ONE * lasted / samples), since),
         samples,
-        _is_steady(judged, max(since, _SETUP), rounds - _YOUNG),
+        2 * since <= rounds and _is_steady(judged, max(since, _SETUP), rounds - _YOUNG),
     )
 
 
@@ -80,26 +84,31 @@ def _since(cohorts: Sequence[Cohort]) -> int:
 
 
 def _is_steady(cohorts: Sequence[Cohort], first: int, last: int) -> bool:
-    """Return whether rounds from ``first`` to before ``last`` left about as much throughout."""
-    samples = sum(cohort.samples for cohort in cohorts)
+    """Return whether rounds from ``first`` to before ``last`` left about as much throughout.
+
+    Each of the three thirds of them has at least half of the bytes that it would have if all were
+    equal, or no less than chance allows: that of sampling, or that by which neighbouring cohorts
+    differ, whichever is more.
+    """
     places = len({cohort.round for cohort in cohorts})
-    if samples < _FEWEST or places < min(_FEWEST, max((last - first) // 2, 3)):
+    few = sum(cohort.samples for cohort in cohorts) < _FEWEST
+    if few or places < min(_FEWEST, max((last - first) // 2, 3)):
         return False
-    thirds = [0.0, 0.0, 0.0]
+    width = max(cohort.rounds for cohort in cohorts)
+    left = [0.0] * max((last - first + width - 1) // width, 1)
     for cohort in cohorts:
-        middle = cohort.round + (cohort.rounds - 1) / 2
-        thirds[min(int(3 * (middle - first) / max(last - first, 1)), 2)] += cohort.samples
-    spread = _scatter(cohorts, first, last)
-    deviation = math.sqrt(spread * samples * 2 / 9)
-    return min(thirds) > 0 and (samples / 3 - min(thirds)) <= _NO_CHANCE * deviation
+        left[(cohort.round - first) // width] += cohort.bytes
+    thirds = [math.fsum(part) for part in _thirds(left)]
+    expected = math.fsum(left) / 3
+    by_sampling = expected * max(c.error**2 / c.bytes for c in cohorts if c.bytes)
+    steps = [(after - before) ** 2 / 2 for before, after in pairwise(left)]
+    by_rounds = len(left) / 3 * math.fsum(steps) / max(len(steps), 1)
+    deviation = math.sqrt(max(by_sampling, by_rounds))
+    missing = expected - min(thirds)
+    return min(thirds) > 0 and missing <= max(_ABOUT * expected, _NO_CHANCE * deviation)
 
 
-def _scatter(cohorts: Sequence[Cohort], first: int, last: int) -> float:
-    """Return the variance of the samples of a round over their mean, 1 at least."""
-    counts = [0.0] * max(last - first, 1)
-    for cohort in cohorts:
-        for at in range(cohort.round - first, min(_end(cohort) - first, len(counts))):
-            counts[at] += cohort.samples / cohort.rounds
-    mean = sum(counts) / len(counts)
-    variance = sum((count - mean) ** 2 for count in counts) / len(counts)
-    return max(variance / mean, 1.0) if mean > 0 else 1.0
+def _thirds(left: Sequence[float]) -> list[Sequence[float]]:
+    """Return three parts of a row, as equal as they can be."""
+    count = len(left)
+    return [left[part * count // 3 : (part + 1) * count // 3] for part in range(3)]
