@@ -80,8 +80,8 @@ class Recorder:
 
     The ``boundary`` probes run at every phase boundary, those of a ``round`` as well at the end of
     every generation. ``spares_heap`` is the reason for which the heap is never walked, if there is
-    one; ``longest_look`` tells how many seconds of CPU the next walk may take. ``survivors`` returns
-    the sampled blocks that are alive, where births are recorded.
+    one; ``longest_look`` tells how many seconds of CPU the next walk may take. ``survivors``
+    returns the sampled blocks that are alive, where births are recorded.
     """
 
     watchlist: Watchlist

@@ -70,6 +70,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
         safety,
         suspicion(),
         None if settings.collect == "never" else CycleWatch(),
+        births.leave_residue,
     )
     journal = _journal(settings)
     scribe = Scribe(journal, meter, safety, Sinks(settings.sinks, safety))

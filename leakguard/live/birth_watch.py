@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from leakguard.capture.births import BirthRecord, Survivors
 from leakguard.live.safety import Safety
 from leakguard.model import Births
+from leakguard.model.residue import residue
 
 _BEFORE_THE_LOOP = -1
 
@@ -31,6 +32,7 @@ class BirthWatch:
     _phase: str = ""
     _closing: bool = False
     _said: str | None = None
+    _leaves: bool = False
 
     def start(self) -> None:
         """Begin the record; where that cannot be, the next snapshot says why."""
@@ -46,6 +48,10 @@ class BirthWatch:
     def is_recording(self) -> bool:
         """Return whether births are recorded now."""
         return self.record is not None and self.record.running
+
+    def leave_residue(self) -> bool:
+        """Return whether, when last asked, each round had left as much behind at some line."""
+        return self._leaves
 
     def begin_round(self, round_: int) -> None:
         """Take that a generation begins, counted from 0."""
@@ -91,7 +97,11 @@ class BirthWatch:
 
     def at_end(self) -> Births | None:
         """Return what is alive now; None without a record."""
-        return None if self.record is None else self.record.cohorts(self._round + 1)
+        rounds = self._round + 1
+        births = None if self.record is None else self.record.cohorts(rounds)
+        left = () if births is None else (residue((place,), rounds) for place in births.places)
+        self._leaves = any(found is not None and found.steady for found in left)
+        return births
 
     def survivors(self) -> Survivors | None:
         """Return the sampled blocks that are alive, for a look in a copy; None without a record."""

@@ -38,7 +38,8 @@ class Looker:
 
     ``grows`` says that the last look saw objects grow, ``swells`` the same of memory and of graphs,
     and ``climbs`` of memory from one look to the next. It is ``owing`` while who holds what the
-    last look saw grow is still to be asked.
+    last look saw grow is still to be asked. ``stays`` tells whether births have seen that each
+    round leaves something behind.
     """
 
     recorder: Recorder
@@ -46,6 +47,7 @@ class Looker:
     safety: Safety
     suspicion: Suspicion
     cycles: CycleWatch | None
+    stays: Callable[[], bool] = lambda: False
     grows: bool = False
     swells: bool = False
     climbs: bool = False
@@ -119,7 +121,7 @@ class Looker:
         rose, suspects = self._is_rising, self.suspicion.suspects()
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if rose or self._is_rising or self._has_asked:
+        if rose or self._is_rising or self._has_asked or self.stays():
             found = self._ask((), self.suspicion.suspects() or suspects)
             look = replace(look, depth=Depth.HOLDERS, found=found)
         self.owing = False  # asked, or nothing grew
@@ -176,11 +178,11 @@ class Looker:
     def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
         """Return whether who holds what is asked at this look.
 
-        It is while something grows, once more when that has stopped, and at the end wherever it
-        was asked before: what no longer grows must be seen not to. At the end it is also where
-        memory grows: what is rare among many objects no count has shown yet.
+        It is while something grows or stays, once more when that has stopped, and at the end
+        wherever it was asked before: what no longer grows must be seen not to. At the end it is
+        also where memory grows: what is rare among many objects no count has shown yet.
         """
-        grew |= self.grows
+        grew |= self.grows or self.stays()
         if not grew and why != LAST:
             return False
         if not (grew or self._has_asked or self._memory_rises):

@@ -18,7 +18,7 @@ _YOUNG, _SETUP = 2, 1
 _NO_CHANCE = 2.33
 # Share that may be missing of what a third would have if all were equal: "about as much".
 _ABOUT = 0.5
-# Samples that are expected in a stretch of rounds of which one is seen in 19 of 20 cases: -ln(0.05).
+# Samples expected in a stretch of rounds in which 19 of 20 times at least one is seen: -ln(0.05).
 _SURELY_ONE = 3.0
 # Times the mean distance of two samples, in rounds: a longer empty run is the end of the residue.
 _LONGEST_GAP = 4.0

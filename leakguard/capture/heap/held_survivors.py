@@ -1,4 +1,4 @@
-"""Which container gains the survivors: sampled blocks, followed from their objects to who holds them."""
+"""Which container gains the survivors: sampled blocks, followed from their objects to holders."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class HeldSurvivors:
     def _way(self, node: int) -> list[tuple[int, int]]:
         """Return the containers around a node, outermost first: path, and the entry it is in."""
         chain = self._graph.chain_to(node)
-        inner = {self._graph.path_of(at): entry for at, entry in zip(chain, chain[1:], strict=False)}
+        inner = {
+            self._graph.path_of(at): entry for at, entry in zip(chain, chain[1:], strict=False)
+        }
         inner.setdefault(self._graph.path_of(node), node)
         return [(path, entry) for path, entry in inner.items() if path in self._containers]
 
