@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import Any
 
 from leakguard.capture.births import Survivor, Survivors
@@ -81,9 +82,7 @@ class HeldSurvivors:
     def _way(self, node: int) -> list[tuple[int, int]]:
         """Return the containers around a node, outermost first: path, and the entry it is in."""
         chain = self._graph.chain_to(node)
-        inner = {
-            self._graph.path_of(at): entry for at, entry in zip(chain, chain[1:], strict=False)
-        }
+        inner = {self._graph.path_of(at): entry for at, entry in pairwise(chain)}
         inner.setdefault(self._graph.path_of(node), node)
         return [(path, entry) for path, entry in inner.items() if path in self._containers]
 
