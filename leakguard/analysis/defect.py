@@ -130,6 +130,7 @@ def object_defects(
     ``excused`` are paths of containers that are explained otherwise.
     """
     sorter = _Sorter(case, list(containers))
+    types = sorter.add_born(types)
     for phase, group in sorted(with_owners(by_phase(types)).items(), key=weight):
         sorter.add_group(phase, group)
     sorter.join_method_caches()
@@ -150,6 +151,30 @@ class _Sorter:
     @property
     def _named(self) -> set[str]:
         return {d.held_by for d in self.defects if d.held_by is not None}
+
+    def add_born(self, types: Sequence[Growth]) -> list[Growth]:
+        """Add the containers of which births show that each round left as much, each by itself.
+
+        Returns:
+            The types that these do not account for.
+        """
+        rest = list(types)
+        for container in [c for c in self.containers if c.is_born and not c.fills]:
+            alike_named = any(alike(container.name) == alike(name) for name in self._named)
+            if alike_named or not _is_notable(container):
+                self._merged |= {container.name} if alike_named else set()
+                continue
+            lead = next((g for g in rest if _leads(g, container)), None)
+            told = container if lead is None else _part(self.case, lead, container)
+            self.defects.append(Defect(told, (), container, None, container.bytes_rate))
+            rest = [g for g in rest if not self._is_accounted(g)]
+        return rest
+
+    def _is_accounted(self, growing: Growth) -> bool:
+        """Return whether a type gains no more than the defects so far have of it."""
+        mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
+        gained = sum((d.container or d.lead).rate or 0.0 for d in mine)
+        return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
 
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
         """Add the defects of the types that one phase adds."""
@@ -182,6 +207,8 @@ class _Sorter:
                 self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
                 return
             container = keeper(self.case, lead.name, lead.rate or 0.0)
+            if container is not None and any(related(container.name, n) for n in self._named):
+                return  # a part of what is told already
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else keeper_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
@@ -366,6 +393,16 @@ def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Grow
     return [c for c in containers if not c.fills and least < (c.bytes_rate or 0.0) <= most][:1]
 
 
+def _leads(growing: Growth, container: Growth) -> bool:
+    """Return True for the type to name of a container's entries.
+
+    It is theirs, unless a class of the program of which there is one in each tells more.
+    """
+    if container.type in _RECORDS and is_programs(growing) and as_many(growing, container):
+        return True
+    return growing.name == container.type
+
+
 def _explains(container: Growth, growing: Growth) -> bool:
     """True when nearly all that a type gains goes into a container that fills, or with it."""
     gained = container.rate or 0.0
@@ -443,7 +480,7 @@ def _is_notable(container: Growth) -> bool:
         return kept >= NOTABLE_BUFFER
     judged = container.judged
     seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
-    return (seen or bool(container.evidence)) and kept >= NOTABLE_ENTRIES
+    return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:

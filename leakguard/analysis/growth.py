@@ -104,6 +104,11 @@ class Growth:
         return self.source == "container" and not self.name.endswith("[*]")
 
     @property
+    def is_born(self) -> bool:
+        """True for a container of which births show that each round left as much in it."""
+        return self.source == "container" and bool(self.evidence)
+
+    @property
     def breaks_expectation(self) -> bool:
         """True when the user said how many there should be and there are more."""
         return self.watched is not None and self.watched.too_many

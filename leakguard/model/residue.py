@@ -12,6 +12,8 @@ from leakguard.model.births import Birthplace, Cohort
 # Samples, and cohorts that have some, below which nothing is said. Measured in births of 40 runs
 # each: with six a leak is seen that comes to eight sampling intervals, and none that is not there.
 _FEWEST = 6
+# Cohorts with samples, in a loop of few rounds.
+_FEWEST_OF_FEW = 3
 # The last rounds may still be at work on what they made, and the first one sets up.
 _YOUNG, _SETUP = 2, 1
 # Standard deviations beyond which a share or a trend is no chance: one in a hundred, one-sided.
@@ -91,8 +93,7 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, last: int) -> bool:
     differ, whichever is more.
     """
     places = len({cohort.round for cohort in cohorts})
-    few = sum(cohort.samples for cohort in cohorts) < _FEWEST
-    if few or places < min(_FEWEST, max((last - first) // 2, 3)):
+    if places < min(_FEWEST, max((last - first) // 2, _FEWEST_OF_FEW)):
         return False
     width = max(cohort.rounds for cohort in cohorts)
     left = [0.0] * max((last - first + width - 1) // width, 1)

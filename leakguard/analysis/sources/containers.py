@@ -123,8 +123,9 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     if container.is_weak or holder.path.startswith(NO_ROOT):
         return None
     rounds = max(case.run.generations_until(seen[-1][0]) - birth.residue.since, 1)
-    retained = max(float(holder.retained_bytes or 0), birth.residue.rate * rounds)
-    share = min(birth.residue.rate * rounds / retained, 1.0)  # of it, what the loop has made
+    born = birth.residue.rate * rounds
+    retained = float(holder.retained_bytes or born)
+    share = min(born / retained, 1.0)  # of it, what the loop has made
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None
     return replace(

@@ -6,8 +6,8 @@ import tracemalloc
 from collections.abc import Iterable
 from dataclasses import replace
 
-from leakguard.capture.allocation_sites.frames import Frame, described, named, origin, place
 from leakguard.capture.library import OWN_FOLDER
+from leakguard.capture.stack import Frame, described, named, origin, place
 from leakguard.model import Site
 
 #: Fewer bytes than these, one page, are no line's leak.

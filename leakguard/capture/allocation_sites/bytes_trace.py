@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from leakguard.capture.allocation_sites.byte_sites import byte_site, in_use, largest
-from leakguard.capture.allocation_sites.frames import Frame
 from leakguard.capture.allocation_sites.suspect import Suspect
 from leakguard.capture.probe import Unavailable
+from leakguard.capture.stack import Frame
 from leakguard.errors import install
 from leakguard.model import Site
 

@@ -13,7 +13,11 @@ from typing import Any, cast
 
 from leakguard.capture import heap
 from leakguard.capture.allocation_sites.byte_sites import MOST_SITES, traced_blocks
-from leakguard.capture.allocation_sites.frames import (
+from leakguard.capture.allocation_sites.free_lists import reserve
+from leakguard.capture.allocation_sites.suspect import Suspect
+from leakguard.capture.heap.classes import MANAGED_DICT, flags
+from leakguard.capture.library import OWN_FOLDER
+from leakguard.capture.stack import (
     described,
     forget,
     named,
@@ -21,10 +25,6 @@ from leakguard.capture.allocation_sites.frames import (
     place,
     reaches_program,
 )
-from leakguard.capture.allocation_sites.free_lists import reserve
-from leakguard.capture.allocation_sites.suspect import Suspect
-from leakguard.capture.heap.classes import MANAGED_DICT, flags
-from leakguard.capture.library import OWN_FOLDER
 from leakguard.model import Site
 
 Lines = heap.Origin

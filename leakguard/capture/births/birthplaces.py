@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
 from leakguard.capture.library import OWN_FOLDER, is_library
+from leakguard.capture.stack import Frame, described, origin, place
 from leakguard.model.births import Birthplace, Births, Cohort
 
 #: Stack, round, phase, native, samples, bytes, count, variance of bytes, variance of count.
@@ -72,12 +72,16 @@ _Key: TypeAlias = "tuple[str | None, str | None, int, int]"
 class _Sums:
     """What is alive by place, phase and kind; ``width`` is how many rounds are one cohort."""
 
-    readers: dict[int, _StackRead]
+    stacks: Mapping[int, Frames]
     width: int
     alive: dict[_Key, _Alive] = field(default_factory=dict)
+    _read: dict[int, _StackRead] = field(default_factory=dict)
 
     def reader(self, stack: int) -> _StackRead:
-        return self.readers.get(stack, _NOWHERE)
+        read = self._read.get(stack)
+        if read is None:
+            read = self._read[stack] = _StackRead(self.stacks.get(stack, ()))
+        return read
 
 
 def told(
@@ -121,7 +125,7 @@ def birthplaces(
 
 
 def _sums(rows: Iterable[Row], stacks: Mapping[int, Frames], rounds: int) -> _Sums:
-    sums = _Sums({number: _StackRead(frames) for number, frames in stacks.items()}, _width(rounds))
+    sums = _Sums(stacks, _width(rounds))
     for row in rows:
         reader = sums.reader(row[0])
         if not reader.is_ours:
@@ -210,5 +214,3 @@ def _is_ours(frames: Sequence[Frame]) -> bool:
             return False
     return False
 
-
-_NOWHERE = _StackRead(())

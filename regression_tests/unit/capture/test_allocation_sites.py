@@ -22,7 +22,7 @@ from leakguard.capture.allocation_sites import (
     fitting,
 )
 from leakguard.capture.allocation_sites.byte_sites import in_use
-from leakguard.capture.allocation_sites.frames import Frame, described, origin, place
+from leakguard.capture.stack import Frame, described, origin, place
 from leakguard.capture.probe import Unavailable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakguard.capture.allocation_sites.frames import cell_of, named, origin, place
+from leakguard.capture.stack import cell_of, named, origin, place
 
 pytest.importorskip("IPython")
 

@@ -13,6 +13,8 @@
 
 /* Samples of one family that any run may take, and so many more for each second of CPU time. */
 #define ANY_RUN 25000.0
+/* CPU seconds of which a rate is told: fewer have too few samples. */
+#define SHORTEST_LOOK_BACK 0.02
 #define A_SECOND 1500.0
 /* Samples between two looks at the clock, and how often at most the interval is doubled at one: blocks
    larger than the interval are all sampled, so that the rate does not fall at once. */
@@ -142,12 +144,12 @@ sampler_adapt(void)
     for (int which = 0; which < FAMILIES; which++) {
         Family *family = &families[which];
         double passed = now - family->seconds;
-        if (!is_adaptive || passed < 0.1) {
+        if (!is_adaptive || passed < SHORTEST_LOOK_BACK) {
             continue;
         }
         double rate = (double)(family->taken - family->before) / passed;
-        if (rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL) {
-            family->interval /= 2;
+        for (; rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
+            family->interval /= 2; /* after a burst, as of imports, at once */
         }
         family->seconds = now;
         family->before = family->taken;

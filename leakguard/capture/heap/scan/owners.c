@@ -53,6 +53,9 @@ static void
 find_parts(const Scan *scan, const Wanted *wanted, int32_t *nodes)
 {
     for (Py_ssize_t node = 0; node < scan->count; node++) {
+        if (node + AHEAD < scan->count) {
+            FETCH(scan->objects[node + AHEAD]);
+        }
         uintptr_t part = part_of(scan->objects[node]);
         Py_ssize_t at = part ? slot_of(wanted, part) : 0;
         if (part && wanted->addresses[at] == part && nodes[wanted->positions[at]] == NO_NODE) {

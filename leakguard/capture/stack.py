@@ -1,4 +1,4 @@
-"""Frames of an allocation: which one is the program's own line, and how it is named."""
+"""A stack of frames: which line of it is the program's own, and how a line is named."""
 
 from __future__ import annotations
 
