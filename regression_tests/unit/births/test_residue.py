@@ -1,0 +1,74 @@
+"""What each round leaves behind: leaks do, full caches, windows and set-up do not."""
+
+from __future__ import annotations
+
+import random
+
+from leakguard.model.births import Birthplace, Cohort
+from leakguard.model.residue import residue
+
+
+def place(bytes_of_rounds, *, samples=2, error=0.0, phase="train"):
+    """Return a place whose rounds left these bytes, those without any left out."""
+    cohorts = tuple(
+        Cohort(round_, 1, size, error, samples)
+        for round_, size in enumerate(bytes_of_rounds)
+        if size
+    )
+    whole = sum(cohort.bytes for cohort in cohorts)
+    return Birthplace(phase, False, whole, error, 1.0, len(cohorts), "train.py:3", cohorts=cohorts)
+
+
+def test_a_leak_leaves_as_much_of_each_round():
+    found = residue([place([1000] * 16)], 16)
+
+    assert found is not None
+    assert (found.rate, found.since, found.earlier, found.steady) == (1000, 0, 0, True)
+
+
+def test_a_leak_of_eight_rounds_is_steady():
+    assert residue([place([1000] * 8, samples=1)], 8).steady
+
+
+def test_a_leak_may_begin_later_than_the_loop():
+    found = residue([place([0] * 5 + [1000] * 15)], 20)
+
+    assert (found.since, found.steady) == (5, True)
+
+
+def test_a_cache_that_drops_what_is_old_keeps_no_old_rounds():
+    found = residue([place([0] * 52 + [1000] * 8)], 60)
+
+    assert (found.since, found.steady) == (52, False)
+
+
+def test_a_memo_that_saturates_leaves_less_and_less():
+    sizes = [int(10_000 * 0.8**round_) for round_ in range(30)]
+
+    assert not residue([place(sizes)], 30).steady
+
+
+def test_what_was_made_once_is_no_residue_of_rounds():
+    found = residue([place([50_000, *[0] * 30], samples=20)], 31)
+
+    assert found is not None
+    assert not found.steady
+
+
+def test_few_samples_say_nothing():
+    assert residue([place([1000, 1000], samples=2)], 60) is None
+
+
+def test_empty_cohorts_of_a_rare_sample_are_chance():
+    chance = random.Random(7)
+    sizes = [chance.choice((0, 0, 50_000)) for _ in range(60)]
+
+    assert residue([place(sizes, samples=1, error=50_000)], 60).steady
+
+
+def test_several_lines_of_one_holder_are_one_residue():
+    even, odd = ([1000 * (r % 2 == p) for r in range(16)] for p in (0, 1))
+
+    found = residue([place(even), place(odd)], 16)
+
+    assert (found.rate, found.steady) == (1000, True)
