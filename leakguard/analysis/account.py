@@ -31,7 +31,13 @@ from leakguard.analysis.knowledge import (
     owns_native_memory,
 )
 from leakguard.analysis.last_tooth import last_tooth
-from leakguard.analysis.live_memory import filling_cache, gained, levelled_off, objects_rate, told
+from leakguard.analysis.live_memory import (
+    filling_cache,
+    gained,
+    levelled_off,
+    objects_rate,
+    with_kind,
+)
 from leakguard.analysis.own_work import left_by_looks
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
@@ -227,7 +233,7 @@ class _Settlement:
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
             return
-        made = told(self.case, growth, in_objects)
+        made = with_kind(self.case, growth, in_objects)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if cache is not None:
             self._cache(cache, growth)

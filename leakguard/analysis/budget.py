@@ -29,7 +29,7 @@ def _checks(report: Report, budget: Budget) -> Iterator[Check]:
     if budget.verdict != "never":
         yield _verdict(report, budget)
     if budget.growth is not None:
-        yield _growth(report, budget.growth, live_growth(report.run, budget.warmup))
+        yield _growth_check(report, budget.growth, live_growth(report.run, budget.warmup))
     if budget.peak is not None:
         yield _peak(report, budget.peak, None)
     for name, expected in budget.constant.items():
@@ -53,7 +53,7 @@ def _verdict(report: Report, budget: Budget) -> Check:
                  "broken" if broken else "kept", culprit=culprit)  # fmt: skip
 
 
-def _growth(report: Report, most: int, growth: Rate) -> Check:
+def _growth_check(report: Report, most: int, growth: Rate) -> Check:
     limit = f"at most {format_bytes(most)}"
     if growth.value is None:
         return Check("growth per generation", limit, growth.reason, "unknown", allowed=most)
@@ -83,7 +83,7 @@ def confirmed_growth(
     second = _second(report, rates, first, most / (rounds or 1) * _CONFIRMS)
     broken = grown > most and second is not None
     said = f", confirmed by {second}" if second else "; no second measurement confirms it"
-    fact = f"{format_change(grown)} ({_said(first)}{said if grown > most else ''})"
+    fact = f"{format_change(grown)} ({_in_a_sentence(first)}{said if grown > most else ''})"
     return Check(subject, limit, fact, "broken" if broken else "kept", grown, most,
                  culprit=_largest(report, broken))  # fmt: skip
 
@@ -93,11 +93,12 @@ def _second(report: Report, rates: Mapping[str, float], first: str, least: float
     if report.verdict == "leak":
         return "the diagnosis"
     return next(
-        (_said(name) for name, rate in rates.items() if name != first and rate >= least), None
+        (_in_a_sentence(name) for name, rate in rates.items() if name != first and rate >= least),
+        None,
     )
 
 
-def _said(measured: str) -> str:
+def _in_a_sentence(measured: str) -> str:
     """Return the name of a measurement within a sentence."""
     if measured == "objects":
         return "bytes of counted objects"

@@ -119,7 +119,7 @@ class Case:
     def metric(self, name: str) -> Judged | None:
         """Return a metric's series with its verdict; None when the run never read it."""
         if name not in self._metrics:
-            self._metrics[name] = self._judge(name)
+            self._metrics[name] = self._judge_metric(name)
         return self._metrics[name]
 
     def memory(self) -> Judged | None:
@@ -155,7 +155,7 @@ class Case:
         )
         return Judged(series, verdict, with_baseline, self.timeline.first)
 
-    def _judge(self, name: str) -> Judged | None:
+    def _judge_metric(self, name: str) -> Judged | None:
         series = self.timeline.metric(name)
         if not series.values:
             return None

@@ -25,7 +25,7 @@ def compare(before: Report, after: Report) -> Comparison:
         stayed=tuple((old[key], f) for key, f in now.items() if key in old),
         measures=_measures(before, after),
         phases=_phases(before, after),
-        counts=_counts(before, after),
+        counts=_count_measures(before, after),
     )
 
 
@@ -79,7 +79,7 @@ def _phases(before: Report, after: Report) -> tuple[Measure, ...]:
     )
 
 
-def _counts(before: Report, after: Report) -> tuple[Measure, ...]:
+def _count_measures(before: Report, after: Report) -> tuple[Measure, ...]:
     old, now = (dict(_final_counts(report)) for report in (before, after))
     return tuple(
         Measure(name, "count", old.get(name), now.get(name)) for name in dict.fromkeys((*old, *now))

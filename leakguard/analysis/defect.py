@@ -145,12 +145,12 @@ class _Sorter:
         self._merged: set[str] = set()
 
     @property
-    def _named(self) -> set[str]:
+    def _holder_paths(self) -> set[str]:
         return {d.held_by for d in self.defects if d.held_by is not None}
 
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
         """Add the defects of the types that one phase adds."""
-        named = self._named
+        named = self._holder_paths
         # Everything that one container holds is one defect, even if other phases made parts of it.
         holding = _holding(group, self.containers)
         if holding and holding[0].name in named:
@@ -303,7 +303,7 @@ class _Sorter:
         A text or an array that is extended stays one object; the backward graph behind a state
         that is never detached has no Python objects at all.
         """
-        known = self._named | self._merged | excused | {c.name for c in self.filling}
+        known = self._holder_paths | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
             is_related = any(related(container.name, path) for path in known)
             if not is_related and _is_notable(container):

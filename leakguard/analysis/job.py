@@ -48,9 +48,10 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
     judged = [_judged(member) for member in job.members]
     worst = max(judged, key=_gravity)
     growing = [one for one in judged if one.grows]
+    count = len(judged)
     info = replace(
         worst.report.run.info,
-        name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_count(job, len(judged))}",
+        name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_counted(job, count)}",
         rank=None,
     )
     report = replace(
@@ -68,10 +69,10 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
 def _judged(member: Member) -> _Process:
     info = replace(member.run.info, name=member.label)
     report = diagnose(replace(member.run, info=info))
-    return _Process(member, report, _row(member, report))
+    return _Process(member, report, _process_row(member, report))
 
 
-def _row(member: Member, report: Report) -> ProcessRow:
+def _process_row(member: Member, report: Report) -> ProcessRow:
     run, first = member.run, next(iter(report.findings), None)
     rate = sum(f.bytes_per_generation or 0.0 for f in report.findings)
     return ProcessRow(
@@ -128,7 +129,7 @@ def _headline(
             return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"
         if worst.report.verdict == "inconclusive":
             return worst.report.headline
-        return f"No leak: none of {_count(job, len(judged))} grows without bound."
+        return f"No leak: none of {_counted(job, len(judged))} grows without bound."
     return f"{_who_grows(job, judged, growing)}: {_sentence(worst)}"
 
 
@@ -138,7 +139,7 @@ def _sentence(one: _Process) -> str:
 
 def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
     rest = len(judged) - len(growing)
-    names = _names(growing)
+    names = _labels(growing)
     grow = "grows" if len(growing) == 1 else "grow"
     if len(judged) == 1:
         return f"{names} {grow}"
@@ -146,7 +147,7 @@ def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]
         return f"{names} {grow}, the other one does not"
     if rest:
         return f"{names} {grow}, the other {rest} do not"
-    return f"all {_count(job, len(judged))} grow{_outlier(growing)}"
+    return f"all {_counted(job, len(judged))} grow{_outlier(growing)}"
 
 
 def _outlier(growing: Sequence[_Process]) -> str:
@@ -162,7 +163,7 @@ def _outlier(growing: Sequence[_Process]) -> str:
     )
 
 
-def _names(processes: Sequence[_Process]) -> str:
+def _labels(processes: Sequence[_Process]) -> str:
     names = [one.row.label for one in processes]
     if len(names) > _NAMED_AT_MOST:
         shown = _NAMED_AT_MOST - 1
@@ -173,30 +174,30 @@ def _names(processes: Sequence[_Process]) -> str:
 def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
     if job.of != "process":  # what several series of a log have in common, nobody measured
         return []
-    said = [_together(judged), _growth(growing), _holds_most(judged)]
+    said = [_together(judged), _joint_growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
     pooled = [one for one in ended if _POOLED in (one.member.run.info.role or "")]
     lost = [one for one in ended if one not in pooled]
     if pooled:
         said.append(
-            f"{_names(pooled)} ended without notice, as a Pool ends its workers when its `with` "
+            f"{_labels(pooled)} ended without notice, as a Pool ends its workers when its `with` "
             "block is over"
         )
     if lost:
         last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
         after = last[0] if len(set(last)) == 1 else "the last generation it wrote"
-        said.append(f"{_names(lost)} ended without notice after {after}: killed, or crashed")
+        said.append(f"{_labels(lost)} ended without notice after {after}: killed, or crashed")
     again = [one for one in judged if one.row.restarts]
     if again:
         times = sum(one.row.restarts for one in again)
         said.append(
-            f"{_names(again)} started again, {times} time{'s' if times > 1 else ''} in all; "
+            f"{_labels(again)} started again, {times} time{'s' if times > 1 else ''} in all; "
             "the last run counts"
         )
     outside = [one for one in judged if one.member.run.info.observer is not None]
     if outside:
         said.append(
-            f"{_count(job, len(outside))} without a guard seen from outside: their memory is "
+            f"{_counted(job, len(outside))} without a guard seen from outside: their memory is "
             "known, their objects are not"
         )
     return [sentence for sentence in said if sentence]
@@ -219,7 +220,7 @@ def _together(judged: Sequence[_Process]) -> str | None:
     )
 
 
-def _growth(growing: Sequence[_Process]) -> str | None:
+def _joint_growth(growing: Sequence[_Process]) -> str | None:
     rate = sum(one.row.bytes_per_generation for one in growing)
     return f"together {format_change(rate)} per generation" if len(growing) > 1 and rate else None
 
@@ -240,6 +241,6 @@ def _holds_most(judged: Sequence[_Process]) -> str | None:
     return f"{who.row.label} holds {format_bytes(most)}, the others {format_bytes(others)}"
 
 
-def _count(job: Job, count: int) -> str:
+def _counted(job: Job, count: int) -> str:
     plural = {"process": "processes", "series": "series"}.get(job.of, f"{job.of}s")
     return f"1 {job.of}" if count == 1 else f"{count} {plural}"

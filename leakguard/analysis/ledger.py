@@ -49,7 +49,7 @@ def _between(run: Run, before: Snapshot, after: Snapshot) -> Ledger | None:
     parts = {name: known.get(name) for name in PARTS}
     parts["unexplained"] = growth - sum(filter(None, known.values()))
     rounds = run.generations_until(after.generation)
-    reasons = _said(unknown, before, after)
+    reasons = _reasons(unknown, before, after)
     return Ledger(before.label, after.label, rounds, growth, parts, reasons, after.generation)
 
 
@@ -144,7 +144,7 @@ def _native(before: Snapshot, after: Snapshot, known: Mapping[str, int | None]) 
     return in_use - sum(filter(None, objects))
 
 
-def _said(unknown: Mapping[str, str], before: Snapshot, after: Snapshot) -> dict[str, str]:
+def _reasons(unknown: Mapping[str, str], before: Snapshot, after: Snapshot) -> dict[str, str]:
     return {part: _probe_reason(part, (after, before)) or text for part, text in unknown.items()}
 
 

@@ -61,7 +61,7 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     return Cleared(name, "filling", reason, bytes_per_generation=rate)
 
 
-def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
+def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
     """Return growth of live memory with its kind: objects that become larger, or native memory."""
     if not case.counts_objects:
         return replace(growth, kind="memory", in_pools=False)
@@ -149,14 +149,14 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
         in_pools=False,
         evidence=(
             growth.evidence[0],
-            f"{_named(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
+            f"{_holders_keep(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
             f"{nodes:+,} nodes of such graphs since generation {first}",
         ),
         fix=remedy(GRAPH_NODE, holder),
     )
 
 
-def _named(holder: Holder, graphs: list[Holder]) -> str:
+def _holders_keep(holder: Holder, graphs: list[Holder]) -> str:
     """Name a holder of a graph and, where others hold nearly all of it too, those as well."""
     least = NEARLY_ALL * (holder.graph_nodes or 0)
     others = [g.path for g in graphs if g is not holder and (g.graph_nodes or 0) >= least]

@@ -147,13 +147,13 @@ def _finding(case: Case, defect: Defect) -> Finding:
         kind=defect.kind,
         verdict=verdict(lead, evidence),
         pattern=lead.pattern,
-        reason=_reason(defect, evidence),
+        reason=_confidence_reason(defect, evidence),
         phase=defect.phase,
         label=None if shown is None else shown.label,
         serial=None if shown is None else shown.serial,
         started_at=since,
         type=lead.type,
-        counts=_counts(case, lead, defect.phase),
+        counts=_counts_by_generation(case, lead, defect.phase),
         count_per_generation=_count_rate(lead),
         bytes_per_generation=defect.bytes_rate,
         interval=lead.interval,
@@ -207,7 +207,7 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 
-def _reason(defect: Defect, evidence: list[str]) -> str:
+def _confidence_reason(defect: Defect, evidence: list[str]) -> str:
     lead = defect.lead
     if lead.reason is not None:
         return lead.reason
@@ -229,7 +229,7 @@ def _count_rate(lead: Growth) -> float | None:
     return None if lead.unit == "bytes" or lead.is_buffer else lead.rate
 
 
-def _counts(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
+def _counts_by_generation(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
     """Return the count at the baseline and at the end of the phase in each generation.
 
     Where the phase was not counted, it is the count at the end of that generation.

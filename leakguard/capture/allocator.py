@@ -87,11 +87,11 @@ def pool_memory() -> Reading:
     arenas, in_use = _ARENAS.search(text), _IN_USE.search(text)
     if arenas is None or in_use is None:
         raise Unavailable("this Python does not print the statistics of its allocator as known")
-    used = _number(in_use[1])
-    return {"python_in_use": used, "python_held": _number(arenas[1]) - used}
+    used = _digits_value(in_use[1])
+    return {"python_in_use": used, "python_held": _digits_value(arenas[1]) - used}
 
 
-def _number(digits: bytes) -> int:
+def _digits_value(digits: bytes) -> int:
     return int(digits.replace(b",", b""))
 
 

@@ -63,7 +63,7 @@ class PeakMeter:
     def paused(self) -> Iterator[None]:
         """Leave what the guard itself allocates inside the block out of every open phase."""
         with self._lock:
-            self._fold(_mark())
+            self._fold(_high_water())
         try:
             yield
         finally:
@@ -91,7 +91,7 @@ class PeakMeter:
             self.unavailable = f"the high-water mark cannot be reset: {error.strerror}"
 
 
-def _mark() -> float | None:
+def _high_water() -> float | None:
     try:
         return process_memory().get("rss_high_water")
     except (OSError, Unavailable) as error:

@@ -64,11 +64,11 @@ def memory_limit() -> int | None:
 
 def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS) -> list[int]:
     """Return the limits of this process's memory cgroup and of every group above it."""
-    read = (_number(file) for file in _limit_files(root, own))
+    read = (_group_bytes(file) for file in _limit_files(root, own))
     return [limit for limit in read if limit]
 
 
-def _number(file: Path) -> int | None:
+def _group_bytes(file: Path) -> int | None:
     """Return the bytes in a file of a group; None for "max", and where there is no such group."""
     try:
         found = int(file.read_text("ascii"))
@@ -80,7 +80,7 @@ def _number(file: Path) -> int | None:
 def left_in_groups() -> Iterator[int]:
     """Yield, for each memory cgroup around this process that has a limit, the bytes below it."""
     for limit, used in memory_groups():
-        most, taken = _number(limit), _number(used)
+        most, taken = _group_bytes(limit), _group_bytes(used)
         if most and taken is not None:
             yield most - taken
 

@@ -55,8 +55,8 @@ class Handles:
         """Say in a line each which threads and files there are now and were not then."""
         now = Handles.now()
         return [
-            *_said("Threads that are new", now.threads - self.threads),
-            *_said("Open files that are new", now.files - self.files),
+            *_listed("Threads that are new", now.threads - self.threads),
+            *_listed("Open files that are new", now.files - self.files),
         ]
 
 
@@ -69,7 +69,7 @@ def _paths() -> Iterator[str]:
             yield os.readlink(f"{folder}/{number}")  # noqa: PTH115
 
 
-def _said(what: str, more: Counter[str]) -> Iterator[str]:
+def _listed(what: str, more: Counter[str]) -> Iterator[str]:
     if more:
         named = (f"{name} ({count})" if count > 1 else name for name, count in more.most_common(5))
         rest = len(more) - 5

@@ -32,11 +32,11 @@ def explain(word: tuple[str, ...], color: str) -> int:
     if not word:
         write(_list(), None)
         return 0
-    write(_laid_out(_found(" ".join(word)), wants_color(color, None)), None)
+    write(_laid_out(_entry(" ".join(word)), wants_color(color, None)), None)
     return 0
 
 
-def _found(word: str) -> Explanation:
+def _entry(word: str) -> Explanation:
     entry = explained(word)
     if entry is not None:
         return entry

@@ -126,7 +126,7 @@ class Tools:
         from leakguard.render.log_block import leak_block, snapshot_block
 
         report = self._report(path)
-        finding = _finding(report, fingerprint)
+        finding = _finding_by(report, fingerprint)
         shown, least = outline.evidence(report, finding), report.run.info.large_object
         return _finite({
             "finding": finding_value(finding),
@@ -208,11 +208,11 @@ def server(folders: Sequence[Path]) -> Any:
     made = MCPServer("leakguard", version=__version__, instructions=_INSTRUCTIONS,
                      log_level="WARNING")  # fmt: skip
     for name in TOOLS:
-        made.add_tool(_told(getattr(tools, name)), name=name)
+        made.add_tool(_refusing_in_one_line(getattr(tools, name)), name=name)
     return made
 
 
-def _told(tool: Callable[..., T]) -> Callable[..., T]:
+def _refusing_in_one_line(tool: Callable[..., T]) -> Callable[..., T]:
     """Return a tool whose refusals reach the assistant as their one line."""
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -226,7 +226,7 @@ def _told(tool: Callable[..., T]) -> Callable[..., T]:
     return asked
 
 
-def _finding(report: Report, fingerprint: str) -> Finding:
+def _finding_by(report: Report, fingerprint: str) -> Finding:
     for finding in report.findings:
         if finding.fingerprint == fingerprint:
             return finding

@@ -158,8 +158,8 @@ def read_job(path: Path | str) -> Job | None:
     job = load_job(path)
     if job is None:
         return None
-    members = (replace(m, run=_named(m.run, m.label)) for m in job.members)
-    others = (_named(run, os.fspath(path)) for run in job.others)
+    members = (replace(m, run=in_project(m.run, m.label)) for m in job.members)
+    others = (in_project(run, os.fspath(path)) for run in job.others)
     return replace(job, members=tuple(members), others=tuple(others))
 
 
@@ -227,18 +227,19 @@ def read_runs(path: Path | str, pattern: str | None = None) -> list[Run]:
     load = load_runs if pattern is None else partial(read_pattern, pattern=pattern)
     if path == _STANDARD_INPUT:
         return _piped_runs(load)
-    return [_named(run, os.fspath(path)) for run in load(Path(path))]
+    return [in_project(run, os.fspath(path)) for run in load(Path(path))]
 
 
 def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
     with _spooled(sys.stdin.buffer) as copy:
         try:
-            return [_named(run, copy.name) for run in load(copy)]
+            return [in_project(run, copy.name) for run in load(copy)]
         except UnreadableRun as error:
             raise UnreadableRun(str(error).replace(os.fspath(copy), copy.name)) from error
 
 
-def _named(run: Run, name: str) -> Run:
+def in_project(run: Run, name: str) -> Run:
+    """Return a run under ``name``, unless it has one, with what the project ignores."""
     ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
     return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
 

@@ -70,10 +70,10 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
         beacon = find_beacon(pid)
     before = _latest(beacon)
     beacon.ask()
-    return _answer(beacon, before, wait), str(beacon.out)
+    return _await_snapshot(beacon, before, wait), str(beacon.out)
 
 
-def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
+def _await_snapshot(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
     deadline = time.monotonic() + wait
     while time.monotonic() < deadline:
         latest = _latest(beacon)

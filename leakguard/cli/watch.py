@@ -7,16 +7,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from leakguard.cli.output import wants_color
-from leakguard.cli.report import job_in_log
+from leakguard.cli.report import in_project, job_in_log
 from leakguard.errors import UnreadableRun, UsageError
 from leakguard.live.outside_run import OutsideRun, run_file_of
-from leakguard.live.project_settings import project_ignores
 from leakguard.model import Report
 from leakguard.model.run import Run
 from leakguard.render.live_view import live_line, live_view
@@ -154,17 +152,12 @@ def _report(source: Followed, name: str) -> Report | None:
     )
     if job is not None:
         return diagnose_job(job)[0]
-    return diagnose(_named(_latest(runs), name)) if runs else None
+    return diagnose(in_project(_latest(runs), name)) if runs else None
 
 
 def _latest(runs: list[Run]) -> Run:
     """Return the run that began last; of a log, the first process that speaks of rounds."""
     return max(runs, key=lambda run: (run.info.started or "", len(run.generations)))
-
-
-def _named(run: Run, name: str) -> Run:
-    ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
-    return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
 
 
 def _width() -> int:

@@ -102,7 +102,7 @@ class Answering:
         listening, self._socket = self._socket, None
         if listening is None:
             return
-        if not self._is_ours(listening):
+        if not self._is_still_open(listening):
             self._abandon(listening)
             return
         with contextlib.suppress(OSError):
@@ -110,7 +110,7 @@ class Answering:
         self._working.acquire(timeout=_ANSWER_PATIENCE)
         listening.close()
 
-    def _is_ours(self, listening: socket.socket) -> bool:
+    def _is_still_open(self, listening: socket.socket) -> bool:
         """Return whether the program has left the descriptor open; its number may be another's."""
         try:
             return _inode(listening) == self._identity
@@ -154,13 +154,13 @@ class Answering:
             while True:
                 caller, _ = listening.accept()
                 with caller, contextlib.suppress(OSError):
-                    self._answer(caller)
+                    self._serve(caller)
         except OSError:
             pass  # it was shut down
         finally:
             working.release()
 
-    def _answer(self, caller: socket.socket) -> None:
+    def _serve(self, caller: socket.socket) -> None:
         if _other_end(caller)[1] != os.getuid():
             return
         caller.settimeout(_ANSWER_PATIENCE)
@@ -200,7 +200,7 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
                 f"process {pid} did not answer within {wait:g} s; it may be stopped, or in C code "
                 "that keeps Python's lock"
             ) from None
-    return _told(pid, text)
+    return _parsed_answer(pid, text)
 
 
 def _whole(seen: Snapshot) -> Snapshot:
@@ -210,7 +210,7 @@ def _whole(seen: Snapshot) -> Snapshot:
     return replace(seen, census=replace(seen.census, types=dict(seen.census.types)))
 
 
-def _told(pid: int, text: bytes) -> tuple[Snapshot, str | None]:
+def _parsed_answer(pid: int, text: bytes) -> tuple[Snapshot, str | None]:
     if not text:
         raise UsageError(f"process {pid} answers its own user only, {owner_of(pid)}")
     try:

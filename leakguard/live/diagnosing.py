@@ -83,7 +83,7 @@ class Alarm:
             return
         self._looks = journal.looks
         report = diagnose_within(journal.run())
-        leaks = [_names(finding) for finding in report.findings if finding.verdict == "leak"]
+        leaks = [_identities(finding) for finding in report.findings if finding.verdict == "leak"]
         if any(self._told.isdisjoint(names) for names in leaks):
             self._pending = report
         self._told.update(*leaks)
@@ -100,7 +100,7 @@ def subject(finding: Finding) -> str:
     return finding.type or finding.kind
 
 
-def _names(finding: Finding) -> set[str]:
+def _identities(finding: Finding) -> set[str]:
     """Return what a leak may be known by from one diagnosis to the next."""
     holder = finding.held_by
     return {subject(finding)} if holder is None else {subject(finding), f"held by {holder}"}

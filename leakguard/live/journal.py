@@ -120,7 +120,7 @@ class Journal:
         report = functools.cache(self._report)
         with _random_kept():
             if self._sink is not None:
-                self._told(lambda sink: sink(_report_text(report())))
+                self._write_log(lambda sink: sink(_report_text(report())))
             elif self._on_screen:
                 _show_end_report(report(), self._evidence)
             tell(report)
@@ -173,18 +173,20 @@ class Journal:
         block = snapshot_block(
             snapshot, self._info.large_object, first=self._delta.first, exact=True
         )
-        self._told(lambda sink: sink(block))
+        self._write_log(lambda sink: sink(block))
         if snapshot.moment != "generation" or self._sink is None:
             return
         from leakguard.analysis import growth, trend
 
         recent = Run(self._info, tuple(jsonl.decode_snapshots(self._history.recent(64))))
-        self._told(lambda sink: sink(trend_block(trend(recent, generations=_TREND_GENERATIONS))))
+        self._write_log(
+            lambda sink: sink(trend_block(trend(recent, generations=_TREND_GENERATIONS)))
+        )
         change = growth(recent)
         if change is not None:
-            self._told(lambda sink: sink(growth_block(change)))
+            self._write_log(lambda sink: sink(growth_block(change)))
 
-    def _told(self, tell: Callable[[Callable[[str], object]], object]) -> None:
+    def _write_log(self, tell: Callable[[Callable[[str], object]], object]) -> None:
         """Write to the log; where that fails it is said once, and tried again the next time."""
         if self._sink is None:
             return

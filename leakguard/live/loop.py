@@ -198,7 +198,7 @@ class WatchedLoop:
         samples, survivors = self.traced.survivors(), self.promises.collect()
         if moved:  # a trace has let go of memory, or a collection has freed some
             reading = self.looker.recorder.read_all()
-        why = self._reason(index, reading)
+        why = self._why_look(index, reading)
         if not self.looker.asks_for_promised(why):
             survivors = []  # they count as alive; who holds them would cost too much to ask
         promised = len(survivors)
@@ -223,7 +223,7 @@ class WatchedLoop:
         self.looks.write(draft, look, index)
         self.traced.choose(look)
 
-    def _reason(self, index: int, reading: PackedMeasurement) -> str | None:
+    def _why_look(self, index: int, reading: PackedMeasurement) -> str | None:
         schedule = self.looker.schedule
         schedule.note(index, reading.unpack().metrics)
         return schedule.reason(index, last=self.round.last)

@@ -102,16 +102,16 @@ def _is_folder(path: Path) -> bool:
 def identity(name: str | None = None, environment: Mapping[str, str] = os.environ) -> Identity:
     """Say which process of a job this is; ``name`` is what the user calls the guard."""
     return Identity(
-        rank=_number(environment, "RANK"),
-        local_rank=_number(environment, "LOCAL_RANK"),
-        world_size=_number(environment, "WORLD_SIZE"),
+        rank=_number_in(environment, "RANK"),
+        local_rank=_number_in(environment, "LOCAL_RANK"),
+        world_size=_number_in(environment, "WORLD_SIZE"),
         role=name or _loader() or _actor() or _child(),
         host=socket.gethostname(),
         pid=os.getpid(),
     )
 
 
-def _number(environment: Mapping[str, str], name: str) -> int | None:
+def _number_in(environment: Mapping[str, str], name: str) -> int | None:
     text = environment.get(name, "")
     return int(text) if text.isascii() and text.isdigit() else None
 

@@ -55,7 +55,7 @@ class Safety:
                 pass_on(error)
                 self.note("guard", error)
             finally:  # who asks for the end of the process is heard, also where work is interrupted
-                self._answer()
+                self._run_requests()
         return done
 
     def request(self, work: Callable[[], object]) -> None:
@@ -85,7 +85,7 @@ class Safety:
             hush(outer == me)
         return True
 
-    def _answer(self) -> None:
+    def _run_requests(self) -> None:
         while self._worker is None and self._requested:
             self._requested.pop()()  # the latest first: it may be the end of the process
 

@@ -114,8 +114,8 @@ def checked_settings(
         watch=Watchlist(watch),
         out=None if out is None or directory is not None else _path(out),
         sink=log_sink(log),
-        log_every=_count("log_every", log_every),
-        large_object=_size("large_object", large_object),
+        log_every=_checked_generations("log_every", log_every),
+        large_object=_checked_size("large_object", large_object),
         max_overhead=None if max_overhead is None else _share(max_overhead),
         on_signal=None if on_signal is None else _answered(on_signal, out),
         collect=cast("Collect", _choice("collect", collect, get_args(Collect))),
@@ -150,14 +150,14 @@ def _path(out: str | os.PathLike[str]) -> Path:
 
 
 def _file_size(value: object) -> int:
-    size = _size("max_file_size", value)
+    size = _checked_size("max_file_size", value)
     if size < _LEAST_FILE:
         least = format_bytes(_LEAST_FILE)
         raise UsageError(f"max_file_size={shown(value)} is less than {least}; give more, or None")
     return size
 
 
-def _size(name: str, value: object) -> int:
+def _checked_size(name: str, value: object) -> int:
     try:
         return parse_size(cast("str | float", value))
     except UsageError:
@@ -166,7 +166,7 @@ def _size(name: str, value: object) -> int:
         raise UsageError(f"{name}={shown(value)} is not a size; write '50 MB'") from None
 
 
-def _count(name: str, value: object) -> int:
+def _checked_generations(name: str, value: object) -> int:
     wanted = UsageError(f"{name}={shown(value)} is not a number of generations, 1 or more")
     try:
         number = operator.index(cast("Any", value))

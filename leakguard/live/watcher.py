@@ -50,11 +50,11 @@ class Watcher:
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
-        self.safety.run(self._mark, label, baseline)
+        self.safety.run(self._record_moment, label, baseline)
         if not baseline and not active.open_phases():
             self.loop.moment_passes(label)
 
-    def _mark(self, label: str, baseline: bool) -> None:
+    def _record_moment(self, label: str, baseline: bool) -> None:
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"

@@ -105,7 +105,7 @@ def count_curves(run: Run) -> list[Curve]:
     curves = [
         _curve(run, f"watched:{name}", f"{short_type(name)} alive", _watched(name),
                ceiling=_expected(run, name))
-        for name in _names(run, "watched")
+        for name in _names_of_values(run, "watched")
     ]  # fmt: skip
     curves += [
         _curve(
@@ -115,7 +115,7 @@ def count_curves(run: Run) -> list[Curve]:
             _about(name, Snapshot.gauge),
             ceiling=_capacity(run, name),
         )
-        for name in _names(run, "gauges")
+        for name in _names_of_values(run, "gauges")
     ]
     return [curve for curve in curves if curve.points]
 
@@ -234,7 +234,7 @@ def _entries(path: str) -> Reading:
     return lambda snapshot: next((h.entries for h in snapshot.holders if h.path == path), None)
 
 
-def _names(run: Run, field: str) -> Iterator[str]:
+def _names_of_values(run: Run, field: str) -> Iterator[str]:
     names: dict[str, None] = {}
     for snapshot in run.snapshots:
         names.update(dict.fromkeys(getattr(snapshot, field)))

@@ -77,7 +77,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
     """Return the five lines that even a text log allows: phase, growth, object, start, pattern."""
     return (
         Fact("Phase", clean(finding.label or finding.phase or "no single phase stands out")),
-        Fact("Growth", _growth(finding)),
+        Fact("Growth", _growth_line(finding)),
         Fact("Object", _object(finding)),
         Fact("Started", _started(finding)),
         Fact("Pattern", _pattern(finding)),
@@ -166,7 +166,7 @@ def _after(facts: list[Fact], label: str) -> int:
     return labels.index("Fix") if "Fix" in labels else len(labels)
 
 
-def _growth(finding: Finding) -> str:
+def _growth_line(finding: Finding) -> str:
     span = interval(finding)
     between = f", {span}" if span and finding.interval and _is_wide(finding) else ""
     manner = "until collected" if _is_cycle(finding) else _MANNERS[finding.pattern]

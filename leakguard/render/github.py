@@ -22,13 +22,13 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
 
 def _annotations(report: Report, fail_on: str) -> Iterator[str]:
     for finding in report.findings:
-        yield _finding(finding, fail_on)
+        yield _finding_annotation(finding, fail_on)
     if not report.findings:
         heading = f"leakguard: {outline.title(report)}"
         yield annotation("notice", {"title": heading}, outline.verdict_line(report))
 
 
-def _finding(finding: Finding, fail_on: str) -> str:
+def _finding_annotation(finding: Finding, fail_on: str) -> str:
     failed = SEVERITY[finding.verdict] >= SEVERITY["suspect" if fail_on == "suspect" else "leak"]
     properties = {**place(finding), "title": f"{facts.heading(finding)}: {facts.title(finding)}"}
     return annotation("error" if failed else "warning", properties, _message(finding))

@@ -57,7 +57,7 @@ def _page(report: Report, layout: Layout) -> dict[str, Any]:
         "meaning": outline.MEANINGS[report.verdict],
         "headline": outline.headline(report),
         "run": outline.title(report),
-        "findings": [_finding(report, finding, layout) for finding in report.findings],
+        "findings": [_finding_fields(report, finding, layout) for finding in report.findings],
         "memory": None if report.findings else memory_chart(report),
         "counts": count_chart(report),
         "more": more_charts(report),
@@ -74,7 +74,7 @@ def _sections(report: Report, layout: Layout) -> list[Section]:
     ]
 
 
-def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
+def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
     snapshot = outline.evidence(report, finding)
     told = facts.leak_facts(finding)
     folder = None if layout.redact else layout.sources

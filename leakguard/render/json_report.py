@@ -74,7 +74,7 @@ def report_value(report: Report) -> Json:
         "forecast": _forecast(report.forecast),
         "coverage": report.coverage,
         "trend": [fields(row, _TREND) for row in report.trend],
-        "growth": _growth(report.growth),
+        "growth": _baseline_growth(report.growth),
         "phase_growth": dict(report.phase_growth),
         "limits": list(report.limits),
         "notes": list(notes(report.run)),
@@ -142,7 +142,7 @@ def _forecast(forecast: Forecast | None) -> Json | None:
     return None if forecast is None else fields(forecast, _FORECAST)
 
 
-def _growth(growth: BaselineGrowth | None) -> Json | None:
+def _baseline_growth(growth: BaselineGrowth | None) -> Json | None:
     if growth is None:
         return None
     counts = [fields(change, "type before after") for change in growth.counts]

@@ -36,7 +36,7 @@ def live_view(report: Report, *, width: int, color: bool, state: str = "") -> st
     page.line(_memory_line(report, width))
     for line in _other_memory(run):
         page.prose(line, indent=2, hang=4)
-    for section in (processes_section(report), _phases(report), _counts(run), _holders(run)):
+    for section in (processes_section(report), _phases(report), _count_section(run), _holders(run)):
         if section.rows:
             page.section(section)
     page.line()
@@ -131,7 +131,7 @@ def _inside(snapshot: Snapshot, largest: int) -> str:
     return format_size_change(int(snapshot.metrics["rss"] - entry), largest)
 
 
-def _counts(run: Run) -> Section:
+def _count_section(run: Run) -> Section:
     """Return the counts of watched classes, else of the types that gained most."""
     watched = next((s.watched for s in reversed(run.snapshots) if s.watched), {})
     first = next((s.watched for s in run.snapshots if s.watched), {})

@@ -89,7 +89,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
         _trend(report, trend_rows),
         _parts("phases", "Growth by phase", " per generation", "Phase", _phase_growth(report)),
         ledger_section(report),
-        _counts(report),
+        _count_section(report),
         Section("limits", "What this run could not show", sentences=unseen),
         Section("notes", "Notes", sentences=tuple(n for n in notes(report.run) if n not in unseen)),
         Section("run", "This run", ("Fact", "Value"), run_facts(report.run), texts=frozenset({1})),
@@ -215,7 +215,7 @@ def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]
     return Section(key, f"{title}: {total}{per}", (head, "Bytes", "Share"), rows, shares)
 
 
-def _counts(report: Report) -> Section:
+def _count_section(report: Report) -> Section:
     changes = () if report.growth is None else report.growth.counts
     rows = tuple(
         (short_type(c.type), f"{c.before:,}", f"{c.after:,}", f"{c.after - c.before:+,}")

@@ -146,7 +146,7 @@ def plot(curves: Sequence[Curve], frame: CommonAxis, title: str, small: bool = F
         shades=tuple(_stretch(band, frame.x) for band in frame.bands),
         looks=() if small else tuple(_apart([frame.x.percent(x) for x in frame.looks])),
         ceiling=pixel(min(ceilings)) if ceilings else None,
-        mark=_mark(frame),
+        mark=_start_tick(frame),
     )
 
 
@@ -210,7 +210,7 @@ def _stretch(band: Band, x: Scale) -> Stretch:
     return Stretch(round(start, 1), round(stop - start, 1), band.phase)
 
 
-def _mark(frame: CommonAxis) -> Tick | None:
+def _start_tick(frame: CommonAxis) -> Tick | None:
     if frame.since is None:
         return None
     anchor = "start" if frame.x.share(frame.since) < 0.5 else "end"

@@ -91,7 +91,7 @@ def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
         return _replaced_mapping(value, changed)
     moved = {}
-    for name, old in zip(_names(value), _values(value), strict=True):
+    for name, old in zip(_field_names(value), _values(value), strict=True):
         new = _replaced(old, changed)
         if new is not old:
             moved[name] = new
@@ -108,10 +108,10 @@ def _replaced_mapping(value: Mapping[Any, Any], changed: Mapping[str, str]) -> M
     return value if same else pairs
 
 
-def _names(value: object) -> Iterable[str]:
+def _field_names(value: object) -> Iterable[str]:
     # The field names that dataclasses.fields returns, without a new tuple for each value of a run.
     return getattr(value, "__dataclass_fields__", ())
 
 
 def _values(value: object) -> list[Any]:
-    return [getattr(value, name) for name in _names(value)]
+    return [getattr(value, name) for name in _field_names(value)]

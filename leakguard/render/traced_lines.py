@@ -26,7 +26,7 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
     if traced is None:
         return Section("traced", "Lines of a traced generation")
     ranked = sorted(traced.sites, key=lambda site: (-(site.bytes or 0), -site.count))
-    rows = tuple(dict.fromkeys(_row(site, folder) for site in ranked[:_MOST_ROWS]))
+    rows = tuple(dict.fromkeys(_site_cells(site, folder) for site in ranked[:_MOST_ROWS]))
     title = f"What stayed of the traced generation {traced.generation}, by line"
     told = [i for i in range(len(_COLUMNS)) if any(row[i] != _UNKNOWN for row in rows)]
     return Section(
@@ -38,7 +38,7 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
     )
 
 
-def _row(site: Site, folder: Path | None) -> tuple[str, ...]:
+def _site_cells(site: Site, folder: Path | None) -> tuple[str, ...]:
     made = f"{site.place} in {site.function}" if site.function else site.place
     source = next((line.text.strip() for line in source_lines(made, folder) if line.made), _UNKNOWN)
     return (

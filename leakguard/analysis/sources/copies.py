@@ -38,7 +38,7 @@ def copies(case: Case) -> list[Growth]:
 
     What stays the same for so long is data, and no state that moves on.
     """
-    looks = [s for s in case.run.snapshots if s.generation is not None and _told(s)]
+    looks = [s for s in case.run.snapshots if s.generation is not None and _with_contents(s)]
     groups = [(look.generation or 0, _groups(look)) for look in looks]
     return [
         _growth(contents, items, since, looks[-1])
@@ -47,7 +47,7 @@ def copies(case: Case) -> list[Growth]:
     ]
 
 
-def _told(snapshot: Snapshot) -> list[LargeObject]:
+def _with_contents(snapshot: Snapshot) -> list[LargeObject]:
     """Return the large objects of a look whose contents were read."""
     large = () if snapshot.census is None else snapshot.census.large
     return [item for item in large if item.digest is not None]
@@ -56,7 +56,7 @@ def _told(snapshot: Snapshot) -> list[LargeObject]:
 def _groups(snapshot: Snapshot) -> _Groups:
     """Return the large objects of one look that have a copy beside them."""
     groups: defaultdict[_Alike, list[LargeObject]] = defaultdict(list)
-    for item in _told(snapshot):
+    for item in _with_contents(snapshot):
         groups[_Alike(item.type, item.shape, item.dtype, item.digest)].append(item)
     return {contents: items for contents, items in groups.items() if len(items) > 1}
 

@@ -69,7 +69,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         contribution=case.contribution(row.metric, judged.started_at),
         exact=row.exact,
         worst=row.worst,
-        evidence=(_said(case, row, judged), *_confirmed(case, row)),
+        evidence=(_growth_text(case, row, judged), *_confirmed(case, row)),
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
@@ -88,7 +88,7 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
     return case.judge(series, integer=row.integer, noise_floor=row.floor)
 
 
-def _said(case: Case, row: MetricRow, judged: Judged) -> str:
+def _growth_text(case: Case, row: MetricRow, judged: Judged) -> str:
     return grows(judged) if row.reason is None else row.reason(case, judged)
 
 

@@ -31,7 +31,7 @@ def peaks(case: Case) -> list[Growth]:
         growth
         for station in case.timeline.stations
         if station is not None and not _has_inner(case, station)
-        if (growth := _judge(case, station)) is not None
+        if (growth := _station_growth(case, station)) is not None
     ]
 
 
@@ -40,7 +40,7 @@ def _has_inner(case: Case, station: str) -> bool:
     return any(name.startswith(station + "/") for name in names)
 
 
-def _judge(case: Case, station: str) -> Growth | None:
+def _station_growth(case: Case, station: str) -> Growth | None:
     snapshots = case.timeline.at(station)
     excess = {g: over for g, s in snapshots.items() if (over := _excess(s)) is not None}
     high = {g: over for g, over in excess.items() if _is_high(case, snapshots[g], over)}

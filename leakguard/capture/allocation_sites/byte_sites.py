@@ -39,15 +39,17 @@ def _rounded(size: float) -> int:
 def largest(sites: Iterable[Site]) -> list[Site]:
     """Return the places with the most bytes, with the stack that left most of them."""
     merged: dict[str, Site] = {}
-    for site in sorted(sites, key=_size):
+    for site in sorted(sites, key=_traced_bytes):
         known = merged.get(site.place)
-        count, size = (0, 0) if known is None else (known.count, _size(known))
-        merged[site.place] = replace(site, count=count + site.count, bytes=size + _size(site))
-    found = [s for s in merged.values() if _size(s) >= SMALLEST and s.place != "?:0"]
-    return sorted(found, key=_size, reverse=True)[:MOST_SITES]
+        count, size = (0, 0) if known is None else (known.count, _traced_bytes(known))
+        merged[site.place] = replace(
+            site, count=count + site.count, bytes=size + _traced_bytes(site)
+        )
+    found = [s for s in merged.values() if _traced_bytes(s) >= SMALLEST and s.place != "?:0"]
+    return sorted(found, key=_traced_bytes, reverse=True)[:MOST_SITES]
 
 
-def _size(site: Site) -> int:
+def _traced_bytes(site: Site) -> int:
     return site.bytes or 0
 
 

@@ -64,7 +64,7 @@ class Apart:
             return _taken_here(work, hindrance)
         for attempt in range(_MOST_HANGS):
             try:
-                answer = _answer(lambda: _encoder.encode(work()), seconds)
+                answer = _answer_of_copy(lambda: _encoder.encode(work()), seconds)
                 return msgspec.msgpack.decode(answer, type=kind, dec_hook=_read)
             except CopyRefused as refusal:
                 return _taken_here(work, str(refusal))
@@ -80,7 +80,7 @@ class Apart:
 looks = Apart()
 
 
-def _answer(work: Callable[[], bytes], seconds: float) -> bytes:
+def _answer_of_copy(work: Callable[[], bytes], seconds: float) -> bytes:
     memory = _LEAST_MEMORY + _A_BLOCK * sys.getallocatedblocks()
     return ProcessCopy.begin(work, seconds=seconds, memory=memory).answer()
 

@@ -37,7 +37,7 @@ def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
         ways = (_way_back(graph, node, first) for node in nodes)
         way = next((way for way in ways if way), None)
         if way is not None:
-            found[qualified_name(cls)] = _told(graph, way)
+            found[qualified_name(cls)] = _hops_along(graph, way)
     return found
 
 
@@ -82,7 +82,7 @@ def _chain(came_from: dict[int, int], node: int, last: int) -> list[int]:
     return [*chain, node][::-1]
 
 
-def _told(graph: Linked, chain: Sequence[int]) -> tuple[Hop, ...]:
+def _hops_along(graph: Linked, chain: Sequence[int]) -> tuple[Hop, ...]:
     start = graph.object_at(chain[0])
     name = qualified_name(type(start))
     steps = steps_along(graph, chain, Step(name, start, name))

@@ -142,7 +142,7 @@ class _Questions:
             (retained,) = self._graph.retained([(list(nodes), True)])
             found.append(
                 replace(
-                    self._named(tensor, None),
+                    self._bare_holder(tensor, None),
                     element=GRAPH_NODE,
                     entries=len(nodes),
                     retained_bytes=retained.bytes,
@@ -289,7 +289,7 @@ class _Questions:
         nodes, chain = len(self._carried.behind([tensor])), self._paths.entries[path]
         before = round(nodes * growth.before / chain) if growth and chain else None
         return replace(
-            self._named(tensor, growth),
+            self._bare_holder(tensor, growth),
             element=GRAPH_NODE,
             entries=nodes,
             before=before,
@@ -305,10 +305,10 @@ class _Questions:
         chain = self._graph.chain_to(self._paths.sample[path])
         node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]
         entries, size = self._paths.objects[path], self._paths.bytes[path]
-        named = self._named(node, growth)
+        named = self._bare_holder(node, growth)
         return replace(named, entries=entries, bytes=size, retained_bytes=size)
 
-    def _named(self, node: int, growth: PathGrowth | None) -> Holder:
+    def _bare_holder(self, node: int, growth: PathGrowth | None) -> Holder:
         """Return the holder that a node is itself, not yet counted or measured."""
         name = stable_name(self._graph, node)
         element = qualified_name(type(self._graph.object_at(node)))
