@@ -24,14 +24,14 @@ from leakguard.analysis.group import (
     with_owners,
 )
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.keepers import (
-    keeper,
-    keeper_by_instances,
-    keeper_by_size,
-    keeper_of_as_many,
-    keeper_of_graph,
-    keeper_of_most,
-    keeper_of_rest,
+from leakguard.analysis.holders import (
+    holder_by_instances,
+    holder_by_size,
+    holder_of,
+    holder_of_as_many,
+    holder_of_graph,
+    holder_of_most,
+    holder_of_rest,
 )
 from leakguard.analysis.knowledge import keeps_self, place_of
 from leakguard.analysis.place_in_loop import (
@@ -174,21 +174,21 @@ class _Sorter:
             # Three looks prove the growth of builtin objects, whose count rises by many. The class
             # that holds them rises by one or two and needs more looks.
             looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
-            kept = keeper_by_instances(self.case, looks, gained_bytes(rest))
+            kept = holder_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
                 self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
                 return
-            container = keeper(self.case, lead.name, lead.rate or 0.0)
+            container = holder_of(self.case, lead.name, lead.rate or 0.0)
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
-            graph = None if nodes is None else keeper_of_graph(self.case, nodes)
+            graph = None if nodes is None else holder_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
                 # Report a list of tensors by its contents, and one tensor by the graph behind it.
                 lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
             elif container is None and is_programs(lead):
-                container = keeper_of_as_many(self.case, lead.name)
+                container = holder_of_as_many(self.case, lead.name)
             elif container is None:
                 gained = gained_bytes(rest)
-                container = self._keeper_of_bytes(rest, gained, lead.name)
+                container = self._holder_of_bytes(rest, gained, lead.name)
                 lead = lead if container is None else _lead(rest, container)
             elif (elsewhere := self._elsewhere(rest, container)) is not None:
                 rest, apart = [lead], [growing for growing in rest if growing is not lead]
@@ -206,14 +206,14 @@ class _Sorter:
         kept = gained if container.holder is None else container.holder.retained_bytes
         if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
             return None
-        return self._keeper_of_bytes(group, gained)
+        return self._holder_of_bytes(group, gained)
 
-    def _keeper_of_bytes(
+    def _holder_of_bytes(
         self, group: list[Growth], gained: float, type_name: str = ""
     ) -> Growth | None:
         """Return the container that keeps what a group gained, by its classes, else by its size."""
-        most = keeper_of_most(self.case, names_of(group), gained)
-        return most or keeper_by_size(self.case, gained, type_name)
+        most = holder_of_most(self.case, names_of(group), gained)
+        return most or holder_by_size(self.case, gained, type_name)
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
@@ -261,7 +261,7 @@ class _Sorter:
             mine = [c for c in known if c.type == growing.name and c.proven]
             held = sum(c.rate or 0.0 for c in mine)
             if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
-                late.append(keeper_of_rest(self.case, growing, mine))
+                late.append(holder_of_rest(self.case, growing, mine))
         return [container for container in late if container is not None]
 
     def _add(

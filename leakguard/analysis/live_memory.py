@@ -9,10 +9,10 @@ from dataclasses import replace
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.keepers import (
-    keeper,
-    keeper_by_instances,
-    keeper_by_size,
+from leakguard.analysis.holders import (
+    holder_by_instances,
+    holder_by_size,
+    holder_of,
     largest_graph,
 )
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
@@ -76,7 +76,7 @@ def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
     extended = _extended_type(case, growth)
     if extended is None:  # what objects gained is not what memory did
         return growth
-    container = keeper(case, extended, 0.0) or keeper_by_size(case, gained(growth), extended)
+    container = holder_of(case, extended, 0.0) or holder_by_size(case, gained(growth), extended)
     holder = None if container is None else container.holder
     inside = None if container is None else container.type
     if inside is not None and "." in inside:
@@ -170,7 +170,7 @@ def _in_instances(case: Case, growth: Growth) -> Growth | None:
     """
     looks = _counted(case, growth)
     size = looks[-1][2] - looks[0][2] if looks else 0.0
-    kept = keeper_by_instances(case, [(at, census) for at, census, _ in looks], size)
+    kept = holder_by_instances(case, [(at, census) for at, census, _ in looks], size)
     if kept is None:
         return None
     return replace(

@@ -190,7 +190,7 @@ class Recorder:
             began = time.perf_counter()
             try:
                 self._check_patience(name)
-                gauges[name] = Gauge(_finite(value()), capacity)
+                gauges[name] = Gauge(_gauge_value(value()), capacity)
             except Exception as error:  # a gauge is the user's code; its fault stays a note
                 pass_on(error)
                 reading.unavailable[f"gauge {name}"] = reason_of(error)
@@ -220,7 +220,7 @@ class Recorder:
             return heap.census(self.watchlist.classes, self.large_object, self.longest_look())
 
 
-def _finite(value: object) -> float:
+def _gauge_value(value: object) -> float:
     """Return a gauge's value as a float.
 
     Raises:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import wants_color, write
+from leakguard.cli.output import wants_color, write_document
 from leakguard.cli.report import read_report
 from leakguard.errors import UsageError
 from leakguard.render import Layout
@@ -80,7 +80,7 @@ def bisect(
         compared = render_comparison(compare(*reports), "terminal", layout)
         said = _git(tree, "log", "-1", f"--abbrev={_SHOWN}", "--format=%h %an, %ad: %s",
                     "--date=short", first)  # fmt: skip
-        write(f"The first commit that leaks: {said}\n\n{compared}", output)
+        write_document(f"The first commit that leaks: {said}\n\n{compared}", output)
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from leakguard.cli.budget_file import read_budget
-from leakguard.cli.output import append_summary, wants_color, write
+from leakguard.cli.output import append_summary, wants_color, write_document
 from leakguard.cli.report import RunPath, read_processes, read_report
 from leakguard.errors import UsageError
 from leakguard.model import Report
@@ -52,7 +52,7 @@ def check(
     if baseline is not None:
         checks += comparison.regressions(comparison.compare(read_report(baseline), report), limits)
     layout = Layout(width=columns(), color=wants_color(color, output))
-    write(render_checks(report, checks, format_, layout), output)
+    write_document(render_checks(report, checks, format_, layout), output)
     if format_ == "github":
         append_summary(render_checks(report, checks, "markdown", layout))
     return _status(checks)

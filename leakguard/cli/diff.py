@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import wants_color, write
+from leakguard.cli.output import wants_color, write_document
 from leakguard.cli.report import read_report
 from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.render import Layout
@@ -34,6 +34,6 @@ def diff(
 
     comparison = compare(read_report(before), read_report(after))
     layout = Layout(width=columns(), color=wants_color(color, output))
-    write(render_comparison(comparison, format_, layout), output)
+    write_document(render_comparison(comparison, format_, layout), output)
     worst = max((SEVERITY[finding.verdict] for finding in comparison.new), default=-1)
     return int(fail_on is not None and worst >= SEVERITY[fail_on])

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 import click
 
-from leakguard.cli.output import laid_out, wants_color, write
+from leakguard.cli.output import laid_out, wants_color, write_document
 from leakguard.errors import UsageError
 from leakguard.render.explanations import Explanation, explained, explanations
 from leakguard.render.text import columns
@@ -30,9 +30,9 @@ def explain(word: tuple[str, ...], color: str) -> int:
     word of a report. Without a WORD, all of them are listed.
     """
     if not word:
-        write(_list(), None)
+        write_document(_list(), None)
         return 0
-    write(_laid_out(_entry(" ".join(word)), wants_color(color, None)), None)
+    write_document(_laid_out(_entry(" ".join(word)), wants_color(color, None)), None)
     return 0
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leakguard.cli.output import laid_out, wants_color, write
+from leakguard.cli.output import laid_out, wants_color, write_document
 from leakguard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def manual(page: str | None, color: str) -> int:
     PAGE is a name of the list, such as first-leak.
     """
     if page is None:
-        write(_contents(), None)
+        write_document(_contents(), None)
         return 0
     colored = wants_color(color, None)
     text = laid_out(_readable(_page(page).read_text("utf-8")), color=colored)
@@ -49,7 +49,7 @@ def manual(page: str | None, color: str) -> int:
         os.environ.setdefault("LESS", "-FRX")  # as git does: colours, and no pager for one screen
         click.echo_via_pager(text, color=colored)
     else:
-        write(text, None)
+        write_document(text, None)
     return 0
 
 

@@ -117,7 +117,7 @@ class Tools:
             if len(rows) <= _LISTED_ROWS
             else [*rows[: _LISTED_ROWS // 2], *rows[-_LISTED_ROWS // 2 :]]
         )
-        return _finite(value)
+        return _plain_json(value)
 
     def read_finding(self, path: str, fingerprint: str) -> Json:
         """Give one finding with its evidence: facts, the snapshot that shows it, and the source."""
@@ -128,7 +128,7 @@ class Tools:
         report = self._report(path)
         finding = _finding_by(report, fingerprint)
         shown, least = outline.evidence(report, finding), report.run.info.large_object
-        return _finite({
+        return _plain_json({
             "finding": finding_value(finding),
             "text": leak_block(finding),
             "snapshot": None if shown is None else snapshot_block(shown, least),
@@ -234,7 +234,7 @@ def _finding_by(report: Report, fingerprint: str) -> Finding:
     raise UsageError(f"the run has no finding {fingerprint!r}; its fingerprints: {known}")
 
 
-def _finite(value: Json) -> Json:
+def _plain_json(value: Json) -> Json:
     from leakguard.render.json_report import finite_json
 
     return cast(Json, json.loads(finite_json(value)))

@@ -12,7 +12,7 @@ from leakguard.errors import UsageError
 from leakguard.render.text import clean, columns, wrapped
 
 
-def write(document: str | bytes, path: Path | None) -> None:
+def write_document(document: str | bytes, path: Path | None) -> None:
     """Write a document to ``path``, or to standard output when it is None.
 
     Raises:

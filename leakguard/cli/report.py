@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import click
 
-from leakguard.cli.output import append_summary, complain, wants_color, write
+from leakguard.cli.output import append_summary, complain, wants_color, write_document
 from leakguard.errors import LeakguardError, UnreadableRun, UsageError
 from leakguard.live.project_settings import project_ignores
 from leakguard.model.finding import SEVERITY, Verdict
@@ -92,7 +92,7 @@ def report(
         fail_on=fail_on or "leak", detail=detail or "usual",
         sources=Path.cwd(),
     )  # fmt: skip
-    write(drawn, output)
+    write_document(drawn, output)
     if graph is not None:
         draw_chain(worst(reports), graph)
     if chosen == "github":

@@ -87,7 +87,7 @@ def _await_snapshot(beacon: Beacon, before: Snapshot | None, wait: float) -> Sna
 
 def _latest(beacon: Beacon) -> Snapshot | None:
     """Return the newest look that a signal asked for."""
-    from leakguard.live.watcher import REQUESTED
+    from leakguard.live.guarded_run import REQUESTED
     from leakguard.store import load_runs
 
     run = load_runs(beacon.out)[-1]

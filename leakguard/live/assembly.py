@@ -19,6 +19,7 @@ from leakguard.live.birth_watch import BirthWatch, births_are_wanted
 from leakguard.live.children import Children
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
+from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.loop import WatchedLoop
@@ -33,7 +34,6 @@ from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
-from leakguard.live.watcher import Watcher
 from leakguard.model import RunInfo
 from leakguard.model.secrets import command_line
 
@@ -42,7 +42,9 @@ _NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transform
 _peaks = PeakMeter()  # the kernel keeps one high-water mark a process, so guards share one meter
 
 
-def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Suspicion]) -> Watcher:
+def new_guarded_run(
+    settings: Settings, gauges: Gauges, suspicion: Callable[[], Suspicion]
+) -> GuardedRun:
     """Return what follows a run that begins now.
 
     Raises:
@@ -77,7 +79,7 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     looks = TakenLooks(looker, scribe)
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
     loop = WatchedLoop(looks, traced, promises, safety, alarm, BirthWatch(record, safety))
-    return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
+    return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 
 
 def _journal(settings: Settings) -> Journal:

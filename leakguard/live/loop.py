@@ -220,7 +220,7 @@ class WatchedLoop:
             births=self.births.at_round_end(last=round_.last),
         )
         self._opened, self.round = None, round_.after()
-        self.looks.write(draft, look, index)
+        self.looks.write_look(draft, look, index)
         self.traced.choose(look)
 
     def _why_look(self, index: int, reading: PackedMeasurement) -> str | None:
@@ -260,4 +260,4 @@ class WatchedLoop:
         draft = SnapshotDraft(
             what + within, "end", generation=self.round.number, births=self.births.at_end()
         )
-        self.looks.write(draft, look, self.round.index)
+        self.looks.write_look(draft, look, self.round.index)

@@ -27,9 +27,9 @@ class CostMeter:
         own_clock: Callable[[], float] | None = None,
         queued: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self._clock = _finite(clock)
-        self._own_clock = _finite(own_clock or clock)
-        self._queued = _finite(queued)
+        self._clock = _steady(clock)
+        self._own_clock = _steady(own_clock or clock)
+        self._queued = _steady(queued)
         self._start, self._queued_before = self._clock(), self._queued()
         self._waited, self._waited_at = 0.0, self._start
         self._spent = 0.0
@@ -79,7 +79,7 @@ class CostMeter:
                 self._spent += self._own_clock() - since
 
 
-def _finite(clock: Callable[[], float]) -> Callable[[], float]:
+def _steady(clock: Callable[[], float]) -> Callable[[], float]:
     """Return the clock standing still while it says no finite number: no file holds another."""
     last = 0.0
 

@@ -92,7 +92,7 @@ class Scribe:
     sinks: Sinks
     _told: float = 0.0
 
-    def write(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
+    def write_snapshot(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
         """Write one snapshot; ``round_`` counts the generations from 0."""
         spent = self.meter.spent
         cost = Cost(spent - self._told, total=spent, why=look.why)
@@ -128,10 +128,10 @@ class TakenLooks:
     scribe: Scribe
     seen: bool = True
 
-    def write(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
+    def write_look(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
         """Write a snapshot; ``round_`` counts the generations from 0."""
         self.seen = look.seen.census is not None and not self.looker.owing
-        self.scribe.write(draft, look, round_)
+        self.scribe.write_snapshot(draft, look, round_)
 
 
 def _with_large(census: Census | None, look: Look) -> Census | None:

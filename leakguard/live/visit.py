@@ -74,7 +74,7 @@ class PhaseVisit:
             else self._looker.glance(after)
         )
         number = self._round.number
-        self._scribe.write(
+        self._scribe.write_snapshot(
             SnapshotDraft(
                 self._path if number is None else f"Gen {number}: After {self._path}",
                 "phase",

@@ -198,7 +198,7 @@ class _Questions:
             and not (self._is_buffer(change.path) and self._container_around(change.path) in longer)
         )
         chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
-        for path in self._keepers(suspects):
+        for path in self._holder_nodes(suspects):
             chosen.setdefault(path, None)
         big = [
             path
@@ -211,7 +211,7 @@ class _Questions:
             chosen.setdefault(path, None)
         return list(chosen.items())
 
-    def _keepers(self, suspects: Sequence[str]) -> list[int]:
+    def _holder_nodes(self, suspects: Sequence[str]) -> list[int]:
         """Return, for each class by name, the container at whose path most instances lie."""
         wanted, most = set(suspects), dict[str, tuple[int, int]]()
         if not wanted:
@@ -225,8 +225,8 @@ class _Questions:
                 most[name] = (objects, path)
         ends = [most[name][1] for name in dict.fromkeys(suspects) if name in most]
         self._suspects = [self._paths.sample[path] for path in ends]
-        keepers = map(self._container_around, ends)
-        return [path for path in keepers if path != NO_NODE]
+        around = map(self._container_around, ends)
+        return [path for path in around if path != NO_NODE]
 
     def _container_around(self, path: int) -> int:
         path = self._paths.parent[path]
@@ -341,7 +341,7 @@ class _Questions:
         return not self._is_adrift(node) and not self._is_ours(node)
 
     def _is_ours(self, node: int) -> bool:
-        """True for what only the watcher itself leads to."""
+        """True for what only the guard itself leads to."""
         graph = self._graph
         chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
         return any(is_ours(type(graph.object_at(n))) for n in chain)

@@ -34,7 +34,7 @@ _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "compl
 _GUARDS_OWN = "leakguard."
 
 
-def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
+def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
     """Return what holds the instances of a type that grows by ``rate``; None if unknown.
 
     That is the container that lately gained as many of them, or in which most of them lie.
@@ -49,7 +49,7 @@ def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
     )
 
 
-def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
+def holder_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
     """Return the container that keeps most of ``size`` bytes, by the classes that grow.
 
     Most objects of one class lie in it, and what it retains is most of what all of them weigh.
@@ -65,7 +65,7 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
     return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
 
 
-def keeper_by_instances(
+def holder_by_instances(
     case: Case, looks: Sequence[tuple[int, Census]], size: float
 ) -> Growth | None:
     """Return a class of the program and the container whose new instances keep most of ``size``.
@@ -78,7 +78,7 @@ def keeper_by_instances(
     (first, before), *_, (last, after) = looks
     more = {name: (after.count(name) or 0) - (before.count(name) or 0) for name in after.types}
     often = [n for n in more if is_users(n) and more[n] >= MAJORITY * (last - first)]
-    container = keeper_of_most(case, often, size)
+    container = holder_of_most(case, often, size)
     if container is None or container.holder is None or container.type is None:
         return None
     holder, new = container.holder, more[container.type]
@@ -89,7 +89,7 @@ def keeper_by_instances(
     return replace(container, rate=new / (last - first), evidence=(evidence,))
 
 
-def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
+def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
     """Return the container that began to hold about ``size`` bytes during the recorded looks.
 
     Its entries may have other types than what grows: an error keeps its frames and buffers. A
@@ -139,7 +139,7 @@ def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
     return together
 
 
-def keeper_of_graph(case: Case, nodes: Growth) -> Growth | None:
+def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
     """Return what the last look found to keep most of a backward graph that becomes longer.
 
     Most of the graph's nodes must have come while the run was looked at.
@@ -162,7 +162,7 @@ def largest_graph(graphs: Iterable[Holder]) -> Holder:
     return max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
 
 
-def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
+def holder_of_as_many(case: Case, type_name: str) -> Growth | None:
     """Return the container with an entry for each instance of a type that keeps what memory gained.
 
     Its entries are of another type: a bound method is what registers an object somewhere.
@@ -187,7 +187,7 @@ def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
     return None if best is None else _unproven(case, best, looks)
 
 
-def keeper_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
+def holder_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
     """Return the container with the instances of a type that ``known`` ones do not have.
 
     It was worth naming at the last look only; how it grew follows from the counts of the type, less

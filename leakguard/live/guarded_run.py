@@ -24,7 +24,7 @@ _ENDED = "Run ended"
 
 
 @dataclass(slots=True)
-class Watcher:
+class GuardedRun:
     """Follows one run from its start to its end; every step is run by ``safety``."""
 
     looker: Looker
@@ -46,7 +46,7 @@ class Watcher:
     def _start(self) -> None:
         self.loop.births.start()
         look = self.looker.start(self.looker.recorder.read_all())
-        self.scribe.write(SnapshotDraft("Run started", "mark"), look)
+        self.scribe.write_snapshot(SnapshotDraft("Run started", "mark"), look)
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
@@ -74,7 +74,9 @@ class Watcher:
 
     def _write(self, label: str, moment: Moment, look: Look) -> None:
         round_ = self.loop.round
-        self.looks.write(SnapshotDraft(label, moment, generation=round_.number), look, round_.index)
+        self.looks.write_look(
+            SnapshotDraft(label, moment, generation=round_.number), look, round_.index
+        )
 
     def end(self, *, failed: bool = False) -> None:
         """Take the last look, unless the last generation had one, and close the run.
@@ -126,7 +128,7 @@ class Watcher:
         if proofs:
             look = self.looker.glance(self.looker.recorder.read_all())
             draft = SnapshotDraft("Proof by cutting in a copy", "mark", proofs=proofs)
-            self.looks.write(draft, look, self.loop.round.index)
+            self.looks.write_look(draft, look, self.loop.round.index)
 
     # -- phases -----------------------------------------------------------------------------------
 
