@@ -1,4 +1,4 @@
-"""Puts together what one run of a guard needs, with the facts that stay the same while it lasts."""
+"""Builds the parts of one guarded run, and the facts about it that do not change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from leakguard.model.secrets import command_line
 
 _NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
 
-_peaks = PeakMeter()  # the kernel keeps one high-water mark a process, so guards share one meter
+_peaks = PeakMeter()  # The kernel keeps one high-water mark per process, so guards share one meter.
 
 
 def new_guarded_run(
@@ -134,12 +134,12 @@ def _platform() -> str:
 
 
 def _now(precision: str) -> str:
-    """Return the time; among processes of a job it says which run is the restart of which."""
+    """Return the start time; it tells which run of a job's process is a restart of which."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec=precision)
 
 
 def _loaded_versions() -> dict[str, str]:
-    """Return them as the modules' own dicts have them: a lazy module is not asked."""
+    """Return modules as their own dicts hold them, without triggering lazy modules."""
     loaded = ((name, sys.modules.get(name)) for name in _NAMED_PACKAGES)
     dicts = ((name, getattr(module, "__dict__", None)) for name, module in loaded)
     versions = ((name, own.get("__version__")) for name, own in dicts if type(own) is dict)

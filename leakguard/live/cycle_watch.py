@@ -1,8 +1,8 @@
-"""When it is worth a collection to tell garbage in cycles from objects that somebody holds.
+"""Decides when to run the collector, to tell garbage in cycles from objects that are held.
 
-A collection changes what is measured, and one at every look would hide the very cycles it is to
-show. So it runs only after objects without a root have piled up for several looks, or after several
-looks while instances of a watched class, of which there are too many, are among them.
+A collection changes what is measured, and one at every look would hide the very cycles that it
+should reveal. So it runs only if garbage has piled up for several looks, or if instances of a
+watched class, more than expected, have been among the garbage for several looks.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-# Looks in which garbage has to pile up before it is collected. Chosen.
+# Looks with growing garbage before it is collected. Chosen.
 _LOOKS = 3
-# Bytes, and objects, of garbage: what is less the collector frees by itself soon. Chosen.
+# Bytes, and objects, of garbage. The collector soon frees less than this by itself. Chosen.
 _NOTABLE_GARBAGE_BYTES = 1_000_000
 _NOTABLE_GARBAGE_OBJECTS = 2_000
 
 
 @dataclass(slots=True)
 class CycleWatch:
-    """Follows the objects that no root leads to, from look to look."""
+    """Follows the garbage, the objects that no root leads to, from look to look."""
 
     _looks: int = 0
     _objects: int = 0
@@ -28,14 +28,14 @@ class CycleWatch:
     _too_many: frozenset[str] = frozenset()
 
     def after(self, too_many: frozenset[str], objects: int, size: int) -> bool:
-        """Return what ``note`` will, where this look is taken: apart from the process."""
+        """Return what ``note`` will return; this look is taken in a copy of the process."""
         return replace(self).note(too_many, objects, size)
 
     def note(self, too_many: frozenset[str], objects: int, size: int) -> bool:
-        """Take what one look found adrift; return whether its cycles are worth telling.
+        """Take the garbage of one look; return whether it is worth naming its cycles.
 
-        Where watched classes have ``too_many`` instances they are, if much is adrift at all: the
-        collector may come by itself before more has piled up.
+        If watched classes have ``too_many`` instances, any notable amount is: the collector may run
+        by itself before more has piled up.
         """
         self._looks += 1
         if self._looks == 1:
@@ -46,14 +46,14 @@ class CycleWatch:
         return self._piled or (ripe and bool(too_many) and is_notable(objects, size))
 
     def calls_for_collection(self, in_cycles: Set[str]) -> bool:
-        """Return whether to collect, now that the classes in cycles are known."""
+        """Return whether to collect, once the classes in cycles are known."""
         return self._piled or bool(self._too_many & in_cycles)
 
     def collected(self) -> None:
-        """Begin again after a collection."""
+        """Start over after a collection."""
         self._looks = 0
 
 
 def is_notable(objects: int, size: int) -> bool:
-    """Return whether so much garbage is worth a collection that tells its types."""
+    """Return whether there is so much garbage that its types are worth a collection."""
     return objects >= _NOTABLE_GARBAGE_OBJECTS or size >= _NOTABLE_GARBAGE_BYTES

@@ -15,7 +15,7 @@ from leakguard.live.loop import WatchedLoop
 from leakguard.live.round import Round
 
 T = TypeVar("T")
-# What a reader of JSON holds exactly, whichever language it is written in (RFC 8259, section 6).
+# The largest integer that every reader of JSON holds exactly (RFC 8259, section 6).
 _LARGEST = 2**53 - 1
 
 

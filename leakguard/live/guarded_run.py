@@ -40,7 +40,7 @@ class GuardedRun:
     # -- moments --------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Record the start of the run; a heap that is dear to count is counted later."""
+        """Record the start of the run; a heap that is expensive to count is counted later."""
         self.safety.run(self._start)
 
     def _start(self) -> None:
@@ -65,7 +65,7 @@ class GuardedRun:
         self.safety.run(self._inspect, label)
 
     def request(self) -> None:
-        """Record what a signal asked for, which may come in the middle of the guard's own work."""
+        """Record a requested look; the signal may come while the guard is at work."""
         self.safety.request(lambda: self.inspect(REQUESTED))
 
     def _inspect(self, label: str) -> None:
@@ -81,8 +81,8 @@ class GuardedRun:
     def end(self, *, failed: bool = False) -> None:
         """Take the last look, unless the last generation had one, and close the run.
 
-        ``failed`` says that an exception ended it, which the open generation did not survive. An
-        interrupt leaves out what it found undone, and the file is closed all the same.
+        ``failed`` says that an exception ended the run; the open generation is then dropped. After
+        an interrupt some steps are skipped, but the file is always closed.
         """
         try:
             self._end(failed)
@@ -90,7 +90,7 @@ class GuardedRun:
             self.close()
 
     def close(self) -> None:
-        """Close the run as it is: without a look, and without a word."""
+        """Close the run as it is: no look, no report."""
         self.safety.run(self.loop.births.stop)
         self.safety.run(self.scribe.close)
         self.safety.over = True
@@ -113,7 +113,7 @@ class GuardedRun:
             self._say_that_it_failed()
 
     def _say_that_it_failed(self) -> None:
-        """Say why there is no report: a guard that fails must not look like a calm program."""
+        """Say why there is no report: a broken guard must not look like a healthy program."""
         problem = self.safety.taken_notes().get("guard")
         if problem is not None:
             complain(f"there is no report, and nothing is known of this run: {problem}")
@@ -123,7 +123,7 @@ class GuardedRun:
         return self.scribe.journal.run()
 
     def _prove(self) -> None:
-        """Cut what the leading findings are held by, in copies, and write down what came free."""
+        """Empty the holders of the leading findings in copies, and record what was freed."""
         proofs = proofs_of(self.scribe.journal.run())
         if proofs:
             look = self.looker.glance(self.looker.recorder.read_all())
@@ -133,7 +133,7 @@ class GuardedRun:
     # -- phases -----------------------------------------------------------------------------------
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
-        """Begin a phase and return what ends it; None when it is open around here already."""
+        """Begin a phase and return what ends it; None if the same phase is already open here."""
         outer = active.open_phases()
         if name in outer or not self.safety.watching:
             return None
@@ -165,7 +165,7 @@ class GuardedRun:
             self.safety.note("expect_freed", problem)
 
     def judged_promises(self) -> tuple[Expectation, ...]:
-        """Judge what was promised so far, with who holds what is still alive."""
+        """Judge the open promises, and ask who holds what is still alive."""
         judged: list[Expectation] = []
 
         def judge() -> None:
