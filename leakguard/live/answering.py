@@ -204,7 +204,7 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
 
 
 def _whole(seen: Snapshot) -> Snapshot:
-    """Return a snapshot with a complete census, rebuilt from the differences in the run so far."""
+    """Return a snapshot whose census stands alone, not as a difference from an earlier one."""
     if seen.census is None:
         return seen
     return replace(seen, census=replace(seen.census, types=dict(seen.census.types)))

@@ -1,4 +1,4 @@
-"""What a guard was told, checked before the loop begins and kept for each of its runs."""
+"""The arguments of a guard, checked before the loop begins."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Share: TypeAlias = "float | str | None"
 Signal: TypeAlias = "int | str | None"
 F = TypeVar("F", bound=Callable[..., object])
 
-# One census of a large process has 0.3 MB as a line, and some of them stay whatever is thinned.
+# One census of a large process is a line of 0.3 MB, and some lines survive all thinning.
 _LEAST_FILE = MB
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The arguments of a guard in the form in which they are used; see ``LeakGuard``."""
+    """The arguments of a guard in the form that is used inside; see ``LeakGuard``."""
 
     watch: Watchlist
     out: Path | None
@@ -68,12 +68,12 @@ class Settings:
 
     @property
     def own_clock(self) -> Callable[[], float]:
-        """What charges the guard: CPU time of its thread, unless the caller brought a clock."""
+        """The clock that charges the guard: CPU time of its thread, unless the caller has one."""
         return own_seconds if self.clock is time.perf_counter else self.clock
 
     @property
     def queued(self) -> Callable[[], float]:
-        """What tells how long no processor was free; nothing does beside a clock of the caller."""
+        """Seconds for which no processor was free; None if the caller has a clock of its own."""
         return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
 
 
