@@ -69,7 +69,7 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is reported, and what is not reported and why."""
+    """What is reported, and what is not, with the reason."""
 
     defects: tuple[Defect, ...]
     cleared: tuple[Cleared, ...]
@@ -81,7 +81,7 @@ def settle(case: Case, growths: Sequence[Growth]) -> Account:
 
 
 class _Settlement:
-    """The books of one run: every step takes what the steps before it have explained."""
+    """The account of one run: each step takes what earlier steps have explained."""
 
     def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
         self.case = case
@@ -192,7 +192,7 @@ class _Settlement:
         return False
 
     def _mappings(self) -> None:
-        """Tell the size of what mappings map, which is in no object and is no memory of its own."""
+        """Return the bytes of mappings, which are in no object and have no memory of their own."""
         space = next((g for g in self._of("metric") if g.name in ("mapped", "address_space")), None)
         defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
         if space is None or defect is None or (space.rate or 0.0) <= (defect.bytes_rate or 0.0):
@@ -205,7 +205,7 @@ class _Settlement:
         return any(is_mapping(d.lead.type) for d in self.defects)
 
     def _named_bytes(self) -> float:
-        """Return the bytes a generation that are explained so far, by defects or by fills."""
+        """Return the bytes per generation that defects and fills explain so far."""
         found = sum(d.bytes_rate or 0.0 for d in self.defects if d.lead.name not in _LIVE)
         return found + sum(c.bytes_per_generation or 0.0 for c in self.cleared)
 
@@ -257,10 +257,10 @@ class _Settlement:
         self.defects[self.defects.index(owned)] = told_whole
 
     def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
-        """Return the kept graph that memory belongs to: by what was seen of it, else by its place.
+        """Return the kept graph that memory belongs to: as a look found it, or else by its phase.
 
-        What C code saved for a node, as that of a GRU does, no look finds; a graph that is never
-        cut in the same phase saves it.
+        No look finds the memory that C code saves for a node, such as a GRU's. A graph in the same
+        phase that is never cut saves it.
         """
         graphs = [d for d in self.defects if d.kind == "autograd"]
         if made.kind == "native":
@@ -290,11 +290,11 @@ class _Settlement:
         return not self.case.counts_objects and growth.main_phase in phases
 
     def _least_rest(self) -> float:
-        """Return the rest that is notable beside other defects, in bytes a generation.
+        """Return the rest that is notable beside other defects, in bytes per generation.
 
-        Where most generations were looked at, what looks leave is told from it by when it came, and
-        is a small share of a process. Either alone is too much: programs take memory there as well,
-        and a share of a large process is a leak.
+        If most generations were looked at, memory that looks leave is separated from it by its
+        time, and is a small share of a process. Either criterion alone removes too much: programs
+        take memory at the same time, and a small share of a large process can be a leak.
         """
         ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
@@ -305,7 +305,7 @@ class _Settlement:
         return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
-        """Give memory to objects that the program froze out of every census, where it does that."""
+        """Attribute memory to objects that the program froze out of the census, if it froze any."""
         frozen = next((d for d in self.defects if d.lead.name == "gc_frozen"), None)
         if frozen is None or in_objects:
             return False
@@ -389,7 +389,7 @@ def _series_of(case: Case, gauge: Growth) -> Series:
 
 
 def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
-    """True when as many objects are added as a gauge with a capacity says, and none is watched."""
+    """True if a gauge with a capacity reports as many new objects of an unwatched type."""
     if growing.watched is not None:
         return False
     return any(
@@ -398,7 +398,7 @@ def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
 
 
 def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
-    """True when a gauge reports the entries of this very container, as at its last look."""
+    """True if a gauge reports the number of entries of this very container at its last look."""
     if container.judged is None:
         return False
     looks = container.judged.series

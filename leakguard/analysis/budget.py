@@ -1,6 +1,6 @@
-"""Holds a run against a budget. Live bytes and counts decide, RSS only where nothing else is.
+"""Checks a run against a budget. Live bytes and counts decide, RSS only if there is nothing else.
 
-In a test, where RSS alone may never decide, growth has to show in two measurements.
+In a test RSS alone never decides: growth has to show in two measurements.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.model.units import format_bytes, format_change, format_number
 
-# A second measurement confirms growth when it shows this share of what is allowed. Chosen.
+# A second measurement confirms growth if it shows this share of the allowed growth. Chosen.
 _CONFIRMS = 0.5
 _CONFIRM_ONLY = frozenset({"rss", "rss_anonymous"})
 
@@ -65,10 +65,10 @@ def _growth_check(report: Report, most: int, growth: Rate) -> Check:
 def confirmed_growth(
     report: Report, most: int, warmup: int, *, rounds: int | None = None, traced: bool = False
 ) -> Check:
-    """Return a check of growth that is broken only where a second measurement shows it too.
+    """Return a check of growth that fails only if a second measurement shows it too.
 
-    With ``rounds`` the limit is what so many generations may add together, those of a test.
-    ``traced`` says that another tool records allocations meanwhile, in the allocator.
+    With ``rounds`` the limit is for that many generations of a test together. ``traced`` says that
+    another tool records allocations in the meantime, which changes the allocator's numbers.
     """
     subject = f"growth per {'generation' if rounds is None else 'test'}"
     limit = f"at most {format_bytes(most)}"
@@ -112,7 +112,7 @@ def _phase_growth(report: Report, phase: str, most: int) -> Check:
         known = ", ".join(report.run.phases) or "none"
         fact = f"no growth is known for this phase; phases of the run: {known}"
         return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
-    # A phase keeps nothing that another phase frees: no phase keeps more than the whole generation.
+    # A phase keeps no more than the whole generation does: other phases may free what it made.
     kept = min(added, max(sum(report.phase_growth.values()), 0.0))
     fact = format_change(kept)
     if kept < added:

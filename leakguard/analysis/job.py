@@ -1,4 +1,4 @@
-"""From the processes of a job to one report: which of them grow, and what they hold together."""
+"""Makes one report of a job's processes: which of them grow, and what they hold together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED_AT_MOST = 4
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """One process with its report and its row."""
+    """One process with its report and its row in the table."""
 
     member: Member
     report: Report
@@ -35,7 +35,7 @@ class _Process:
 
     @property
     def grows(self) -> bool:
-        """True where something in it grows that it should not."""
+        """True if it has a finding."""
         return SEVERITY[self.report.verdict] >= SEVERITY["suspect"]
 
 
@@ -59,7 +59,7 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
         run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
         headline=_headline(job, judged, growing, worst),
         findings=tuple(_findings(growing)),
-        forecast=None,  # what one process does to the machine's memory is not what all do
+        forecast=None,  # One process' effect on the machine's memory is not that of all.
         processes=tuple(one.row for one in judged),
         remarks=tuple(_remarks(job, judged, growing)),
     )
@@ -102,14 +102,14 @@ def _what(finding: Finding) -> str:
 
 
 def _gravity(one: _Process) -> tuple[int, float]:
-    """Order by verdict, then by growth; a process seen from outside that was short says nothing."""
+    """Order by verdict, then by growth. A short process seen from outside comes last."""
     outside = one.member.run.info.observer is not None
     mute = outside and one.report.verdict == "inconclusive"
     return -1 if mute else SEVERITY[one.report.verdict], one.row.bytes_per_generation
 
 
 def _findings(growing: Sequence[_Process]) -> list[Finding]:
-    """Return each defect once, as the process tells it in which it is largest."""
+    """Return each defect once, from the process in which it is largest."""
     found: dict[str, Finding] = {}
     for one in sorted(growing, key=_gravity, reverse=True):
         for finding in one.report.findings:
@@ -172,7 +172,7 @@ def _labels(processes: Sequence[_Process]) -> str:
 
 
 def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
-    if job.of != "process":  # what several series of a log have in common, nobody measured
+    if job.of != "process":  # Nobody measured what several series of a log share.
         return []
     said = [_together(judged), _joint_growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
@@ -204,7 +204,7 @@ def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) 
 
 
 def _together(judged: Sequence[_Process]) -> str | None:
-    """Say what all processes that are alive hold, with shared pages counted once."""
+    """Report the memory of all living processes, with shared pages counted once."""
     rows = [one.row for one in judged]
     rss = sum(row.rss or 0 for row in rows)
     if len(rows) < 2 or not rss:
@@ -226,13 +226,13 @@ def _joint_growth(growing: Sequence[_Process]) -> str | None:
 
 
 def _holds_most(judged: Sequence[_Process]) -> str | None:
-    """Name a process that holds far more than the others of its sort, growing or not."""
+    """Name a process that holds far more than the others of its kind, growing or not."""
     same = [
         (one.row.private or one.row.rss or 0, one)
         for one in judged
         if one.member.run.info.observer is None and one.row.rank is not None
     ]
-    if len(same) < 3:  # of two, none is the odd one
+    if len(same) < 3:  # Of two, neither is the exception.
         return None
     most, who = max(same, key=lambda pair: pair[0])
     others = median(size for size, one in same if one is not who)
