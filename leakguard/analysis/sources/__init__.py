@@ -1,7 +1,7 @@
-"""Where growth is read from: one file a source. A new kind of leak is one more function here.
+"""Where growth is read from, one file per source. A new kind of leak is one more function here.
 
-A source takes the case and returns what became more; it knows nothing of the other sources. What
-explains what, and what is left to report, is decided in ``leakguard.analysis.account``.
+A source takes the case and returns its growth; it knows nothing of the other sources. ``account``
+decides what explains what, and what is left to report.
 """
 
 from __future__ import annotations

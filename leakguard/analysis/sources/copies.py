@@ -1,7 +1,7 @@
-"""The same data in memory more than once: no leak, a warning.
+"""The same data in memory more than once: no leak, but a warning.
 
-Each environment, worker or data set that copies what it could share costs the size of it for as
-long as the program runs.
+An environment, worker or data set that copies what it could share costs that memory for the whole
+run.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _Groups: TypeAlias = "dict[_Alike, list[LargeObject]]"
 
 
 def copies(case: Case) -> list[Growth]:
-    """Return large arrays with the same contents, unchanged in every look of three generations.
+    """Return large arrays with the same contents, unchanged in each look of three generations.
 
-    What stays the same for so long is data, and no state that moves on.
+    What stays the same for so long is data, and not changing state.
     """
     looks = [s for s in case.run.snapshots if s.generation is not None and _with_contents(s)]
     groups = [(look.generation or 0, _groups(look)) for look in looks]
@@ -62,7 +62,7 @@ def _groups(snapshot: Snapshot) -> _Groups:
 
 
 def _since(looks: list[tuple[int, _Groups]], contents: _Alike) -> list[int]:
-    """Return the generations of the last looks in a row that all show these copies."""
+    """Return the generations of the last consecutive looks that all show these copies."""
     last = takewhile(lambda look: contents in look[1], reversed(looks))
     return sorted({generation for generation, _ in last})
 

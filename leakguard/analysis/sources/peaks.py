@@ -1,7 +1,7 @@
-"""A phase that needs much more memory for a moment than before and after: no leak, a warning.
+"""A phase that briefly needs much more memory than before and after: no leak, but a warning.
 
-A checkpoint that is pickled and compressed whole takes its size twice; a run dies of that as surely
-as of a leak.
+A checkpoint that is pickled and compressed whole takes its size twice. That ends a run as surely as
+a leak does.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from leakguard.model.units import MB, format_bytes
 # memory held before, because then it decides how much memory a run needs. Chosen.
 _LARGE_PEAK = 64 * MB
 _LARGE_SHARE = 0.5
-# Share of the available memory from which on any large peak is reported. Chosen.
+# Share of the available memory from which any large peak is reported. Chosen.
 _NEAR_LIMIT = 0.9
-# Generations with such a peak: a first one may be a warm-up.
+# Generations with such a peak: the first one may be a warm-up.
 _TIMES = 2
-# Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may have had it.
+# Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may be the cause.
 _CONFIDENCE = 0.95
 
 
 def peaks(case: Case) -> list[Growth]:
-    """Return each phase whose peak lies far above what it starts and ends with, twice or more."""
+    """Return each phase with a peak far above its start and end, in two generations or more."""
     return [
         growth
         for station in case.timeline.stations
@@ -50,9 +50,9 @@ def _station_growth(case: Case, station: str) -> Growth | None:
 
 
 def _excess(snapshot: Snapshot) -> float | None:
-    """Return by how much the peak lies above the start and the end of the phase.
+    """Return by how much the peak exceeds the start and the end of the phase.
 
-    What the allocator came to keep was given back, to it.
+    Memory that the allocator keeps free counts as returned.
     """
     start, end = snapshot.entry.get("rss"), snapshot.metrics.get("rss")
     top = snapshot.metrics.get("peak")
