@@ -1,4 +1,4 @@
-"""What a process can leak besides memory: file descriptors, threads and child processes."""
+"""Leaks other than memory: file descriptors, threads and child processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def open_files() -> Reading:
 
 
 def child_processes() -> Reading:
-    """Count the direct children that are alive, without the copies in which the guard looks."""
+    """Count the direct children that are alive, without the guard's own copies."""
     if not sys.platform.startswith("linux"):
         import psutil
 
@@ -48,11 +48,11 @@ class Handles:
 
     @classmethod
     def now(cls) -> Handles:
-        """List what there is now; files only where the kernel names them (Linux)."""
+        """List them as they are now; files only if the kernel names them (Linux)."""
         return cls(Counter(thread.name for thread in threading.enumerate()), Counter(_paths()))
 
     def new(self) -> list[str]:
-        """Say in a line each which threads and files there are now and were not then."""
+        """Return a line each for the threads and the files that are new since then."""
         now = Handles.now()
         return [
             *_listed("Threads that are new", now.threads - self.threads),
@@ -65,7 +65,7 @@ def _paths() -> Iterator[str]:
     if not sys.platform.startswith("linux"):
         return
     for number in os.listdir(folder):  # noqa: PTH208 - Path objects cost 5 times as much
-        with contextlib.suppress(OSError):  # listdir's own is closed by now
+        with contextlib.suppress(OSError):  # The descriptor of listdir itself is closed by now.
             yield os.readlink(f"{folder}/{number}")  # noqa: PTH115
 
 

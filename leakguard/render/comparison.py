@@ -33,7 +33,7 @@ def render_comparison(comparison: Comparison, format: str, layout: Layout) -> st
 
 
 def headline(comparison: Comparison) -> str:
-    """Return in one sentence what changed: ``WORSE: 1 new finding; leak, was stable``."""
+    """Return the difference in one sentence: ``WORSE: 1 new finding; leak, was stable``."""
     before, after = comparison.before.verdict, comparison.after.verdict
     worse = SEVERITY[after] - SEVERITY[before] or len(comparison.new) - len(comparison.gone)
     word = "WORSE" if worse > 0 else "BETTER" if worse < 0 else "SAME"
@@ -52,7 +52,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def sections(comparison: Comparison) -> Iterator[Section]:
-    """Yield the tables of what moved; empty ones are left out."""
+    """Yield the tables of changed numbers, without empty ones."""
     for key, title, measures in (
         ("measures", "The whole run", comparison.measures),
         ("phases", "Growth per generation by phase", comparison.phases),

@@ -64,12 +64,12 @@ _NO_OBJECT: dict[Kind, str] = {
 
 
 def heading(finding: Finding) -> str:
-    """Return what stands above a finding, ``LEAK DETECTED`` for a leak."""
+    """Return the heading of a finding, ``LEAK DETECTED`` for a leak."""
     return HEADINGS[finding.verdict]
 
 
 def leak_facts(finding: Finding) -> tuple[Fact, ...]:
-    """Return the lines of the block in their fixed order; what is unknown is left out."""
+    """Return the lines of the block in their fixed order, without unknown ones."""
     return (*core_facts(finding), *deep_facts(finding))
 
 
@@ -85,7 +85,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
 
 
 def _line(finding: Finding) -> str | None:
-    """Return the line that makes it, how sure that is, or why none is named."""
+    """Return the line that makes the objects and how sure it is, or why none is named."""
     if finding.created_at is not None:
         likely = " (likely: as many objects of this type stay from there as grow)"
         return finding.created_at + (likely if finding.created_at_likely else "")
@@ -94,7 +94,7 @@ def _line(finding: Finding) -> str | None:
 
 
 def _holder(finding: Finding) -> str | None:
-    """Return the container that keeps it, or why none is named."""
+    """Return the container that keeps the objects, or why none is named."""
     reason = finding.held_by_unknown
     return finding.holder_name or finding.held_by or (reason and f"unknown: {reason}")
 
@@ -149,7 +149,7 @@ def rate(finding: Finding) -> str:
 
 
 def interval(finding: Finding) -> str | None:
-    """Return the range the rate lies in, in bytes, or in objects where bytes are unknown."""
+    """Return the interval of the rate, in bytes, or in objects if bytes are unknown."""
     if finding.interval is None:
         return None
     if finding.bytes_per_generation is None:
@@ -247,7 +247,7 @@ def _confidence(finding: Finding) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as whole per cent; 0 % and 100 % only where that is exact."""
+    """Return a share as whole per cent; 0 % and 100 % only if exact."""
     rounded = round(share * 100)
     if rounded == 0 and share > 0:
         return "< 1 %"

@@ -1,4 +1,4 @@
-"""The findings as annotations of a GitHub Actions job, one workflow command a line."""
+"""The findings as annotations of a GitHub Actions job, one workflow command per line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return an annotation for each finding, or a notice with the verdict where there is none."""
+    """Return an annotation for each finding, or a notice with the verdict if there is none."""
     lines = (line for report in reports for line in _annotations(report, layout.fail_on))
     return "".join(f"{line}\n" for line in lines)
 
@@ -35,7 +35,7 @@ def _finding_annotation(finding: Finding, fail_on: str) -> str:
 
 
 def place(finding: Finding) -> dict[str, str]:
-    """Return the file and line an annotation belongs to, nothing when they are unknown."""
+    """Return the file and line of an annotation; nothing if they are unknown."""
     found = place_of(finding.created_at)
     return {} if found is None else {"file": found[0], "line": str(found[1])}
 

@@ -1,7 +1,7 @@
-"""The report as one HTML file that needs no network and runs no script but its own few lines.
+"""The report as one HTML file without network access, with a few lines of script.
 
-The Content-Security-Policy lets through what the hashes name and nothing else; all text enters
-through a template that escapes it. Charts are SVG in the page: no script draws them.
+The Content-Security-Policy allows only what its hashes name. All text enters through a template
+that escapes it. Charts are SVG in the page; no script draws them.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[st
 
 
 def _snapshot(report: Report, snapshot: Snapshot) -> str:
-    """Return the block of a log without its pictographs, for which fonts of printers have boxes."""
+    """Return the block of a log without pictographs, which many print fonts lack."""
     return _PICTOGRAPH.sub("", clean_lines(snapshot_block(snapshot, report.run.info.large_object)))
 
 
 def _explained(word: str) -> tuple[str, Markup]:
-    """Return a word and what it means as HTML; the text is this package's own."""
+    """Return a word and its meaning as HTML; the text is this package's own."""
     from markdown_it import MarkdownIt
 
     entry = explained(word)

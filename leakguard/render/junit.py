@@ -1,4 +1,4 @@
-"""The report as JUnit XML: one suite a run, one test case a finding or cleared suspicion."""
+"""The report as JUnit XML: one suite per run, one test case per finding or cleared suspicion."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ Row = tuple[str, ...]
 
 
 def worst(reports: Iterable[Report]) -> Report:
-    """Return the report with the worst verdict, the first one of equals."""
+    """Return the report with the worst verdict; of equals, the first."""
     return max(reports, key=lambda report: SEVERITY[report.verdict])
 
 
@@ -57,9 +57,9 @@ def verdict_line(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """Return the sentence of the verdict, or what the verdict means where there is none.
+    """Return the sentence of the verdict, or the meaning of the verdict if there is none.
 
-    The word of the verdict stands beside it, so the sentence does not begin with it again.
+    The verdict's word stands in front of it, so the sentence does not repeat it.
     """
     sentence = clean(report.headline)
     for said in _SAID_ALREADY:
@@ -99,7 +99,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
 
 
 def overview(reports: Sequence[Report]) -> Section:
-    """Return the table that stands before several reports: what each run says in one line."""
+    """Return the table before several reports: one line per run."""
     rows = tuple(
         (
             title(report),
@@ -113,13 +113,13 @@ def overview(reports: Sequence[Report]) -> Section:
 
 
 def subject(item: Cleared) -> str:
-    """Return what grew, as a person calls it: a metric by its title, anything else by its name."""
+    """Return the title of a metric that grew, or the name of anything else."""
     metric = METRICS.get(item.metric)
     return metric.title if metric else clean(item.metric)
 
 
 def limits(report: Report) -> tuple[str, ...]:
-    """Return what this run could not have seen."""
+    """Return what this run could not have shown."""
     seen = tuple(clean(limit) for limit in report.limits)
     if report.coverage is None:
         return seen
@@ -128,7 +128,7 @@ def limits(report: Report) -> tuple[str, ...]:
 
 
 def trend_sparkline(report: Report, width: int = 40) -> str:
-    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``, or nothing when the run has fewer than two rows."""
+    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``; nothing if the run has fewer than two rows."""
     sizes = [row.rss for row in report.trend]
     if len(sizes) < 2:
         return ""
@@ -199,7 +199,7 @@ def _forecast_sentence(report: Report) -> str | None:
 
 
 def _phase_growth(report: Report) -> Mapping[str, float]:
-    """Return what each phase adds; nothing for a stable run that shrinks, where no phase grows."""
+    """Return the growth of each phase; nothing for a stable run that shrinks."""
     shrinks = sum(report.phase_growth.values()) <= 0
     return {} if report.verdict == "stable" and shrinks else report.phase_growth
 
@@ -225,7 +225,7 @@ def _count_section(report: Report) -> Section:
 
 
 def large_objects(run: Run) -> Section:
-    """Return the large objects of the latest census that has any, as it listed them."""
+    """Return the large objects of the latest census that lists any."""
     seen = (s for s in reversed(run.snapshots) if s.census is not None and s.census.large)
     latest = next(seen, None)
     if latest is None or latest.census is None:

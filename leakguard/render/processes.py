@@ -1,4 +1,4 @@
-"""The processes of a job: a table with a row for each, and what they have in common."""
+"""The processes of a job: a table with one row each, and what they have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The templates of this package, and how text that came from a log enters them."""
+"""The templates of this package, and how foreign text enters them safely."""
 
 from __future__ import annotations
 

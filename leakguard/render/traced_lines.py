@@ -10,17 +10,17 @@ from leakguard.render.section import Section
 from leakguard.render.source import source_lines
 from leakguard.render.text import clean
 
-_MOST_ROWS = 30  # rows; what lies below is far less than what leaks
+_MOST_ROWS = 30  # Rows; further ones are far smaller than a leak.
 _UNKNOWN = ""
 _COLUMNS = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
 _NUMBERS = ("Objects", "Bytes")
 
 
 def traced_lines(run: Run, folder: Path | None) -> Section:
-    """Return the latest traced generation as a table, largest first; without rows where none was.
+    """Return the latest traced generation as a table, largest first; no rows if there was none.
 
-    A column that no line has anything for is left out.
-    ``folder`` is where source lines may be read; None for none.
+    A column without any entry is left out. ``folder`` is where source lines may be read; None for
+    none.
     """
     traced = next((s for s in reversed(run.snapshots) if s.sites), None)
     if traced is None:

@@ -127,8 +127,7 @@ class Model:
         return dot(self.curves[one], self.curves[other])
 
     def surprises(self, values: Sequence[float]) -> list[float]:
-        """Return the difference of each value but the first to its prediction from the ones
-        before."""
+        """Return the difference of each value but the first to its prediction."""
         level, surprises = values[0], []
         for value, (gain, scale) in zip(values[1:], self._gains, strict=True):
             surprise = value - level

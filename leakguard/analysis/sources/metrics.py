@@ -1,5 +1,4 @@
-"""Numbers of the process that grow, in one table: live memory, mappings, the GPU, handles, and
-more.
+"""Numbers of the process that grow, in one table: live memory, mappings, handles, and more.
 
 A row has the least rise worth a finding, the second number that confirms it, and the fix.
 ``account`` decides what explains a rise.
