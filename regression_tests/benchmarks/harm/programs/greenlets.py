@@ -1,4 +1,4 @@
-"""Hooks: the trace function of a program's greenlets stays, and standard error hears no other tool."""
+"""Hooks: a trace of greenlets stays the program's, and standard error hears no other tool."""
 
 import ctypes
 import time
