@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from os import getpid  # the program may have put a double in its place
 
 from leakguard.capture.probe import Reading, Unavailable
 from leakguard.capture.process import process_memory
@@ -140,7 +141,7 @@ _forked: list[int] = []  # This process, if it was forked after this module was 
 
 def was_forked() -> bool:
     """Return whether this process began as a fork of another one, and shares its pages."""
-    return _forked == [os.getpid()]
+    return _forked == [getpid()]
 
 
 def reason_to_spare_heap() -> str | None:
@@ -162,7 +163,7 @@ def reason_to_spare_heap() -> str | None:
 
 
 def _note_fork() -> None:
-    _forked[:] = [os.getpid()]
+    _forked[:] = [getpid()]
 
 
 os.register_at_fork(after_in_child=_note_fork)

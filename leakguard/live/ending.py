@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Protocol
 
+from leakguard.compiled_part import check_interface
 from leakguard.live.beacon import Listener
 from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.main_thread import is_main_thread
@@ -18,7 +19,9 @@ from leakguard.live.settings import Settings
 
 try:
     from leakguard.live import _sigterm
-except ImportError:  # it was not built
+
+    check_interface(_sigterm, 0x4C762F91)
+except ImportError:  # it was not built, or from other sources
     _sigterm = None  # type: ignore[assignment]
 
 # Seconds after SIGTERM in which the main thread has to hear of it, and those that closing the run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from os import getpid  # the program may have put a double in its place
 
 from leakguard.alarm import pass_on
 from leakguard.capture.births import hush
@@ -23,7 +24,7 @@ class Safety:
 
     def __init__(self, meter: CostMeter) -> None:
         self._meter = meter
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._lock = threading.RLock()
         self._worker: int | None = None
         self._requested: list[Callable[[], object]] = []
@@ -38,7 +39,7 @@ class Safety:
     @property
     def at_home(self) -> bool:
         """True in the process that began the run."""
-        return os.getpid() == self._pid
+        return getpid() == self._pid
 
     def run(self, work: Callable[..., object], *args: object) -> bool:
         """Run ``work`` unless the run has ended; return whether it succeeded.

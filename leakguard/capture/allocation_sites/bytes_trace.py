@@ -39,10 +39,14 @@ class BytesTrace:
         follows every call.
 
         Raises:
-            Unavailable: memray is not installed, or this process is traced already.
+            Unavailable: memray is not installed, this process is traced already, or has greenlets.
         """
         if tracemalloc.is_tracing():
             raise Unavailable("tracemalloc traces this process, and memray beside it would disturb")
+        if "greenlet" in sys.modules:
+            raise Unavailable(
+                "memray would go on tracing the switches of greenlets when it is over"
+            )
         memray = _memray()
         self._folder = Path(tempfile.mkdtemp(prefix="leakguard-"))
         try:

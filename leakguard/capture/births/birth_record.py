@@ -7,10 +7,8 @@ import time
 from typing import Any
 
 from leakguard.capture.births.birthplaces import Frames, told
+from leakguard.compiled_part import check_interface
 from leakguard.model.births import Births
-
-# Checksum (31 bits) of _births.pyi, what Python knows of the record: which one it was built for.
-_RECORD_INTERFACE = 0x6B5F9B71
 
 
 def _compiled() -> Any:
@@ -21,9 +19,9 @@ def _compiled() -> Any:
     """
     try:
         from leakguard.capture.births import _births
+
+        check_interface(_births, 0x6B5F9B71)
     except ImportError:
-        return None
-    if getattr(_births, "INTERFACE", 0) != _RECORD_INTERFACE:
         return None
     atexit.register(_births.stop)
     return _births

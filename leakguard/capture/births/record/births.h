@@ -14,7 +14,7 @@
 /* The interpreter's frames are read in place. */
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
-/* Checksum (31 bits) of _births.pyi: Python does without a record that was built for another one. */
+/* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
 #define RECORD_INTERFACE 0x6b5f9b71
 
 #include <Python.h>
