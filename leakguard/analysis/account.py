@@ -96,6 +96,7 @@ class _Settlement:
         self._live_memory()
         self._mappings()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
+        self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._drop_negligible()
         return Account(tuple(self.defects), tuple(self.cleared))
 

@@ -58,6 +58,7 @@ _NO_OBJECT: dict[Kind, str] = {
     "fragmentation": "none; memory that was freed and that the allocator keeps",
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
+    "children": "none of this process; a child process takes the memory",
     "copies": "none that grows; the same data several times",
     "copy-on-write": "none that grows; pages shared with a forked process become its own",
 }
