@@ -14,6 +14,7 @@ from leakguard.model.metric import Unit
 
 Source = Literal[
     "type", "container", "gauge", "metric", "cycles", "promise", "peak", "copies", "child",
+    "rest",
 ]  # fmt: skip
 
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
