@@ -54,7 +54,7 @@ _PLURALS = {"container entry": "container entries", "child process": "child proc
             "object in reference cycles": "objects in reference cycles"}  # fmt: skip
 
 _NO_OBJECT: dict[Kind, str] = {
-    "native": "native memory; no Python object grows with it",
+    "native": "memory outside of the Python objects that were counted",
     "fragmentation": "none; memory that was freed and that the allocator keeps",
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
