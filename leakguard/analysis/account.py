@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.afterwards import went_on
+from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplained
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_native
@@ -45,14 +46,17 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
+    NOTABLE_ENTRIES,
     RECORD_BYTES,
     RECORD_ENTRY,
     RECORDS,
     SAME_COUNT,
     SAME_RATE,
+    notable,
     same,
 )
 from leakguard.model import Cleared
+from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
@@ -69,10 +73,11 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is reported, and what is not, with the reason."""
+    """What is reported, what is not reported and why, and how much of the growth that explains."""
 
     defects: tuple[Defect, ...]
     cleared: tuple[Cleared, ...]
+    balance: Balance | None = None
 
 
 def settle(case: Case, growths: Sequence[Growth]) -> Account:
@@ -100,10 +105,12 @@ class _Settlement:
         self._promises()
         self._metrics()
         self._live_memory()
+        self._rest()
         self._mappings()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
+        self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._drop_negligible()
-        return Account(tuple(self.defects), tuple(self.cleared))
+        return Account(tuple(self.defects), tuple(self.cleared), self._balance())
 
     def _of(self, *sources: str) -> list[Growth]:
         return [growth for growth in self.growths if growth.source in sources]
@@ -246,6 +253,30 @@ class _Settlement:
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
+    def _rest(self) -> None:
+        """Tell what of the growth of live memory nothing explains: as a finding, or as too little.
+
+        A log without counts of objects names no sizes that could be set off against it.
+        """
+        balance, judged = self._balance(), self.case.memory()
+        if balance is None or judged is None or not judged.grows or not self.case.counts_objects:
+            return
+        growth = next((g for g in self._of("metric") if g.name in _LIVE), None)
+        if growth is None:
+            if balance.rest > MAJORITY * balance.growth:
+                self.cleared.append(too_little(self.case, judged, balance.rest))
+        elif self._matters(growth, balance.rest):
+            left = unexplained(self.case, growth, self.defects, balance)
+            self.defects += [] if left is None else [left]
+
+    def _matters(self, growth: Growth, rest: float) -> bool:
+        owned = any(owns_native_memory(d.held_by or "") for d in self.defects)
+        last = None if growth.judged is None else growth.judged.series.generations[-1]
+        return not owned and notable(rest, growth.since, last, self._least_rest())
+
+    def _balance(self) -> Balance | None:
+        return balance_of(self.case, self.defects, self.cleared)
+
     def _cache(self, cache: Cleared, growth: Growth) -> None:
         """Add the growth of a library's caches to the leak of their owner, if the owner leaks."""
         owned = next((d for d in self.defects if owns_a_cache(d.lead.type)), None)
@@ -367,6 +398,8 @@ class _Settlement:
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
             return False
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
+        if whole and rate > NOTABLE_ENTRIES * whole and adds_up(self.case, rate):
+            return False
         return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
 
     def _memory_is_unexplained(self) -> bool:

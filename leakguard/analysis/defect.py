@@ -278,8 +278,7 @@ class _Sorter:
         the two is nearer to the whole. A text log has the process's numbers only.
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
-        kept = 0.0 if container is None else container.bytes_rate or 0.0
-        size = max(kept, own_bytes)
+        size = max(_kept_by(container, lead), own_bytes)
         phase = phase or phase_of_graph(self.case, lead, container)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else _process_bytes(self.case, lead, phase)
@@ -433,6 +432,22 @@ def _is_notable(container: Growth) -> bool:
     judged = container.judged
     proven = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
     return proven and kept >= NOTABLE_ENTRIES
+
+
+def _kept_by(container: Growth | None, lead: Growth) -> float:
+    """Return the bytes a generation that a container keeps: as looks followed it, or by its share.
+
+    One that was seen once has no course of its own; each of its entries keeps as much as another,
+    and as many came in each generation since their type began to grow.
+    """
+    if container is None or container.judged is None or container.holder is None:
+        return 0.0 if container is None else container.bytes_rate or 0.0
+    holder, looks = container.holder, container.judged.series
+    if len(looks) > 1 or holder.element != lead.type or not holder.entries:
+        return container.bytes_rate or 0.0
+    rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
+    came = min(lead.rate or 0.0, holder.entries / rounds)
+    return (holder.retained_bytes or 0) / holder.entries * came
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:

@@ -412,8 +412,9 @@ def owns_a_cache(type_name: str | None) -> bool:
 # -- advice where no container is named ------------------------------------------------------------
 
 NATIVE_ADVICE = (
-    "no Python object explains it, so C code keeps it: see which calls of the phase make something "
-    "that wants a close(), free() or destroy() of its own"
+    "the objects that were counted do not gain it, so it may lie in C code: see which calls of the "
+    "phase make something that wants a close(), free() or destroy() of its own, and which objects "
+    "of extension modules are kept"
 )
 GONE_ADVICE = (
     "the program let go of it when its loop was over, before the last look at who holds what: end "
@@ -421,9 +422,9 @@ GONE_ADVICE = (
     "guard.generations(...)), or let it run longer, so that more of its generations are looked at"
 )
 POOLS_ADVICE = (
-    "objects or blocks that an extension module got and never gave back (a reference too many, "
-    "PyMem or PyObject memory): see which call the growth follows, try that package's latest "
-    "release, and report it there"
+    "the objects that were counted do not gain it, so an extension module may have got blocks or "
+    "objects and not given them back (a reference too many): see which call the growth follows, "
+    "and try that package's latest release"
 )
 NO_COLLECTOR = (
     "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "

@@ -120,6 +120,8 @@ def _thing(finding: Finding) -> str:
     name = finding.type or "memory"
     short = name.rsplit(".", 1)[-1]
     one, several = _WORDS.get(name, (short, short))
+    if finding.kind == "cycles" and finding.type:
+        one = several = f"{short} in reference cycles"
     rate = finding.count_per_generation
     return one if rate is not None and (rate == 1 or 0 < rate < _SELDOM) else several
 

@@ -55,13 +55,13 @@ _ARRAY = (
     "the oldest may be lost"
 )
 _ANY = (
-    "find what holds them: a list or dict that only grows (clear it in every generation, or bound "
-    "it), or a function registered in C code, such as atexit.register or a library callback "
-    "(unregister it when the work is done)"
+    "what holds them is not known: look for a list or dict that only grows (clear it in every "
+    "generation, or bound it), and for what is registered somewhere and never taken back"
 )
 UNHELD_ADVICE = (
-    "no reachable holder: look for an extension module that took one reference too many, or for "
-    "a C library that keeps them; try that package's latest release"
+    "what holds them is not known: no container that was looked into gained as many. Look for "
+    "many small ones, for cycles that wait for the collector, and for an extension module that "
+    "keeps a reference too many (try its latest release)"
 )
 
 # Advice on how to bound each type of container.

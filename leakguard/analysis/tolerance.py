@@ -55,6 +55,9 @@ LOOKS_LEAVE = 0.0012
 # memory. Both are chosen.
 MATERIAL_BYTES = 1 * MB
 MATERIAL_SHARE = 0.005
+# Bytes that growth comes to in a day at the pace of the run, from which on it is no trifle however
+# little a generation adds. Chosen: a service that is begun anew once a week loses 7 GB by then.
+MATERIAL_A_DAY = 1_000 * MB
 # Total bytes that slow growth must reach. Chosen: half of what is material, because growth that
 # went on to the end is surer than one rise; less again for objects, which are counted one by one.
 NOTABLE_TOTAL = 500 * KB

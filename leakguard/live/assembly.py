@@ -16,7 +16,7 @@ from leakguard.capture.process import memory_limit
 from leakguard.capture.promises import Promises
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.birth_watch import BirthWatch, births_are_wanted
-from leakguard.live.children import Children
+from leakguard.live.children import Children, Offspring
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
 from leakguard.live.guarded_run import GuardedRun
@@ -78,7 +78,11 @@ def new_guarded_run(
     traced = TracedGeneration(Tracing(settings.trace), looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
-    loop = WatchedLoop(looks, traced, promises, safety, alarm, BirthWatch(record, safety))
+    # In a run directory each child has a file of its own, which is judged with its parent's.
+    offspring = Offspring() if settings.directory is None else dict
+    loop = WatchedLoop(
+        looks, traced, promises, safety, alarm, BirthWatch(record, safety), offspring
+    )
     return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from leakguard.capture.heap.collector import program_collects
+
 # Looks with growing garbage before it is collected. Chosen.
 _LOOKS = 3
 # Bytes, and objects, of garbage. The collector soon frees less than this by itself. Chosen.
@@ -27,20 +29,26 @@ class CycleWatch:
     _piled: bool = False
     _too_many: frozenset[str] = frozenset()
 
-    def after(self, too_many: frozenset[str], objects: int, size: int) -> bool:
-        """Return what ``note`` will return; this look is taken in a copy of the process."""
-        return replace(self).note(too_many, objects, size)
+    def after(
+        self, too_many: frozenset[str], objects: int, size: int, *, last: bool = False
+    ) -> bool:
+        """Return what ``note`` will, where this look is taken: apart from the process."""
+        return replace(self).note(too_many, objects, size, last=last)
 
-    def note(self, too_many: frozenset[str], objects: int, size: int) -> bool:
-        """Take the garbage of one look; return whether it is worth naming its cycles.
+    def note(
+        self, too_many: frozenset[str], objects: int, size: int, *, last: bool = False
+    ) -> bool:
+        """Take what one look found adrift; return whether its cycles are worth telling.
 
-        If watched classes have ``too_many`` instances, any notable amount is: the collector may run
-        by itself before more has piled up.
+        Where watched classes have ``too_many`` instances they are, if much is adrift at all: the
+        collector may come by itself before more has piled up. The ``last`` look decides with what
+        there is: since the look before, or all of it where no collector was there to take it.
         """
         self._looks += 1
         if self._looks == 1:
-            self._objects, self._bytes = objects, size
-        ripe = self._looks >= _LOOKS
+            alone = last and not program_collects()
+            self._objects, self._bytes = (0, 0) if alone else (objects, size)
+        ripe = self._looks >= _LOOKS or last
         self._piled = ripe and is_notable(objects - self._objects, size - self._bytes)
         self._too_many = too_many
         return self._piled or (ripe and bool(too_many) and is_notable(objects, size))

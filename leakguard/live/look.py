@@ -51,7 +51,6 @@ class Looker:
     climbs: bool = False
     owing: bool = False
     _collection: Collection | None = None
-    _has_asked: bool = False
 
     def glance(self, reading: PackedMeasurement) -> Look:
         """Return the cheap numbers of a reading, with the gauges."""
@@ -105,26 +104,28 @@ class Looker:
             asks = asks or self._may_ask(index, why, grew=grew)
             self.owing = self._is_rising and not asks
         if asks:
-            look = self._with_holders(look, targets)
+            suspects = self.suspicion.suspects() if self.grows else ()
+            look = self._with_holders(look, targets, suspects, last=why == LAST)
         if look.depth:
             self.schedule.looked(index, look.depth)
+        return self._with_collection(look)
+
+    def _with_collection(self, look: Look) -> Look:
         collection, self._collection = self._collection, None
         return replace(look, collection=collection)
 
     def end(self, reading: PackedMeasurement) -> Look:
-        """Look at the end of the run, and ask for holders if something grows.
+        """Look at the end of the run, with who holds what: no other look comes after this one.
 
         If the last look saw growth and put off the holders, the answer is due now: nothing has
         grown since.
         """
-        rose, suspects = self._is_rising, self.suspicion.suspects()
+        suspects = self.suspicion.suspects()
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if rose or self._is_rising or self._has_asked:
-            found = self._ask((), self.suspicion.suspects() or suspects)
-            look = replace(look, depth=Depth.HOLDERS, found=found)
-        self.owing = False  # Asked already, or nothing grew.
-        return look
+        look = self._with_holders(look, (), self.suspicion.suspects() or suspects, last=True)
+        self.owing = False
+        return self._with_collection(look)
 
     def asks_for_promised(self, why: str | None) -> bool:
         """Return whether the holders of objects that should be gone may be asked for now."""
@@ -177,18 +178,17 @@ class Looker:
     def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
         """Return whether this look asks for holders.
 
-        It does while something grows, and once more afterwards, to see that it has stopped. The
-        last look asks if any look did before, or if memory grows: a few growing objects among many
-        may not yet show in the counts.
+        It is while something grows, once more when that has stopped, and always at the end: what
+        no longer grows must be seen not to, and what no count has shown yet may be held by what
+        does not look like it.
         """
-        grew |= self.grows
-        if not grew and why != LAST:
-            return False
-        if not (grew or self._has_asked or self._memory_rises):
+        if why == LAST:
+            return True
+        if not (grew or self.grows):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows
-        if why == LAST or (due and schedule.affords(Depth.HOLDERS)):
+        if due and schedule.affords(Depth.HOLDERS):
             return True
         if self.grows:
             self.safety.note("holders", _LATER)
@@ -202,13 +202,14 @@ class Looker:
     def _memory_rises(self) -> bool:
         return self.swells or self.climbs
 
-    def _with_holders(self, look: Look, targets: Sequence[int]) -> Look:
-        self._has_asked = True
+    def _with_holders(
+        self, look: Look, targets: Sequence[int], suspects: Sequence[str], *, last: bool
+    ) -> Look:
         watch, too_many = self.cycles, look.seen.too_many
-        tell = functools.partial(watch.after, too_many) if watch else None
-        found = self._ask(targets, self.suspicion.suspects() if self.grows else (), tell)
+        tell = functools.partial(watch.after, too_many, last=last) if watch else None
+        found = self._ask(targets, suspects, tell)
         if found is not None and watch is not None:
-            watch.note(too_many, found.adrift, found.adrift_bytes)
+            watch.note(too_many, found.adrift, found.adrift_bytes, last=last)
             self._collect_if_called_for(found, watch)
         return replace(look, depth=Depth.HOLDERS, found=found)
 

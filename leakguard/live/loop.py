@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from leakguard.capture.packed import PackedMeasurement
@@ -33,6 +33,7 @@ class WatchedLoop:
     safety: Safety
     alarm: Alarm | None = None
     births: BirthWatch = field(default_factory=BirthWatch)
+    offspring: Callable[[], Mapping[str, int]] = dict
     round: Round = field(default_factory=Round)
     _recurrence: Recurrence = field(default_factory=Recurrence)
     _opened: Opened | None = None
@@ -217,6 +218,7 @@ class WatchedLoop:
             cut=self.traced.was_cut,
             taken=round_.taken,
             births=self.births.at_round_end(last=round_.last),
+            children=self.offspring(),
         )
         self._opened, self.round = None, round_.after()
         self.looks.write_look(draft, look, index)

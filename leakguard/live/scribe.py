@@ -37,6 +37,7 @@ class SnapshotDraft:
     births: Births | None = None
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
+    children: Mapping[str, int] = field(default_factory=dict)
 
     def snapshot(
         self,
@@ -79,6 +80,7 @@ class SnapshotDraft:
             proofs=self.proofs,
             taken=self.taken,
             births=self.births,
+            children=self.children,
         )
 
 

@@ -22,6 +22,7 @@ def paragraphs(report: Report) -> Iterator[str]:
     If the file does not hold the whole run, it says so: the verdict is about what was read.
     """
     yield outline.verdict_line(report)
+    yield from filter(None, [outline.explained(report)])
     yield from missing(report.run)
     if report.findings:
         told = {fact.label: fact.value for fact in facts.leak_facts(report.findings[0])}

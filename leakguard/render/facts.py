@@ -54,10 +54,11 @@ _PLURALS = {"container entry": "container entries", "child process": "child proc
             "object in reference cycles": "objects in reference cycles"}  # fmt: skip
 
 _NO_OBJECT: dict[Kind, str] = {
-    "native": "native memory; no Python object grows with it",
+    "native": "memory outside of the Python objects that were counted",
     "fragmentation": "none; memory that was freed and that the allocator keeps",
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
+    "children": "none of this process; a child process takes the memory",
     "copies": "none that grows; the same data several times",
     "copy-on-write": "none that grows; pages shared with a forked process become its own",
 }

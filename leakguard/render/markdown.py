@@ -37,6 +37,7 @@ def document(report: Report) -> str:
         run=outline.title(report),
         verdict=outline.VERDICTS[report.verdict],
         headline=outline.headline(report),
+        explained=outline.explained(report),
         findings=[_finding_fields(report, finding) for finding in report.findings],
         sections=list(outline.sections(report, _ROWS_IN_TEXT)),
     )

@@ -38,6 +38,9 @@ MEANINGS = {
 # Words that a headline may begin with although the verdict's word already says them.
 _SAID_ALREADY = ("No leak: ", "Cannot tell: ")
 
+# Share of the growth from which on what is no leak is worth a word. Chosen: a hundredth.
+_WORTH_SAYING = 0.01
+
 Row = tuple[str, ...]
 
 
@@ -65,6 +68,18 @@ def headline(report: Report) -> str:
     for said in _SAID_ALREADY:
         sentence = sentence.removeprefix(said)
     return sentence or MEANINGS[report.verdict]
+
+
+def explained(report: Report) -> str | None:
+    """Return how much of the growth the findings explain; None where nothing is to be explained."""
+    balance = report.balance
+    if balance is None or not any(f.verdict in ("leak", "suspect") for f in report.findings):
+        return None
+    told, whole = (format_size(n, balance.growth) for n in (balance.findings, balance.growth))
+    of = f"{told.partition(' ')[0]} of {whole} per generation"
+    if balance.healthy < _WORTH_SAYING * balance.growth:
+        return f"Explained: {of}"
+    return f"Explained: {of}; {format_bytes(balance.healthy)} more fills up or is no leak"
 
 
 def evidence(report: Report, finding: Finding) -> Snapshot | None:

@@ -16,6 +16,7 @@ from leakguard.analysis.sources.copies import copies
 from leakguard.analysis.sources.cycles import cycles
 from leakguard.analysis.sources.gauges import gauges
 from leakguard.analysis.sources.metrics import metrics
+from leakguard.analysis.sources.offspring import offspring
 from leakguard.analysis.sources.peaks import peaks
 from leakguard.analysis.sources.promises import promises
 from leakguard.analysis.sources.types import types
@@ -31,4 +32,5 @@ SOURCES: tuple[ReadGrowth, ...] = (
     metrics,
     peaks,
     copies,
+    offspring,
 )

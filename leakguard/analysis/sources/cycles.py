@@ -7,6 +7,7 @@ own collector would have freed it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -253,7 +254,7 @@ def _until(whole: Series, collected: Snapshot) -> Series:
 
     The collection itself came after the counting of its generation.
     """
-    last = collected.generation or 0
+    last = math.inf if collected.generation is None else collected.generation
     kept: list[tuple[int, float]] = []
     for generation, value in zip(whole.generations, whole.values, strict=True):
         if generation > last:

@@ -62,14 +62,14 @@ def _way_back(graph: Linked, node: int, first: int) -> list[int] | None:
     """Return the shortest chain from a node to itself, over nodes from ``first`` on."""
     came_from: dict[int, int] = {}
     queue = [node]
-    for at in queue:
+    for gone_through, at in enumerate(queue):
         for child in graph.children(at):
             if child == node:
                 return _chain(came_from, node, at)
             if child >= first and child not in came_from:
                 came_from[child] = at
                 queue.append(child)
-        if len(queue) > _REACH:
+        if gone_through >= _REACH:  # a long list beside the way does not end it
             return None
     return None
 
