@@ -4,35 +4,89 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from regression_tests.corpus import packing
+from regression_tests.corpus.archive import Damaged, unpack
+from regression_tests.corpus.entry import Entry, is_aside
+from regression_tests.corpus.judge import judge
+from regression_tests.corpus.keys import read_keys
 from regression_tests.corpus.recorder import Recorder, told
+from regression_tests.corpus.sample import sampled
 from regression_tests.corpus.sets import entries
+from regression_tests.corpus.table import changes, markdown, read_table, sums, write_table
 
 
 def main() -> int:
-    """Do what is asked; exit status 2 where that is not possible."""
+    """Do what is asked; exit status 1 when reports changed, 2 when that cannot be said."""
+    options = _parser().parse_args()
+    try:
+        return int(options.action(options))
+    except Damaged as reason:
+        print(f"corpus: {reason}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True)
     record = commands.add_parser("record", help="play what is not recorded yet")
-    record.add_argument("--runs", type=Path, required=True, metavar="FOLDER")
-    record.add_argument("--only", default="", metavar="NAME", help="runs with this in their name")
     record.add_argument("--without", metavar="NAME", help="runs with this are left out")
     record.add_argument("--jobs", type=int, default=2)
     record.set_defaults(action=_record)
-    options = parser.parse_args()
-    return int(options.action(options))
+    pack = commands.add_parser("pack", help="put recorded runs and their keys beside the code")
+    pack.set_defaults(action=_pack)
+    for command in (record, pack):
+        command.add_argument("--runs", type=Path, required=True, metavar="FOLDER")
+    judging = commands.add_parser("judge", help="diagnose all runs; which reports changed?")
+    judging.add_argument("--write", action="store_true", help="make the table say what is said now")
+    judging.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
+    judging.set_defaults(action=_judge)
+    for command in (record, judging):
+        command.add_argument(
+            "--only", default="", metavar="NAME", help="runs with this in the name"
+        )
+    return parser
 
 
 def _record(options: argparse.Namespace) -> int:
-    wanted = [
-        entry
-        for entry in entries()
-        if options.only in entry.key and not (options.without and options.without in entry.key)
-    ]
-    for recording in Recorder(options.runs, options.jobs).record(wanted):
+    for recording in Recorder(options.runs, options.jobs).record(
+        filter(_wanted(options), entries())
+    ):
         told(recording)
     return 0
+
+
+def _wanted(options: argparse.Namespace) -> Callable[[Entry], bool]:
+    without = options.without
+
+    def wanted(entry: Entry) -> bool:
+        return options.only in entry.key and not (without and without in entry.key)
+
+    return wanted
+
+
+def _pack(options: argparse.Namespace) -> int:
+    print(packing.pack_recorded(Recorder(options.runs), entries()))
+    return 0
+
+
+def _judge(options: argparse.Namespace) -> int:
+    keys = {run: key for run, key in read_keys().items() if options.only in run}
+    chosen = sampled(keys.values(), options.sample)
+    runs = ((chosen[run], files) for run, files in unpack() if run in chosen)
+    judged = list(judge(runs))
+    print(markdown(sums(judged)))
+    changed = changes(judged, read_table())
+    seen = [change for change in changed if not is_aside(change.run)]
+    print("\n".join(change.told for change in seen))
+    aside = len(changed) - len(seen)
+    print(f"{len(changed)} of {len(judged)} reports changed, {aside} of them set aside.")
+    if options.write:
+        write_table(judged)
+        return 0
+    return int(bool(changed))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Folders of scripts whose key stands in a table beside this file: the first hour, strangers' frameworks."""
+"""Scripts whose key stands in a table beside this file: first hours, strangers' frameworks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def _entries(group: str, folder: Path, *written: str) -> Iterator[Entry]:
             yield _entry(group, file, side, told, written)
 
 
-def _entry(group: str, file: Path, side: str, told: dict[str, Any], written: tuple[str, ...]) -> Entry:
+def _entry(
+    group: str, file: Path, side: str, told: dict[str, Any], written: tuple[str, ...]
+) -> Entry:
     watched = bool(told.get("run"))
     watch = ("-m", "leakguard", "run", "-o", OUT) if watched else ()
     return Entry(

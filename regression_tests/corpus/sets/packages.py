@@ -1,4 +1,4 @@
-"""Released packages, the version that leaks and the one that is mended, in environments of their own."""
+"""Released packages: the version that leaks and the mended one, each in its environment."""
 
 from __future__ import annotations
 
