@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from regression_tests.corpus import packing
 from regression_tests.corpus.archive import Damaged, unpack
 from regression_tests.corpus.entry import Entry, is_aside
-from regression_tests.corpus.judge import judge
+from regression_tests.corpus.judge import judge, load
 from regression_tests.corpus.keys import read_keys
 from regression_tests.corpus.recorder import Recorder, told
 from regression_tests.corpus.sample import sampled
 from regression_tests.corpus.sets import entries
 from regression_tests.corpus.table import changes, markdown, read_table, sums, write_table
+from regression_tests.corpus.weighing.page import page
+from regression_tests.corpus.weighing.scales import Weight, weigh
 
 
 def main() -> int:
@@ -43,6 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     judging.add_argument("--write", action="store_true", help="make the table say what is said now")
     judging.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
     judging.set_defaults(action=_judge)
+    weighing = commands.add_parser("weigh", help="what is each number and each rule worth?")
+    weighing.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
+    weighing.add_argument("--only", default="", metavar="RULE", help="rules with this in the name")
+    weighing.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
+    weighing.set_defaults(action=_weigh)
     for command in (record, judging):
         command.add_argument(
             "--only", default="", metavar="NAME", help="runs with this in the name"
@@ -87,6 +95,21 @@ def _judge(options: argparse.Namespace) -> int:
         write_table(judged)
         return 0
     return int(bool(changed))
+
+
+def _weigh(options: argparse.Namespace) -> int:
+    keys = (key for run, key in read_keys().items() if not is_aside(run))
+    chosen = sampled(keys, options.sample)
+    with tempfile.TemporaryDirectory() as folder:
+        files = ((run, its) for run, its in unpack() if run in chosen)
+        runs = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
+    weights: list[Weight] = []
+    for weight in weigh(runs, options.only):
+        weights.append(weight)
+        if options.out is not None:
+            options.out.write_text(page(weights, len(runs)), encoding="utf-8")
+    print(page(weights, len(runs)))
+    return 0
 
 
 if __name__ == "__main__":
