@@ -102,8 +102,7 @@ def _rounded(digits: str) -> Any:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _note(archive: Path) -> Path:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from regression_tests.corpus.table import markdown
+from regression_tests.corpus.weighing.rules import FACTORS
 from regression_tests.corpus.weighing.scales import Weight
 
 HEAD = ("rule", "change", "could decide", "tried", "changed", "found", "accused")
@@ -44,7 +45,7 @@ def _rank(weight: Weight) -> tuple[float, str, str]:
 
 def _row(weight: Weight) -> Sequence[str]:
     change = weight.change
-    how = change.how if change.value in (None, True, False) else f"{change.how}: {change.value:g}"
+    how = f"{change.how}: {change.value:g}" if change.how in FACTORS else change.how
     counts = (weight.touched, weight.tried, len(weight.changed))
     return (f"`{change.name}`", how, *map(str, counts), f"{weight.found:+}", f"{weight.accused:+}")
 

@@ -19,6 +19,7 @@ import leakguard.analysis
 
 PACKAGE = "leakguard.analysis"
 FACTORS = {"halved": 0.5, "doubled": 2.0}
+ENTRY, STEP = LEFT_OUT = ("entry left out", "step left out")
 #: Where steps stand: the class whose methods are gone through one after the other.
 _STEPS = ("leakguard.analysis.account", "settled")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -31,7 +32,7 @@ class Change:
     Attributes:
         module: the module that has the rule.
         rule: its name in there.
-        how: halved, doubled, never, always, or left out.
+        how: halved, doubled, never, always, or as :data:`LEFT_OUT` has it.
         value: what stands in its place; None for what is left out.
     """
 
@@ -50,10 +51,8 @@ class Change:
         if self.how in FACTORS:
             _set_number(tree, self.rule, self.value)
         elif self.how in ("never", "always"):
-            next(node for name, node in signs(tree) if name == self.rule).body = [
-                ast.Return(ast.Constant(self.value))
-            ]
-        elif "[" in self.rule:
+            dict(signs(tree))[self.rule].body = [ast.Return(ast.Constant(self.value))]
+        elif self.how == ENTRY:
             _leave_out_entry(tree, self.rule)
         else:
             _leave_out_step(tree, self.rule)
@@ -77,9 +76,9 @@ def _changes_in(module: str, tree: ast.Module) -> Iterator[Change]:
         yield Change(module, name, "never", False)
         yield Change(module, name, "always", True)
     for name, table in _tables(tree):
-        yield from (Change(module, f"{name}[{i}]", "left out") for i in range(len(table.elts)))
+        yield from (Change(module, f"{name}[{i}]", ENTRY) for i in range(len(table.elts)))
     if module == _STEPS[0]:
-        yield from (Change(module, name, "left out") for name in _step_names(tree))
+        yield from (Change(module, name, STEP) for name in _step_names(tree))
 
 
 def scaled(value: float, factor: float) -> float:
@@ -116,8 +115,8 @@ def _modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 def _set_number(tree: ast.Module, name: str, value: float) -> None:
-    place = next(tree.body.index(node) for node, named in numbers(tree) if named == name)
-    tree.body.insert(place + 1, ast.parse(f"{name} = {value!r}").body[0])
+    node = {named: node for node, named in numbers(tree)}[name]
+    tree.body.insert(tree.body.index(node) + 1, ast.parse(f"{name} = {value!r}").body[0])
 
 
 def _tables(tree: ast.Module) -> Iterator[tuple[str, ast.Tuple]]:
@@ -133,7 +132,7 @@ def _tables(tree: ast.Module) -> Iterator[tuple[str, ast.Tuple]]:
 
 def _leave_out_entry(tree: ast.Module, rule: str) -> None:
     name, _, place = rule.rstrip("]").partition("[")
-    next(table for named, table in _tables(tree) if named == name).elts.pop(int(place))
+    dict(_tables(tree))[name].elts.pop(int(place))
 
 
 def _step_names(tree: ast.Module) -> list[str]:
@@ -147,9 +146,9 @@ def _is_step(line: ast.stmt) -> bool:
 
 def _leave_out_step(tree: ast.Module, rule: str) -> None:
     steps = _steps(tree)
-    steps.remove(next(line for line in steps if ast.unparse(line) == rule))
+    steps.remove({ast.unparse(line): line for line in steps}[rule])
 
 
 def _steps(tree: ast.Module) -> list[ast.stmt]:
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return next(node.body for node in found if node.name == _STEPS[1])
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return functions[_STEPS[1]].body
