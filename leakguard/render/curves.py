@@ -139,7 +139,7 @@ def leak_curve(run: Run, finding: Finding) -> Curve | None:
 
 
 def _rise(curve: Curve) -> float:
-    """Return by what share of its highest value a curve rises; its end may be after a collection."""
+    """Return by what share of its highest value a curve rises."""
     highest = max(point.y for point in curve.points)
     return (highest - curve.points[0].y) / highest if highest > 0 else 0.0
 
