@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
@@ -10,7 +11,7 @@ from leakguard.analysis.defect import Defect
 from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.known_leaks import known_leak
+from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
@@ -42,7 +43,8 @@ _HEX_DIGITS = 12
 
 def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast where they are known."""
-    finding = with_library(_with_holder_sought(case.run, _traced(case, defect)))
+    packages = case.run.info.packages
+    finding = with_library(_with_holder_sought(case.run, _traced(case, defect)), packages)
     if finding.library is None and finding.kind == "native":
         finding = replace(finding, fix=native_remedy(case.run, finding))
     return with_forecast(case, finding)
@@ -72,12 +74,15 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
     return replace(finding, held_by_unknown=reason)
 
 
-def with_library(finding: Finding) -> Finding:
-    """Return the finding as the library's where it is one of its known leaks."""
-    known = known_leak(finding)
+def with_library(finding: Finding, packages: Mapping[str, str]) -> Finding:
+    """Return the finding as the library's where it is one of its known leaks.
+
+    ``packages`` are the versions of the libraries that ran, as far as they were recorded.
+    """
+    known = known_leak(finding, packages)
     if known is None:
         return finding
-    fix = f"{known.description} (see {known.source})"
+    fix = f"{known.fix.rstrip('.')} (see {known.source})"
     return replace(finding, library=known.library, fix=fix)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from leakguard.cli.accepted_file import say_what_expired
 from leakguard.cli.budget_file import read_budget
 from leakguard.cli.output import append_summary, wants_color, write_document
 from leakguard.cli.report import RunPath, read_processes, read_report
@@ -46,6 +47,7 @@ def check(
     from leakguard.render.checks import render_checks
 
     limits = read_budget(budget)
+    say_what_expired()
     report, processes = read_processes(run)
     several = len(processes) > 1
     checks = tuple(c for process in processes for c in _checks(process, limits, several=several))

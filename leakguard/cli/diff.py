@@ -12,12 +12,15 @@ from leakguard.model.finding import SEVERITY, Verdict
 from leakguard.render import Layout
 from leakguard.render.text import columns
 
+_FORMATS = ("terminal", "markdown", "json", "comment")
+
 
 @click.command("diff")
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice(("terminal", "markdown", "json")),
-              default="terminal", show_default=True)  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(_FORMATS),
+              default="terminal", show_default=True,
+              help="comment: for a pull request, A without the change and B with it.")  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
               help="Write to FILE instead of standard output.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(("leak", "suspect")),

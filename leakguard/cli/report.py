@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import click
 
+from leakguard.cli.accepted_file import accepted_now, say_what_expired, with_reasons
 from leakguard.cli.output import append_summary, complain, wants_color, write_document
 from leakguard.errors import LeakguardError, UnreadableRun, UsageError
 from leakguard.live.project_settings import project_ignores
@@ -31,7 +32,7 @@ from leakguard.store.textlog.pattern import GROUPS, read_pattern
 
 _STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
-              ".svg": "svg", ".png": "png", ".txt": "terminal",
+              ".sarif": "sarif", ".svg": "svg", ".png": "png", ".txt": "terminal",
               ".log": "terminal", "": "terminal"}  # fmt: skip
 
 
@@ -84,9 +85,11 @@ def report(
     If a file holds several runs, the last one is reported (see --all).
     """
     chosen = format_ or format_of(output)
+    say_what_expired()
     reports, unusable = read_reports(paths, all_runs, pattern)
     if not reports:
         return 2
+    reports = [with_reasons(each) for each in reports]
     drawn = document(
         reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
         fail_on=fail_on or "leak", detail=detail or "usual",
@@ -241,7 +244,8 @@ def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
 def in_project(run: Run, name: str) -> Run:
     """Return a run under ``name``, unless it has one, with what the project ignores."""
     ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
-    return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
+    named = replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
+    return accepted_now(named)
 
 
 def _renamed(run: Run, name: str) -> Run:

@@ -48,6 +48,7 @@ _RENDERERS = {
     "junit": "junit:render",
     "github": "github:render",
     "issue": "issue:render",
+    "sarif": "sarif:render",
     "svg": "picture:svg",
     "png": "picture:png",
 }

@@ -1,4 +1,4 @@
-"""Two runs side by side, as text, Markdown and JSON."""
+"""Two runs side by side, as text, Markdown, JSON and a comment on a change."""
 
 from __future__ import annotations
 
@@ -138,8 +138,15 @@ def _blocks(findings: Sequence[Finding]) -> Iterator[str]:
     return (clean_lines(leak_block(finding)) for finding in findings)
 
 
+def _comment(comparison: Comparison, layout: Layout) -> str:
+    from leakguard.render.review_comment import render
+
+    return render(comparison, layout)
+
+
 COMPARISON_FORMATS: dict[str, Callable[[Comparison, Layout], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
     "json": _json,
+    "comment": _comment,
 }

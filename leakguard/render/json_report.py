@@ -132,7 +132,11 @@ def _proof(proof: Proof | None) -> Json | None:
 
 
 def _ignored(item: Ignored) -> Json:
-    return {"pattern": item.pattern, "finding": finding_value(item.finding)}
+    return {
+        "pattern": item.pattern,
+        "reason": item.reason,
+        "finding": finding_value(item.finding),
+    }
 
 
 def _ledger(ledger: Ledger | None) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leakguard.model.census import LargeObject
-from leakguard.model.finding import SEVERITY, Cleared, Finding
+from leakguard.model.finding import SEVERITY, Cleared, Finding, Ignored
 from leakguard.model.metric import METRICS
 from leakguard.model.report import Report, TrendRow
 from leakguard.model.run import Run
@@ -158,11 +158,15 @@ def _cleared(report: Report) -> Section:
 
 def _ignored(report: Report) -> Section:
     rows = tuple(
-        (item.finding.verdict, clean(item.pattern), facts.title(item.finding))
-        for item in report.ignored
+        (item.finding.verdict, _asked(item), facts.title(item.finding)) for item in report.ignored
     )
     columns = ("Verdict", "Pattern", "Finding")
     return Section("ignored", "Ignored on request", columns, rows, texts=frozenset({1, 2}))
+
+
+def _asked(item: Ignored) -> str:
+    """Return the pattern that leaves a finding out, with the reason where one was given."""
+    return clean(item.pattern if item.reason is None else f"{item.pattern} ({item.reason})")
 
 
 def _why(item: Cleared) -> str:
