@@ -57,7 +57,7 @@ def census(
     Raises:
         Unavailable: it would take longer, or cannot be done here without harm.
     """
-    return looks.take(lambda: take_census(engine.tally, ENGINE, watch, large), HeapCensus, seconds)
+    return looks.take(lambda: take_census(engine.tally, ENGINE, watch, large), seconds)
 
 
 def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]) -> Origins:
@@ -66,7 +66,7 @@ def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]
     Raises:
         Unavailable: as for a census.
     """
-    return looks.take(lambda: take_origins(engine.instances, names, origin_of), Origins)
+    return looks.take(lambda: take_origins(engine.instances, names, origin_of))
 
 
 def collect() -> FreedByCollection:
@@ -82,7 +82,7 @@ def remember(seconds: float = LONGEST) -> PathMemory:
     Raises:
         Unavailable: as for a census.
     """
-    return looks.take(lambda: take_memory(engine.Graph), PathMemory, seconds)
+    return looks.take(lambda: take_memory(engine.Graph), seconds)
 
 
 def inspect(
@@ -117,7 +117,6 @@ def inspect(
             suspects,
             tell_cycles,
         ),
-        Inspection,
         seconds,
     )
 

@@ -12,16 +12,14 @@ backward graphs left out; else there is none.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import msgspec
+from typing import TypeVar, cast
 
 from leakguard.capture.headroom import dies_as_one, free_memory
 from leakguard.capture.heap.collector import other_threads_run
-from leakguard.capture.heap.column import Column
 from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
 from leakguard.capture.probe import Unavailable
@@ -49,8 +47,8 @@ class Apart:
 
     crashes: int = 0
 
-    def take(self, work: Callable[[], T], kind: type[T], seconds: float = LONGEST) -> T:
-        """Return what ``work`` returns, a value of ``kind``; it may take so many seconds of CPU.
+    def take(self, work: Callable[[], T], seconds: float = LONGEST) -> T:
+        """Return what ``work`` returns, a value of plain data; it may take so many seconds of CPU.
 
         Raises:
             Unavailable: there is no look, and the message says why.
@@ -64,8 +62,7 @@ class Apart:
             return _taken_here(work, hindrance)
         for attempt in range(_MOST_HANGS):
             try:
-                answer = _answer(lambda: _encoder.encode(work()), seconds)
-                return msgspec.msgpack.decode(answer, type=kind, dec_hook=_read)
+                return cast("T", pickle.loads(_answer(lambda: pickle.dumps(work(), -1), seconds)))
             except CopyRefused as refusal:
                 return _taken_here(work, str(refusal))
             except CopyFailed as failure:
@@ -106,20 +103,3 @@ def _taken_here(work: Callable[[], T], hindrance: str) -> T:
         )
     with graphs_asleep():
         return work()
-
-
-def _column(value: Any) -> Any:
-    if type(value) is Column:
-        return value.typecode.encode() + value.tobytes()
-    raise NotImplementedError(f"a look has no {type(value).__name__}")
-
-
-def _read(kind: type, value: Any) -> Any:
-    if kind is Column:
-        column = Column(chr(value[0]))
-        column.frombytes(value[1:])
-        return column
-    raise NotImplementedError(f"a look has no {kind}")
-
-
-_encoder = msgspec.msgpack.Encoder(enc_hook=_column)

@@ -41,7 +41,7 @@ def _where() -> dict[str, int]:
 
 
 def test_look_is_taken_in_another_process_and_its_answer_comes_back():
-    assert Apart().take(_where, dict[str, int])["pid"] != os.getpid()
+    assert Apart().take(_where)["pid"] != os.getpid()
 
 
 def test_census_of_a_copy_counts_what_lives_here():
@@ -97,7 +97,7 @@ def test_cpu_time_of_a_copy_is_the_guards_own():
         sum(range(3_000_000))
         return _where()
 
-    Apart().take(work, dict[str, int])
+    Apart().take(work)
 
     assert own_seconds() - before > 0.01
 
@@ -108,7 +108,7 @@ def test_look_that_takes_longer_than_it_may_is_ended_and_said_so():
             pass
 
     with pytest.raises(Unavailable, match="came to nothing: it took too long"):
-        Apart().take(spin, dict[str, int], seconds=0.2)
+        Apart().take(spin, seconds=0.2)
 
 
 def test_process_is_not_looked_at_after_looks_that_crashed_their_copies():
@@ -121,9 +121,9 @@ def test_process_is_not_looked_at_after_looks_that_crashed_their_copies():
 
     for _ in range(2):
         with pytest.raises(Unavailable, match="SIGSEGV"):
-            looks.take(crash, dict[str, int])
+            looks.take(crash)
     with pytest.raises(Unavailable, match="would end this process"):
-        looks.take(crash, dict[str, int])
+        looks.take(crash)
 
     assert here == []
 
@@ -140,7 +140,7 @@ def test_copy_that_met_a_lock_is_made_again(monkeypatch):
 
     monkeypatch.setattr(apart, "_answer", hung_once)
 
-    assert Apart().take(_where, dict[str, int])["pid"] != os.getpid()
+    assert Apart().take(_where)["pid"] != os.getpid()
     assert len(tries) == 2
 
 
@@ -156,20 +156,20 @@ def no_copy(monkeypatch):
 def test_single_thread_is_looked_at_in_the_process_where_there_is_no_copy(monkeypatch):
     monkeypatch.setattr(sys, "_current_frames", lambda: {1: None})
 
-    assert Apart().take(_where, dict[str, int])["pid"] == os.getpid()
+    assert Apart().take(_where)["pid"] == os.getpid()
 
 
 @pytest.mark.usefixtures("no_copy", "another_thread")
 def test_look_beside_another_thread_is_refused_where_there_is_no_copy():
     with pytest.raises(Unavailable, match=r"disturb its other threads.*Operation not permitted"):
-        Apart().take(_where, dict[str, int])
+        Apart().take(_where)
 
 
 @pytest.mark.usefixtures("another_thread")
 def test_user_may_have_looks_taken_in_the_process_all_the_same(monkeypatch):
     monkeypatch.setenv(apart.VARIABLE, "0")
 
-    assert Apart().take(_where, dict[str, int])["pid"] == os.getpid()
+    assert Apart().take(_where)["pid"] == os.getpid()
 
 
 def test_collector_may_come_while_a_look_is_waited_for_and_is_not_set_off_by_that(monkeypatch):
