@@ -214,9 +214,14 @@ def _decoded(text: bytes, kind: type[T]) -> T:
         told: dict[str, Any] = json.loads(text)
         if "problem" in told:
             raise Unavailable(str(told["problem"]))
-        return msgspec.convert(told["told"], kind)
+        return msgspec.convert(told["told"], kind, dec_hook=_no_value)
     except (ValueError, KeyError, msgspec.ValidationError) as error:
         raise Unavailable(f"its answer cannot be read: {error}") from None
+
+
+def _no_value(kind: type, value: Any) -> Any:
+    """Refuse what no answer has: the columns of a look's memory stay with the target."""
+    raise ValueError(f"an answer has no {kind.__name__}")
 
 
 def _lock(pid: int, rehearsed: Rehearsed) -> tuple[int, int, int]:

@@ -101,16 +101,13 @@ def _inspection(
     folder: str, large: int, targets: list[int], suspects: list[str]
 ) -> dict[str, Any]:
     """Say who holds what; what the next look compares with stays in the folder."""
-    from leakguard.capture.heap import inspect
+    from leakguard.capture.heap import PathMemory, inspect
 
     _be_the_copy(folder)
     found = inspect(_memory(folder), targets, large, suspects=suspects)
     _remember(folder, found.memory)
-    return {
-        field.name: getattr(found, field.name)
-        for field in dataclasses.fields(found)
-        if field.name != "memory"
-    }
+    told: dict[str, Any] = _plain(dataclasses.replace(found, memory=PathMemory()))
+    return told | {"memory": {}}
 
 
 def _first_walk(folder: str) -> None:
@@ -120,13 +117,16 @@ def _first_walk(folder: str) -> None:
     _remember(folder, remember())
 
 
-def _origins(folder: str, names: list[str]) -> object:
-    """Say where what lives was made that was made while memory was traced."""
-    from leakguard.capture.allocation_sites.object_trace import origin_of
-    from leakguard.capture.heap import origins
+def _sites(folder: str, names: list[str]) -> dict[str, Any]:
+    """Say where what lives was made while memory was traced, and who holds it."""
+    from leakguard.capture.allocation_sites import ObjectTrace, Suspect
+    from leakguard.capture.heap import inspect
 
     _be_the_copy(folder)
-    return origins(names, origin_of)
+    suspects = [Suspect(name) for name in names]
+    trace = ObjectTrace(suspects)  # it finds the trace of the process, and reads it
+    held = inspect(_memory(folder), trace.survivors(suspects)).held
+    return {"sites": trace.sites([who.held_by if who else None for who in held])}
 
 
 _QUESTIONS: Mapping[str, Callable[..., object]] = {
@@ -134,7 +134,7 @@ _QUESTIONS: Mapping[str, Callable[..., object]] = {
     "census": _census,
     "inspection": _inspection,
     "first walk": _first_walk,
-    "origins": _origins,
+    "sites": _sites,
 }
 
 
