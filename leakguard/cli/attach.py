@@ -28,7 +28,8 @@ _FEWEST_LOOKS = 2
 @click.command("attach")
 @click.argument("pid", type=click.IntRange(min=1), metavar="PID")
 @click.option("--every", default=3.0, show_default=True, type=click.FloatRange(min=0.1),
-              metavar="SECONDS", help="Time from look to look; each look is a generation.")  # fmt: skip
+              metavar="SECONDS",
+              help="Time from look to look; each look is a generation.")  # fmt: skip
 @click.option("--looks", default=10, show_default=True, type=click.IntRange(min=_FEWEST_LOOKS),
               metavar="N", help="Leave after N looks.")  # fmt: skip
 @click.option("--for", "seconds", type=click.FloatRange(min=0.1), metavar="SECONDS",

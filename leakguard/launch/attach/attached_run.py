@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from leakguard.capture.watchlist import Watchlist
 from leakguard.errors import UsageError
 from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
 from leakguard.launch.attach.session import Session
+from leakguard.live.answering import ASKED
 from leakguard.live.diagnosing import diagnose_within
 from leakguard.live.journal import Journal
 from leakguard.live.look import Look, Looker
@@ -27,7 +29,7 @@ from leakguard.live.schedule import LAST, Prices, Schedule
 from leakguard.live.scribe import SnapshotDraft
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.tracing import Tracing
-from leakguard.model import Cost, Run, RunInfo, Site
+from leakguard.model import Cost, Run, RunInfo, Site, Snapshot
 from leakguard.model.secrets import command_line
 
 # Seconds for which the target is traced at the most: it runs several times as long meanwhile.
@@ -49,10 +51,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How often to look, ``every`` so many seconds, and where the run is written."""
+    """How often to look, every so many seconds, how many times, and where the run is written."""
 
     every: float
-    looks: int
+    looks: int | None = None
     out: Path | None = None
 
 
@@ -61,13 +63,16 @@ class AttachedRun:
     """The run of one session; ``stop`` ends it early, with a last look.
 
     What decides is what decides in a guard, with every generation looked at. ``ended`` says why
-    there were no more looks; None while there may be.
+    the target answers no more; None while it does.
     """
 
     session: Session
     plan: Plan
     stop: Event = field(default_factory=Event)
     ended: str | None = None
+    looks: int = 0
+    is_over: bool = False
+    _begun: bool = False
     _meter: CostMeter = field(init=False)
     _safety: Safety = field(init=False)
     _journal: Journal = field(init=False)
@@ -93,25 +98,45 @@ class AttachedRun:
         self._tracing = Tracing("tracemalloc", {"tracemalloc": partial(RemoteTrace, session)})
 
     def follow(self, tell: Callable[[int], object] = lambda number: None) -> Run:
-        """Take the looks, and return the run; ``tell`` is called after each, with its number.
-
-        A target that ends meanwhile ends the run.
-        """
-        try:
-            self._begin()
-            for index in range(self.plan.looks):
-                last = self.stop.wait(self._interval) or index + 1 == self.plan.looks
-                self._look(index, last=last)
-                tell(index + 1)
-                if last:
-                    break
-        except UsageError as ended:
-            self._safety.note("process", str(ended))
-            self.ended = str(ended)
-        self._journal.close(self._meter.spent)
+        """Take the looks, and return the run; ``tell`` is called after each, with its number."""
+        self.poll()
+        while not self.is_over:
+            last = self.stop.wait(self._interval) or self.looks + 1 == self.plan.looks
+            if self.poll(last=last):
+                tell(self.looks)
         return self._journal.run()
 
+    def poll(self, *, last: bool = False) -> bool:
+        """Take the next look; False if there is none.
+
+        The first one is what the others are compared with. With the ``last`` one, and with the end
+        of the target, the run is over.
+        """
+        try:
+            if self._begun:
+                self._look(self.looks, last=last)
+                self.looks += 1
+            else:
+                self._begin()
+        except UsageError as ended:
+            self.ended, last = str(ended), True
+        if last:
+            self.is_over = True
+            self._journal.finish(self._meter.spent, lambda report: None)
+        return self.ended is None
+
+    def runs(self) -> list[Run]:
+        """Return the run so far, once it has a generation."""
+        return [self._journal.run()] if self.looks else []
+
+    def inspect(self) -> Snapshot:
+        """Return one look at who holds what."""
+        look = self._looker.holders(self._looker.recorder.read_all(), _WHY)
+        self._write(SnapshotDraft(ASKED, "mark"), look, None)
+        return self._journal.run().snapshots[-1]
+
     def _begin(self) -> None:
+        self._begun = True
         look = self._looker.start(self._looker.recorder.read_all())
         self._write(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
@@ -121,9 +146,12 @@ class AttachedRun:
         reading = self._looker.recorder.read_all()
         look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
-            f"Gen {index + 1}: End of generation", "generation", generation=index + 1, sites=sites or (),
+            f"Gen {index + 1}: End of generation",
+            "generation",
+            generation=index + 1,
+            sites=sites or (),
             traced=sites is not None,
-        )  # fmt: skip
+        )
         self._write(draft, look, index)
         if not last:
             self._choose(index + 1)
@@ -185,5 +213,12 @@ def _run_facts(session: Session, facts: Facts, plan: Plan) -> RunInfo:
         large_object=LARGE_OBJECT,
         ignore=project_ignores(),
         generation_means=f"{plan.every:g} s",
-        without_scan=facts.without_scan,
+        without_scan=None if facts.without_scan is None else _other_build(facts),
+    )
+
+
+def _other_build(facts: Facts) -> str:
+    return (
+        f"leakguard is installed for Python {platform.python_version()} here, and the process runs "
+        f"{facts.python}; one that is installed there looks faster"
     )

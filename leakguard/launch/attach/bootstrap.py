@@ -1,14 +1,14 @@
-"""What runs in the target: one thread that waits for orders and copies the process to carry them out.
+"""What runs in the target: a thread that waits for orders, and copies the process to do them.
 
-The text of this file is run there by itself, with what follows added as its last line; of leakguard
-it imports nothing, and of the standard library what is compiled into the interpreter, and ``ctypes``.
-A look is taken in a copy of the process, made by a bare ``clone`` as in ``capture.heap``: no handler
-of ``os.fork`` runs, ``wait()`` and SIGCHLD never hear of it, and it has none of the program's files.
-The copy imports leakguard, writes its answer into a file, and is gone.
+The text of this file is run there by itself, with a call of ``begin`` added to it. Of leakguard it
+imports nothing, and of the standard library what is compiled into the interpreter, and ``ctypes``.
+A look is taken in a copy of the process, made by a bare ``clone`` as in ``capture.heap``: no
+handler of ``os.fork`` runs, ``wait()`` and SIGCHLD never hear of it, and it has none of the
+program's files. The copy imports leakguard, writes its answer into a file, and is gone.
 
-The thread is not one of ``threading`` and takes no signals. It leaves when it is told to, or when the
-other end of its pipe is closed, which the kernel does for whoever is killed; then it takes its folder
-away, which nobody else will.
+The thread is not one of ``threading`` and takes no signals. It leaves when it is told to, or when
+the other end of its pipe is closed, which the kernel does for whoever is killed; then it takes its
+folder away, which nobody else will.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -19,7 +19,11 @@ import posix
 import sys
 import time
 
-# Seconds to be connected to; and between two questions whether a copy has ended, at first and later.
+TYPE_CHECKING = False  # nothing is imported for it
+if TYPE_CHECKING:
+    import ctypes
+
+# Seconds to be connected to; and from one question whether a copy has ended to the next.
 _PATIENCE, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
 # Seconds for which a copy may sleep: then it waits for a lock of a thread that it does not have.
 _LONGEST_SLEEP = 1.0
@@ -32,7 +36,7 @@ _CLOSE_RANGE = 436
 _CONDITION, _MUTEX, _MONOTONIC = 32, 80, 1
 
 
-def begin(folder, lock):
+def begin(folder: str, lock: tuple[int, int, int]) -> None:
     """Start the thread; called in the middle of the program, so it does no more.
 
     ``lock`` says where Python's lock is: the addresses of the lock and of the request to let go of
@@ -41,7 +45,7 @@ def begin(folder, lock):
     _thread.start_new_thread(_serve, (folder, lock))
 
 
-def _serve(folder, lock):
+def _serve(folder: str, lock: tuple[int, int, int]) -> None:
     _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
     ask = answer = -1
     told = False
@@ -62,7 +66,7 @@ def _serve(folder, lock):
             _remove(folder)
 
 
-def _first(ask):
+def _first(ask: int) -> bytes:
     """Wait for the first order: nobody may have come yet."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
@@ -76,7 +80,9 @@ def _first(ask):
     return b""
 
 
-def _carry_out(folder, lock, ask, answer, order):
+def _carry_out(
+    folder: str, lock: tuple[int, int, int], ask: int, answer: int, order: bytes
+) -> bool:
     """Do what is ordered; return whether the last order was to leave."""
     traces = False
     try:
@@ -100,7 +106,7 @@ def _carry_out(folder, lock, ask, answer, order):
             _tracemalloc.stop()
 
 
-def _look(folder, lock, seconds):
+def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
     """Have a copy answer the question in the folder; say how that ended and what it cost."""
     import ctypes
 
@@ -111,35 +117,35 @@ def _look(folder, lock, seconds):
     copy = library.syscall(number, _CLONE_FILES, None, None, None, None)
     if copy == 0:
         try:
-            _be_a_copy(library, ctypes, folder, lock, seconds)
+            _be_a_copy(library, folder, lock, seconds)
         finally:
             posix._exit(1)
     stood = time.perf_counter() - began
     if copy < 0:
-        return "refused 0 %f" % stood
+        return f"refused 0 {stood:f}"
     how, used = _ended(copy, _CROWD * seconds + _GRACE)
-    return "%s %f %f" % (how, used, stood)
+    return f"{how} {used:f} {stood:f}"
 
 
-def _ended(copy, longest):
+def _ended(copy: int, longest: float) -> tuple[str, float]:
     """Wait for the end of a copy; return how it came, and its CPU time."""
-    deadline, slept, pause, how = time.monotonic() + longest, 0.0, _FIRST_PAUSE, None
+    deadline, slept, pause, how = time.monotonic() + longest, 0.0, _FIRST_PAUSE, ""
     while True:
         ended, status, usage = posix.wait4(copy, posix.WNOHANG | _WCLONE)
         if ended:
             used = usage.ru_utime + usage.ru_stime
-            return how or ("done" if status == 0 else "failed%d" % status), used
+            return how or ("done" if status == 0 else f"failed:{status}"), used
         slept = slept + pause if _sleeps(copy) else 0.0
-        if how is None and (slept > _LONGEST_SLEEP or time.monotonic() > deadline):
+        if not how and (slept > _LONGEST_SLEEP or time.monotonic() > deadline):
             how = "hung" if slept > _LONGEST_SLEEP else "late"
             posix.kill(copy, 9)
         time.sleep(pause)
         pause = min(pause * 1.5, _LAST_PAUSE)
 
 
-def _sleeps(process):
+def _sleeps(process: int) -> bool:
     try:
-        file = posix.open("/proc/%d/stat" % process, posix.O_RDONLY | posix.O_CLOEXEC)
+        file = posix.open(f"/proc/{process}/stat", posix.O_RDONLY | posix.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -148,10 +154,12 @@ def _sleeps(process):
         posix.close(file)
 
 
-def _be_a_copy(library, ctypes, folder, lock, seconds):
+def _be_a_copy(
+    library: "ctypes.PyDLL", folder: str, lock: tuple[int, int, int], seconds: float
+) -> None:
     """Answer, in the copy: first of all nothing of the program may run here, nor wait for it."""
     gc.disable()
-    _free_lock(library, ctypes, lock)
+    _free_lock(library, lock)
     library.prctl(_DIE_WITH_PARENT, 9, 0, 0, 0)
     if library.syscall(_CLOSE_RANGE, 0, -1 & 0xFFFFFFFF, _UNSHARE_TABLE):
         posix._exit(2)
@@ -167,11 +175,13 @@ def _be_a_copy(library, ctypes, folder, lock, seconds):
     posix._exit(0)
 
 
-def _free_lock(library, ctypes, lock):
+def _free_lock(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> None:
     """Forget the threads that wait for Python's lock: they are not here.
 
     They stand in the queue of its condition, whose mutex one may just have held.
     """
+    import ctypes
+
     gil, request, of_thread = lock
     if gil:
         by_clock = ctypes.create_string_buffer(64)
@@ -187,7 +197,7 @@ def _free_lock(library, ctypes, lock):
         breaker.value &= ~1
 
 
-def _remove(folder):
+def _remove(folder: str) -> None:
     """Take away the folder that was made for this thread; follow no links."""
     try:
         for name in posix.listdir(folder):

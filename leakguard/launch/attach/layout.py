@@ -53,18 +53,18 @@ class Layout:
 #: Of the parts of Python's lock, from its start: its condition, and the mutex of that.
 GIL_CONDITION, GIL_MUTEX = 32, 80
 
-_OLD = {"lock": 0, "calls": 16, "stride": 16, "slots": 32, "first": 528, "last": 532, "waiting": 8}
-
 LAYOUTS: dict[tuple[int, int], Layout] = {
     (3, 10): Layout(
-        main=40, queue=80, breaker=68, drop=72, gil=352, gil_is_pointer=False, **_OLD
+        main=40, queue=80, lock=0, calls=16, stride=16, slots=32, first=528, last=532, waiting=8,
+        breaker=68, drop=72, gil=352, gil_is_pointer=False,
     ),
     (3, 11): Layout(
-        main=48, queue=112, breaker=100, drop=104, gil=360, gil_is_pointer=False, **_OLD
+        main=48, queue=112, lock=0, calls=16, stride=16, slots=32, first=528, last=532, waiting=8,
+        breaker=100, drop=104, gil=360, gil_is_pointer=False,
     ),
     (3, 12): Layout(
-        main=48, queue=400, lock=8, calls=24, stride=16, slots=32, first=536, last=540,
-        waiting=16, breaker=368, drop=372, gil=384, gil_is_pointer=True,
+        main=48, queue=400, lock=8, calls=24, stride=16, slots=32, first=536, last=540, waiting=16,
+        breaker=368, drop=372, gil=384, gil_is_pointer=True,
     ),
     (3, 13): Layout(
         main=640, queue=32, lock=8, lock_is_byte=True, calls=24, stride=24, slots=300, first=7224,

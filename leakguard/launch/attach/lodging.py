@@ -1,17 +1,19 @@
 """A folder in the file system of the target, for what it is to run and for what the two say.
 
-It is made where the target itself sees it, also in a container, and only its user may enter it. What
-this process reads and writes there follows no link: once the folder is the target's user's, so is
-what lies in it.
+It is made where the target itself sees it, also in a container, and only its user may enter it.
+What this process reads and writes there follows no link: once the folder is the target's user's, so
+is what lies in it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import stat
+import time
 from pathlib import Path
 
 from leakguard.errors import UsageError
@@ -23,6 +25,10 @@ _PACKAGE = Path(__file__).parents[2]
 _LEFT_OUT = ("manual", "templates", "cli", "integrations", "analysis", "__pycache__")
 _PIPES = ("ask", "answer")
 _LONGEST_ANSWER = 256_000_000
+_NAMED = re.compile(r"leakguard-attach-(\d+)-[0-9a-f]{16}")
+# Seconds after which a folder is swept away whose maker was killed: a thread that was begun for it
+# would have done so by then.
+_LEFT_ALONE = 60.0
 
 
 class Lodging:
@@ -36,7 +42,8 @@ class Lodging:
         """
         self._target = target
         self._parent, place = _place(target)
-        self._name = f"leakguard-attach-{secrets.token_hex(8)}"
+        _sweep(self._parent)
+        self._name = f"leakguard-attach-{os.getpid()}-{secrets.token_hex(8)}"
         self.path = f"/{place}/{self._name}"
         os.mkdir(self._name, 0o700, dir_fd=self._parent)
         self._folder = os.open(self._name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._parent)
@@ -94,15 +101,14 @@ class Lodging:
         if self._folder < 0:
             return
         with contextlib.suppress(OSError):
-            _empty(self._folder)
-            os.rmdir(self._name, dir_fd=self._parent)
+            _remove(self._name, self._parent)
         os.close(self._folder)
         os.close(self._parent)
         self._folder = -1
 
 
 def _place(target: Target) -> tuple[int, str]:
-    """Return a folder for temporary files in the file system of the target, opened, and its name."""
+    """Return a folder for temporary files that the target has, opened, and its name."""
     root = os.open(target.root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for place in _PLACES:
@@ -131,14 +137,30 @@ def _entered(root: int, place: str) -> int:
     return folder
 
 
+def _sweep(parent: int) -> None:
+    """Take away the folders whose makers were killed before anybody lived in them."""
+    for name in os.listdir(parent):
+        made = _NAMED.fullmatch(name)
+        if made is None or Path(f"/proc/{made[1]}").exists():
+            continue
+        with contextlib.suppress(OSError):
+            told = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if told.st_uid == os.geteuid() and time.time() - told.st_mtime > _LEFT_ALONE:
+                _remove(name, parent)
+
+
+def _remove(name: str, parent: int) -> None:
+    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        _empty(inner)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=parent)
+
+
 def _empty(folder: int) -> None:
     for entry in os.listdir(folder):
         try:
             os.unlink(entry, dir_fd=folder)
         except (IsADirectoryError, PermissionError):
-            inner = os.open(entry, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-            try:
-                _empty(inner)
-            finally:
-                os.close(inner)
-            os.rmdir(entry, dir_fd=folder)
+            _remove(entry, folder)

@@ -91,7 +91,11 @@ class PendingCall:
         """Write the call, unless the queue is in use just now."""
         interpreter, queue = self._queue(memory)
         first, last = self._ring(memory, queue)
-        if first != last or memory.int32(queue + self.layout.waiting) or self._locked(memory, queue):
+        if (
+            first != last
+            or memory.int32(queue + self.layout.waiting)
+            or self._locked(memory, queue)
+        ):
             return False
         slot = queue + self.layout.calls + last * self.layout.stride
         memory.write(slot + 16, bytes(self.layout.stride - 16))

@@ -15,6 +15,7 @@ from leakguard.errors import UsageError
 from leakguard.live.beacon import process_began
 from leakguard.live.private_folder import check_private, private_folder
 
+_FILES = "attached-*.json"
 _ASK_EVERY = 0.05
 
 
@@ -49,11 +50,22 @@ def attached_to(target: int) -> Presence | None:
     """Return who is attached to a process; None where nobody of this user is."""
     try:
         check_private(private_folder(), os.getuid())
-        told = json.loads(_file_of(target).read_bytes())
+    except OSError:
+        return None
+    return _living(_file_of(target))
+
+
+def _living(file: Path) -> Presence | None:
+    """Return who wrote a file, and take the file away where it was left behind."""
+    try:
+        told = json.loads(file.read_bytes())
         presence = Presence(int(told["pid"]), float(told["began"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return presence if presence.is_alive else None
+    if presence.is_alive:
+        return presence
+    file.unlink(missing_ok=True)
+    return None
 
 
 @contextlib.contextmanager
@@ -74,6 +86,8 @@ def present_at(target: int) -> Iterator[None]:
         with contextlib.suppress(FileExistsError):
             file.parent.mkdir(mode=0o700)
         check_private(file.parent, os.getuid())
+        for one in file.parent.glob(_FILES):
+            _living(one)
         own = {"pid": os.getpid(), "began": process_began(os.getpid())}
         file.write_text(json.dumps(own), encoding="ascii")
     except OSError as error:
@@ -85,4 +99,4 @@ def present_at(target: int) -> Iterator[None]:
 
 
 def _file_of(target: int) -> Path:
-    return private_folder() / f"attached-{target}.json"
+    return private_folder() / _FILES.replace("*", str(target))

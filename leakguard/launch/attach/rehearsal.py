@@ -12,7 +12,7 @@ import select
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 from leakguard.errors import UsageError
 from leakguard.launch.attach.layout import LAYOUTS, REMOTE_EXEC, Layout
@@ -90,10 +90,10 @@ def _started(target: Target) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes
             process.kill()
 
 
-def _told(target: Target, out: IO[bytes]) -> dict[str, object]:
+def _told(target: Target, out: IO[bytes]) -> dict[str, Any]:
     line = _line(out)
     try:
-        told: dict[str, object] = json.loads(line)
+        told: dict[str, Any] = json.loads(line)
         return told
     except ValueError:
         raise UsageError(
@@ -107,9 +107,7 @@ def _line(out: IO[bytes]) -> bytes:
     return out.readline() if ready else b""
 
 
-def _layout_of(
-    target: Target, told: dict[str, object], version: tuple[int, int]
-) -> Layout | None:
+def _layout_of(target: Target, told: dict[str, Any], version: tuple[int, int]) -> Layout | None:
     """Return the layout of a version; None where none is needed."""
     name = ".".join(map(str, version))
     if told["implementation"] != "cpython":
@@ -158,4 +156,3 @@ def _place(target: Target, address: int, here: list[Mapping], there: list[Mappin
             "lies there now; it was replaced since the process began"
         )
     return address - bases[0] + bases[1]
-

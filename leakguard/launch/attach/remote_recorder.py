@@ -1,4 +1,4 @@
-"""The recorder and the tracer of a process that is attached to: what they know, copies of it told."""
+"""The recorder and the tracer of a process that is attached to: they ask copies of it."""
 
 from __future__ import annotations
 

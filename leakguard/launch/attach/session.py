@@ -64,7 +64,7 @@ class Costs:
 
 
 class Session:
-    """The connection to one target, from the call that is put into it to the leave of its thread."""
+    """The connection to one target, until its thread leaves."""
 
     def __init__(self, target: Target, patience: float) -> None:
         """Attach; the target has ``patience`` seconds to come to a point where it may be called.

@@ -14,6 +14,7 @@ import platform
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from leakguard.capture.probe import Probe, measure, reason_of
@@ -63,7 +64,7 @@ def _facts(folder: str) -> dict[str, Any]:
 
 def _folder() -> str | None:
     try:
-        return os.getcwd()
+        return os.fspath(Path.cwd())
     except OSError:
         return None
 
@@ -97,9 +98,7 @@ def _probes() -> tuple[tuple[str, Probe], ...]:
     )
 
 
-def _inspection(
-    folder: str, large: int, targets: list[int], suspects: list[str]
-) -> dict[str, Any]:
+def _inspection(folder: str, large: int, targets: list[int], suspects: list[str]) -> dict[str, Any]:
     """Say who holds what; what the next look compares with stays in the folder."""
     from leakguard.capture.heap import PathMemory, inspect
 

@@ -173,8 +173,8 @@ def _is_elsewhere(pid: int) -> bool:
     Raises:
         UsageError: it does, and this user cannot follow it there.
     """
-    own, its = (os.stat(f"/proc/{who}/ns/mnt").st_ino for who in ("self", pid))
-    roots = [os.stat(f"/proc/{who}/root") for who in ("self", pid)]
+    own, its = (Path(f"/proc/{who}/ns/mnt").stat().st_ino for who in ("self", pid))
+    roots = [Path(f"/proc/{who}/root").stat() for who in ("self", pid)]
     same = own == its and os.path.samestat(*roots)
     if not same and os.geteuid() != 0:
         raise UsageError(
