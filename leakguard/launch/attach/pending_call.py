@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from leakguard.errors import UsageError
 from leakguard.launch.attach.layout import Layout
 from leakguard.launch.attach.memory import Memory, mappings, unused_room
-from leakguard.launch.attach.stopped import stopped
+from leakguard.launch.attach.stopped import interrupt_wait, stopped
 from leakguard.live.beacon import process_began
 
 # How often the queue is found in use before that is told, and how long to wait between.
@@ -105,6 +105,7 @@ class PendingCall:
         memory.write_int32(queue + self.layout.last, (last + 1) % self.layout.slots)
         memory.write_int32(queue + self.layout.waiting, 1)
         self._break(memory, interpreter)
+        interrupt_wait(self.pid)  # the main thread
         return True
 
     def _take_out(self, memory: Memory) -> bool:
