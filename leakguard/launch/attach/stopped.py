@@ -24,8 +24,8 @@ _ALL_KINDS = 0x40000000  # __WALL
 _EVENT_STOP = 128
 # Seconds that a thread may take to stop: one that waits for a disk cannot before it has answered.
 _LONGEST_STOP = 2.0
-# On x86-64: the registers (<sys/user.h>), where the result and the number of a system call are among
-# them, the number of futex, its results that mean "once more", and "interrupted".
+# On x86-64: the registers (<sys/user.h>), where among them the result and the number of a system
+# call are, the number of futex, its results that mean "once more", and "interrupted".
 _REGISTERS = struct.Struct("<27q")
 _RESULT, _CALL, _FUTEX = 10, 15, 202
 _RESTART, _INTERRUPTED, _NO_CALL = (-512, -516), -4, -1
