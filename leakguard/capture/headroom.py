@@ -67,11 +67,14 @@ def dies_as_one() -> bool:
     return any(_setting(group) == "1" for group in groups)
 
 
-def copy_hindrance() -> str | None:
-    """Return why a copy of this process could hurt it; None if it could not."""
+def copy_hindrance(files: Path | None = None) -> str | None:
+    """Return why a copy of this process could hurt it; None where it could not.
+
+    ``files`` lists those that are open in another process, if that is the one to be copied.
+    """
     if _setting(_VM / "overcommit_memory") == _STRICT:
         return "memory is promised only once here (vm.overcommit_memory=2)"
-    if _kernel() < _KEEPS_PINNED and (device := _device()) is not None:
+    if _kernel() < _KEEPS_PINNED and (device := _device(files or _FILES)) is not None:
         return f"this kernel may part {device} from the memory that it writes to"
     return None
 
@@ -87,9 +90,9 @@ def _kernel() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 
 
-def _device() -> str | None:
-    """Return a device that this process has open and that may write to its memory."""
-    for file in _FILES.iterdir() if _FILES.is_dir() else ():
+def _device(files: Path) -> str | None:
+    """Return a device that a process has open and that may write to its memory."""
+    for file in files.iterdir() if files.is_dir() else ():
         try:
             target = str(file.readlink())
         except OSError:  # Closed since.

@@ -52,7 +52,7 @@ class OutsideRun:
         Raises:
             UsageError: there is no such process, or it is another user's.
         """
-        self._pid, self._read, self._clock = pid, read, clock
+        self.pid, self._read, self._clock = pid, read, clock
         self._began = clock()
         self._taken = 0
         self._snapshots: list[Snapshot] = []
@@ -75,7 +75,7 @@ class OutsideRun:
     def poll(self) -> bool:
         """Take a sample; False once the process has ended."""
         try:
-            reading = self._read(self._pid)
+            reading = self._read(self.pid)
         except OSError:
             self.is_over = True
             return False

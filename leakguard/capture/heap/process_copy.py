@@ -105,6 +105,12 @@ def is_copy() -> bool:
     return _is_copy
 
 
+def be_copy() -> None:
+    """Take that this process is one: nobody looks for another to look in."""
+    global _is_copy
+    _is_copy = True
+
+
 def own_seconds() -> float:
     """Return the CPU seconds of this thread and of all copies that this process has made."""
     return time.thread_time() + _spent
@@ -237,8 +243,7 @@ def _bury() -> None:
 
 def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
     """Do the work, in the copy, and end it."""
-    global _is_copy
-    _is_copy = True
+    be_copy()
     try:
         try:
             magic, said = _DONE, work()
