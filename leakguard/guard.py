@@ -16,15 +16,15 @@ from leakguard.capture.watchlist import Watch
 from leakguard.errors import LeakguardError, StillAlive, UsageError
 from leakguard.live import active
 from leakguard.live.active import Leave
-from leakguard.live.assembly import new_watcher
+from leakguard.live.assembly import new_guarded_run
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.ending import Ending
 from leakguard.live.generations import Generation, Generations, checked_rounds
+from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.names import plain_text, plain_truth
 from leakguard.live.settings import Settings, Share, Signal, checked_settings, is_switched_off
 from leakguard.live.sinks import Log, Sink, complain
 from leakguard.live.suspicion import Suspicion
-from leakguard.live.watcher import Watcher
 from leakguard.model import Expectation, Report, Run
 from leakguard.model.units import parse_size
 from leakguard.phase import phase
@@ -145,7 +145,7 @@ class LeakGuard:
         )
         self._suspicion = suspicion
         self._gauges: dict[str, tuple[Callable[[], float], float | None]] = {}
-        self._watcher: Watcher | None = None
+        self._guarded: GuardedRun | None = None
         self._ending: Ending | None = None
         self._entered = 0
 
@@ -157,8 +157,8 @@ class LeakGuard:
         Raises:
             UsageError: the run file cannot be written.
         """
-        if self._watcher is not None and self._watcher.safety.over:
-            self._watcher = None
+        if self._guarded is not None and self._guarded.safety.over:
+            self._guarded = None
         self._leave_parent()
         self._started()
         return self
@@ -252,9 +252,9 @@ class LeakGuard:
         try:
             self._gauges[plain_text(name)] = _gauge(value, capacity)
         except UsageError as error:
-            if self._watcher is None:
+            if self._guarded is None:
                 raise
-            self._watcher.safety.note(f"gauge {plain_text(name)}", str(error))
+            self._guarded.safety.note(f"gauge {plain_text(name)}", str(error))
 
     def expect_freed(self, target: object, why: str = "") -> None:
         """Say that ``target``, or every element of it, should be gone when this generation ends.
@@ -278,7 +278,7 @@ class LeakGuard:
     @property
     def running(self) -> bool:
         """Whether a run has begun and not ended."""
-        return self._watcher is not None and not self._watcher.safety.over
+        return self._guarded is not None and not self._guarded.safety.over
 
     @property
     def run(self) -> Run:
@@ -295,8 +295,8 @@ class LeakGuard:
 
     def abandon(self) -> None:
         """Close the run as it stands, without a last look and without a word."""
-        if self._watcher is not None:
-            self._watcher.let_go()
+        if self._guarded is not None:
+            self._guarded.let_go()
         self._abandon()
 
     def enter_phase(self, name: str) -> Leave | None:
@@ -305,15 +305,15 @@ class LeakGuard:
 
     def _leave_parent(self) -> None:
         """Let a forked child that begins to loop have a run of its own in the run directory."""
-        watcher = self._watcher
-        if self._settings.directory is None or watcher is None or watcher.safety.at_home:
+        guarded = self._guarded
+        if self._settings.directory is None or guarded is None or guarded.safety.at_home:
             return
         active.deactivate(self)
-        self._watcher, self._ending, self._entered = None, None, 0
+        self._guarded, self._ending, self._entered = None, None, 0
 
-    def _started(self) -> Watcher:
-        if self._watcher is not None:
-            return self._watcher
+    def _started(self) -> GuardedRun:
+        if self._guarded is not None:
+            return self._guarded
         limit = sys.getrecursionlimit()
         try:
             sys.setrecursionlimit(limit + _ROOM)  # the program may begin to loop deep down
@@ -321,7 +321,7 @@ class LeakGuard:
         finally:
             sys.setrecursionlimit(limit)
 
-    def _begun(self) -> Watcher:
+    def _begun(self) -> GuardedRun:
         """Begin a run; what raises here, an interrupt included, leaves nothing of it.
 
         A process that cannot be watched, since it has no descriptor or memory left, goes on.
@@ -330,11 +330,11 @@ class LeakGuard:
             settings = self._settings.for_this_process()
             if is_switched_off():
                 return self._off(settings)
-            watcher = self._watcher = new_watcher(settings, self._gauges, self._suspicion)
-            ending = self._ending = Ending(settings, watcher, self._stop)
+            guarded = self._guarded = new_guarded_run(settings, self._gauges, self._suspicion)
+            ending = self._ending = Ending(settings, guarded, self._stop)
             ending.listen()
             active.activate(self)
-            watcher.start()
+            guarded.start()
         except BaseException as error:
             self._abandon()
             if isinstance(error, LeakguardError) or not isinstance(error, Exception):
@@ -342,23 +342,23 @@ class LeakGuard:
             pass_on(error)
             complain(f"this run is not watched: {reason_of(error)}")
             return self._off(self._settings)
-        return watcher
+        return guarded
 
-    def _off(self, settings: Settings) -> Watcher:
+    def _off(self, settings: Settings) -> GuardedRun:
         """Begin a run that is over: each call is taken, and nothing measured, written or said."""
         silent = replace(settings, out=None, directory=None, sink=None, sinks=(), on_screen=False)
-        watcher = self._watcher = new_watcher(silent, {}, self._suspicion)
-        watcher.safety.over = True
-        return watcher
+        guarded = self._guarded = new_guarded_run(silent, {}, self._suspicion)
+        guarded.safety.over = True
+        return guarded
 
     def _abandon(self) -> None:
         active.deactivate(self)
         if self._ending is not None:
             self._ending.close()
             self._ending.leave()
-        if self._watcher is not None:
-            self._watcher.close()
-        self._watcher = self._ending = None
+        if self._guarded is not None:
+            self._guarded.close()
+        self._guarded = self._ending = None
 
     def _stop(self, *, failed: bool) -> None:
         active.deactivate(self)
@@ -366,14 +366,14 @@ class LeakGuard:
         try:
             if ending is not None:
                 ending.close()
-            if self._watcher is not None:
-                self._watcher.end(failed=failed)
+            if self._guarded is not None:
+                self._guarded.end(failed=failed)
         finally:
             if ending is not None:
                 ending.leave()
         self._ending = None  # forgotten once all is done: an interrupt may come before
-        if self._watcher is not None:
-            self._watcher.loop.ring()
+        if self._guarded is not None:
+            self._guarded.loop.ring()
 
 
 def expect_freed(target: object, why: str = "") -> None:

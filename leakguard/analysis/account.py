@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.afterwards import went_on
+from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplained
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
@@ -31,7 +32,13 @@ from leakguard.analysis.knowledge import (
     owns_native_memory,
 )
 from leakguard.analysis.last_tooth import last_tooth
-from leakguard.analysis.live_memory import filling_cache, gained, levelled_off, objects_rate, told
+from leakguard.analysis.live_memory import (
+    filling_cache,
+    gained,
+    levelled_off,
+    objects_rate,
+    with_kind,
+)
 from leakguard.analysis.own_work import left_by_looks
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
@@ -39,14 +46,17 @@ from leakguard.analysis.tolerance import (
     MAJORITY,
     MATERIAL_BYTES,
     NOTABLE_BYTES,
+    NOTABLE_ENTRIES,
     RECORD_BYTES,
     RECORD_ENTRY,
     RECORDS,
     SAME_COUNT,
     SAME_RATE,
+    notable,
     same,
 )
 from leakguard.model import Cleared
+from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
@@ -63,10 +73,11 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is reported, and what is not reported and why."""
+    """What is reported, what is not reported and why, and how much of the growth that explains."""
 
     defects: tuple[Defect, ...]
     cleared: tuple[Cleared, ...]
+    balance: Balance | None = None
 
 
 def settle(case: Case, growths: Sequence[Growth]) -> Account:
@@ -75,7 +86,7 @@ def settle(case: Case, growths: Sequence[Growth]) -> Account:
 
 
 class _Settlement:
-    """The books of one run: every step takes what the steps before it have explained."""
+    """The account of one run: each step takes what earlier steps have explained."""
 
     def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
         self.case = case
@@ -94,10 +105,12 @@ class _Settlement:
         self._promises()
         self._metrics()
         self._live_memory()
+        self._rest()
         self._mappings()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
+        self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
         self._drop_negligible()
-        return Account(tuple(self.defects), tuple(self.cleared))
+        return Account(tuple(self.defects), tuple(self.cleared), self._balance())
 
     def _of(self, *sources: str) -> list[Growth]:
         return [growth for growth in self.growths if growth.source in sources]
@@ -187,7 +200,7 @@ class _Settlement:
         return False
 
     def _mappings(self) -> None:
-        """Tell the size of what mappings map, which is in no object and is no memory of its own."""
+        """Return the bytes of mappings, which are in no object and have no memory of their own."""
         space = next((g for g in self._of("metric") if g.name in ("mapped", "address_space")), None)
         defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
         if space is None or defect is None or (space.rate or 0.0) <= (defect.bytes_rate or 0.0):
@@ -200,7 +213,7 @@ class _Settlement:
         return any(is_mapping(d.lead.type) for d in self.defects)
 
     def _named_bytes(self) -> float:
-        """Return the bytes a generation that are explained so far, by defects or by fills."""
+        """Return the bytes per generation that defects and fills explain so far."""
         found = sum(d.bytes_rate or 0.0 for d in self.defects if d.lead.name not in _LIVE)
         return found + sum(c.bytes_per_generation or 0.0 for c in self.cleared)
 
@@ -228,7 +241,7 @@ class _Settlement:
         if gauges and (in_objects or not self.case.counts_allocators):
             self.cleared.append(self._while_filling(judged))
             return
-        made = told(self.case, growth, in_objects)
+        made = with_kind(self.case, growth, in_objects)
         cache = filling_cache(self.case, growth) if made.kind == "native" else None
         if cache is not None:
             self._cache(cache, growth)
@@ -241,6 +254,30 @@ class _Settlement:
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
+    def _rest(self) -> None:
+        """Tell what of the growth of live memory nothing explains: as a finding, or as too little.
+
+        A log without counts of objects names no sizes that could be set off against it.
+        """
+        balance, judged = self._balance(), self.case.memory()
+        if balance is None or judged is None or not judged.grows or not self.case.counts_objects:
+            return
+        growth = next((g for g in self._of("metric") if g.name in _LIVE), None)
+        if growth is None:
+            if balance.rest > MAJORITY * balance.growth:
+                self.cleared.append(too_little(self.case, judged, balance.rest))
+        elif self._matters(growth, balance.rest):
+            left = unexplained(self.case, growth, self.defects, balance)
+            self.defects += [] if left is None else [left]
+
+    def _matters(self, growth: Growth, rest: float) -> bool:
+        owned = any(owns_native_memory(d.held_by or "") for d in self.defects)
+        last = None if growth.judged is None else growth.judged.series.generations[-1]
+        return not owned and notable(rest, growth.since, last, self._least_rest())
+
+    def _balance(self) -> Balance | None:
+        return balance_of(self.case, self.defects, self.cleared)
+
     def _cache(self, cache: Cleared, growth: Growth) -> None:
         """Add the growth of a library's caches to the leak of their owner, if the owner leaks."""
         owned = next((d for d in self.defects if owns_a_cache(d.lead.type)), None)
@@ -252,10 +289,10 @@ class _Settlement:
         self.defects[self.defects.index(owned)] = told_whole
 
     def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
-        """Return the kept graph that memory belongs to: by what was seen of it, else by its place.
+        """Return the kept graph that memory belongs to: as a look found it, or else by its phase.
 
-        What C code saved for a node, as that of a GRU does, no look finds; a graph that is never
-        cut in the same phase saves it.
+        No look finds the memory that C code saves for a node, such as a GRU's. A graph in the same
+        phase that is never cut saves it.
         """
         graphs = [d for d in self.defects if d.kind == "autograd"]
         if made.kind == "native":
@@ -285,11 +322,11 @@ class _Settlement:
         return not self.case.counts_objects and growth.main_phase in phases
 
     def _least_rest(self) -> float:
-        """Return the rest that is notable beside other defects, in bytes a generation.
+        """Return the rest that is notable beside other defects, in bytes per generation.
 
-        Where most generations were looked at, what looks leave is told from it by when it came, and
-        is a small share of a process. Either alone is too much: programs take memory there as well,
-        and a share of a large process is a leak.
+        If most generations were looked at, memory that looks leave is separated from it by its
+        time, and is a small share of a process. Either criterion alone removes too much: programs
+        take memory at the same time, and a small share of a large process can be a leak.
         """
         ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
@@ -300,7 +337,7 @@ class _Settlement:
         return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
-        """Give memory to objects that the program froze out of every census, where it does that."""
+        """Attribute memory to objects that the program froze out of the census, if it froze any."""
         frozen = next((d for d in self.defects if d.lead.name == "gc_frozen"), None)
         if frozen is None or in_objects:
             return False
@@ -362,6 +399,8 @@ class _Settlement:
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
             return False
         rounds = max(self.case.run.generations, default=0) + 1 - (lead.since or 0)
+        if whole and rate > NOTABLE_ENTRIES * whole and adds_up(self.case, rate):
+            return False
         return rate < RECORD_BYTES and rate * rounds < MATERIAL_BYTES
 
     def _memory_is_unexplained(self) -> bool:
@@ -384,7 +423,7 @@ def _series_of(case: Case, gauge: Growth) -> Series:
 
 
 def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
-    """True when as many objects are added as a gauge with a capacity says, and none is watched."""
+    """True if a gauge with a capacity reports as many new objects of an unwatched type."""
     if growing.watched is not None:
         return False
     return any(
@@ -393,7 +432,7 @@ def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
 
 
 def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
-    """True when a gauge reports the entries of this very container, as at its last look."""
+    """True if a gauge reports the number of entries of this very container at its last look."""
     if container.judged is None:
         return False
     looks = container.judged.series

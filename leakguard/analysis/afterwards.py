@@ -1,4 +1,4 @@
-"""Whether growth that some looks saw went on after them."""
+"""Whether growth that only some looks saw went on after them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _counted_on(case: Case, container: Growth, last: int) -> bool | None:
 
 
 def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
-    """Compare the halves of the last third of the run; None where growth would not show."""
+    """Compare the halves of the run's last third; None if growth would go undetected there."""
     judged = case.metric(metric)
     if judged is None:
         return None
@@ -64,12 +64,12 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
-        return None  # it never held them: shared pages of a program that shares none
+        return None  # The objects were never in shared pages: the program shares none.
     return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
 
 def _scatter(values: Sequence[float]) -> float:
-    """Return the mean size of a series' changes around their mean: its teeth and its noise."""
+    """Return the mean size of a series' changes around their mean: sawtooth and noise."""
     changes = [later - before for before, later in pairwise(values)]
     mean = fmean(changes)
     return fmean(abs(change - mean) for change in changes)

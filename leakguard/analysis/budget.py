@@ -1,6 +1,6 @@
-"""Holds a run against a budget. Live bytes and counts decide, RSS only where nothing else is.
+"""Checks a run against a budget. Live bytes and counts decide, RSS only if there is nothing else.
 
-In a test, where RSS alone may never decide, growth has to show in two measurements.
+In a test RSS alone never decides: growth has to show in two measurements.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leakguard.model.report import Report
 from leakguard.model.run import Run
 from leakguard.model.units import format_bytes, format_change, format_number
 
-# A second measurement confirms growth when it shows this share of what is allowed. Chosen.
+# A second measurement confirms growth if it shows this share of the allowed growth. Chosen.
 _CONFIRMS = 0.5
 _CONFIRM_ONLY = frozenset({"rss", "rss_anonymous"})
 
@@ -29,7 +29,7 @@ def _checks(report: Report, budget: Budget) -> Iterator[Check]:
     if budget.verdict != "never":
         yield _verdict(report, budget)
     if budget.growth is not None:
-        yield _growth(report, budget.growth, live_growth(report.run, budget.warmup))
+        yield _growth_check(report, budget.growth, live_growth(report.run, budget.warmup))
     if budget.peak is not None:
         yield _peak(report, budget.peak, None)
     for name, expected in budget.constant.items():
@@ -53,7 +53,7 @@ def _verdict(report: Report, budget: Budget) -> Check:
                  "broken" if broken else "kept", culprit=culprit)  # fmt: skip
 
 
-def _growth(report: Report, most: int, growth: Rate) -> Check:
+def _growth_check(report: Report, most: int, growth: Rate) -> Check:
     limit = f"at most {format_bytes(most)}"
     if growth.value is None:
         return Check("growth per generation", limit, growth.reason, "unknown", allowed=most)
@@ -65,10 +65,10 @@ def _growth(report: Report, most: int, growth: Rate) -> Check:
 def confirmed_growth(
     report: Report, most: int, warmup: int, *, rounds: int | None = None, traced: bool = False
 ) -> Check:
-    """Return a check of growth that is broken only where a second measurement shows it too.
+    """Return a check of growth that fails only if a second measurement shows it too.
 
-    With ``rounds`` the limit is what so many generations may add together, those of a test.
-    ``traced`` says that another tool records allocations meanwhile, in the allocator.
+    With ``rounds`` the limit is for that many generations of a test together. ``traced`` says that
+    another tool records allocations in the meantime, which changes the allocator's numbers.
     """
     subject = f"growth per {'generation' if rounds is None else 'test'}"
     limit = f"at most {format_bytes(most)}"
@@ -83,7 +83,7 @@ def confirmed_growth(
     second = _second(report, rates, first, most / (rounds or 1) * _CONFIRMS)
     broken = grown > most and second is not None
     said = f", confirmed by {second}" if second else "; no second measurement confirms it"
-    fact = f"{format_change(grown)} ({_said(first)}{said if grown > most else ''})"
+    fact = f"{format_change(grown)} ({_in_a_sentence(first)}{said if grown > most else ''})"
     return Check(subject, limit, fact, "broken" if broken else "kept", grown, most,
                  culprit=_largest(report, broken))  # fmt: skip
 
@@ -93,11 +93,12 @@ def _second(report: Report, rates: Mapping[str, float], first: str, least: float
     if report.verdict == "leak":
         return "the diagnosis"
     return next(
-        (_said(name) for name, rate in rates.items() if name != first and rate >= least), None
+        (_in_a_sentence(name) for name, rate in rates.items() if name != first and rate >= least),
+        None,
     )
 
 
-def _said(measured: str) -> str:
+def _in_a_sentence(measured: str) -> str:
     """Return the name of a measurement within a sentence."""
     if measured == "objects":
         return "bytes of counted objects"
@@ -111,7 +112,7 @@ def _phase_growth(report: Report, phase: str, most: int) -> Check:
         known = ", ".join(report.run.phases) or "none"
         fact = f"no growth is known for this phase; phases of the run: {known}"
         return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
-    # A phase keeps nothing that another phase frees: no phase keeps more than the whole generation.
+    # A phase keeps no more than the whole generation does: other phases may free what it made.
     kept = min(added, max(sum(report.phase_growth.values()), 0.0))
     fact = format_change(kept)
     if kept < added:

@@ -17,7 +17,7 @@ _LEVELS = ("leak", "suspect", "never")
 
 
 def budget_of(settings: Mapping[str, Any]) -> Budget:
-    """Return the budget that ``settings`` describe; what they leave out has no limit.
+    """Return the budget that ``settings`` describe; a limit that they omit is not checked.
 
     Example::
 

@@ -22,10 +22,10 @@ from leakguard.model.units import format_bytes, format_number
 
 @dataclass(slots=True)
 class Judged:
-    """A series and what kind of series it is.
+    """A series with its verdict.
 
-    ``with_baseline`` says that the judged values began with the baseline. ``first`` is the
-    earliest generation that growth may have begun in, looked at or not; None where none is known.
+    ``with_baseline`` says that the judged values begin with the baseline. ``first`` is the earliest
+    generation in which growth may have begun, inspected or not; None if unknown.
     """
 
     series: Series
@@ -54,10 +54,10 @@ class Judged:
         return max(started, min(generations[0], self.first or generations[0]))
 
     def gains(self, size: float) -> bool:
-        """Return whether it gains about ``size`` in the usual generation of the last third.
+        """Return whether it gains about ``size`` in a usual generation of the last third.
 
-        That is so whatever else was freed, or taken once, in a few of them. In a run of fewer than
-        nine generations the last third is too few for a usual one: the last three gains are asked.
+        A few generations that freed memory, or took much once, do not matter. In a run of fewer
+        than nine generations the last third is too short, and the last three gains are used.
         """
         values, at = self.series.values, self.series.generations
         late = range(len(values) - max(len(values) // 3, FEWEST_LOOKS), len(values))
@@ -67,7 +67,7 @@ class Judged:
         return WENT_ON_SHARE * size <= usual <= size / MAJORITY
 
     def _grew_in_first(self) -> bool:
-        """True when the first value lies above the baseline by most of what a generation adds."""
+        """True if the first value exceeds the baseline by most of one generation's growth."""
         baseline, rate = self.series.baseline, self.verdict.rate
         if baseline is None or not self.series.values:
             return False
@@ -105,9 +105,9 @@ class Case:
 
     @property
     def counts_objects(self) -> bool:
-        """True when the heap was walked, so that live objects are known by type."""
+        """True if the heap was walked, so that live objects are known by type."""
         taken = (s.census for s in self.run.snapshots if s.census is not None)
-        # A guard's log names only the types that changed, and the bytes of all of them.
+        # A guard's log names only the types that changed, but has the bytes of all types.
         return any(census.complete or census.bytes is not None for census in taken)
 
     @property
@@ -117,13 +117,13 @@ class Case:
         return memory is not None and memory.series.name in LIVE_MEMORY[:2]
 
     def metric(self, name: str) -> Judged | None:
-        """Return a metric's series with its verdict; None when the run never read it."""
+        """Return a metric's series with its verdict; None if the run never read it."""
         if name not in self._metrics:
-            self._metrics[name] = self._judge(name)
+            self._metrics[name] = self._judge_metric(name)
         return self._metrics[name]
 
     def memory(self) -> Judged | None:
-        """Return the best measure of live memory that the run has; of a GPU where it is alone."""
+        """Return the best measure of live memory in the run; a GPU's if there is no other."""
         return next(filter(None, map(self.metric, (*LIVE_MEMORY, GPU_MEMORY))), None)
 
     def judge(
@@ -135,10 +135,10 @@ class Case:
         capacity: float | None = None,
         from_baseline: bool = False,
     ) -> Judged:
-        """Judge a series at the generations that it was read in.
+        """Judge a series at the generations in which it was read.
 
-        ``from_baseline`` takes the baseline for a round of its own: what the user vouches for is
-        no warm-up.
+        ``from_baseline`` treats the baseline as a generation: the user marked it, so no warm-up
+        follows.
         """
         values, at = series.values, series.generations
         with_baseline = from_baseline and series.baseline is not None
@@ -155,14 +155,14 @@ class Case:
         )
         return Judged(series, verdict, with_baseline, self.timeline.first)
 
-    def _judge(self, name: str) -> Judged | None:
+    def _judge_metric(self, name: str) -> Judged | None:
         series = self.timeline.metric(name)
         if not series.values:
             return None
         return self.judge(series, noise_floor=BYTES_FLOOR if series.unit == "bytes" else 0.0)
 
     def shown(self, phase: str | None) -> Snapshot | None:
-        """Return the snapshot that shows a phase best: its latest; None when there is none."""
+        """Return the snapshot that shows a phase best: its latest; None without one."""
         snapshots = self.timeline.at(phase)
         return snapshots[max(snapshots)] if snapshots else None
 
@@ -176,7 +176,7 @@ class Case:
     def _split(self, metric: str, since: int | None) -> Contribution:
         if metric == "live_memory":
             return live_contribution(self.run, since)
-        # What is mapped is a small difference of large numbers; in a phase, RSS shows it better.
+        # The mapped size is a small difference of large numbers; in a phase, RSS shows it better.
         return metric_contribution(
             self.run, "rss_anonymous" if metric == "mapped" else metric, since
         )
@@ -192,5 +192,5 @@ class Case:
 
 
 def slope(at: Sequence[int], values: Sequence[float]) -> float:
-    """Return the change a generation from the first value to the last."""
+    """Return the mean change per generation from the first value to the last."""
     return (values[-1] - values[0]) / max(at[-1] - at[0], 1) if len(at) > 1 else 0.0

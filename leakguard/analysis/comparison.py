@@ -1,4 +1,4 @@
-"""Two diagnoses side by side, and what of the difference is a regression."""
+"""Compares two diagnoses, and finds which differences are regressions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def compare(before: Report, after: Report) -> Comparison:
         stayed=tuple((old[key], f) for key, f in now.items() if key in old),
         measures=_measures(before, after),
         phases=_phases(before, after),
-        counts=_counts(before, after),
+        counts=_count_measures(before, after),
     )
 
 
 def regressions(comparison: Comparison, budget: Budget) -> tuple[Check, ...]:
-    """Return a check for each way in which a run may not be worse than the last good one."""
+    """Return a check for each way in which a run must not be worse than the last good one."""
     checks = [_new_findings(comparison, budget)] if budget.verdict != "never" else []
     checks += [_not_worse(m, budget.tolerance) for m in comparison.measures if m.unit == "bytes"]
     return tuple(checks)
@@ -79,7 +79,7 @@ def _phases(before: Report, after: Report) -> tuple[Measure, ...]:
     )
 
 
-def _counts(before: Report, after: Report) -> tuple[Measure, ...]:
+def _count_measures(before: Report, after: Report) -> tuple[Measure, ...]:
     old, now = (dict(_final_counts(report)) for report in (before, after))
     return tuple(
         Measure(name, "count", old.get(name), now.get(name)) for name in dict.fromkeys((*old, *now))

@@ -1,8 +1,8 @@
-"""Defects that follow from another one: told with it, and not as leaks of their own.
+"""Defects that follow from another one: they are reported with it, and not as leaks of their own.
 
-A pool that is kept keeps its threads, and the interpreter keeps account of each of them and of how
-to end it; a tensor that is kept keeps the nodes of its graph; weak references come with what they
-refer to; a container of tuples keeps the lists in them. Who mends the first has mended them.
+A kept pool keeps its threads, and the interpreter has a record of each and of how to end it. A kept
+tensor keeps the nodes of its graph. Weak references come with their referents. A container of
+tuples keeps the lists in them. Whoever fixes the first defect has fixed them all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OF_NUMBERS: frozenset[Kind] = frozenset({"autograd", "tensors", "arrays"})
 
 
 def joined(defects: Sequence[Defect]) -> list[Defect]:
-    """Return the defects with each that follows from another beside that one."""
+    """Return the defects; those that follow from another are merged into it."""
     causes = {id(d): cause for d in defects if (cause := _cause(d, defects)) is not None}
     return _with_contents(
         _with(d, [o for o in defects if causes.get(id(o)) is d])
@@ -35,7 +35,7 @@ def joined(defects: Sequence[Defect]) -> list[Defect]:
 
 
 def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
-    """Return the defect that one follows from: in the same phase, and held by the program."""
+    """Return the defect that this one follows from: in the same phase, and held by the program."""
     others = (d for d in defects if d is not defect and d.phase == defect.phase)
     if defect.lead.type == GRAPH_NODE and defect.container is None:
         return next((d for d in others if _keeps_graphs(d)), None)
@@ -51,25 +51,25 @@ def _keeps_graphs(defect: Defect) -> bool:
 
 
 def _is_strong(defect: Defect) -> bool:
-    """True for strong contents of a container; weak references to it or its parts are none."""
+    """True for entries that are held strongly; weak references to a container do not count."""
     return defect.container is not None and not defect.container.is_weak
 
 
 def _is_account(defect: Defect) -> bool:
-    """True for what only the interpreter keeps account of, in a place of its own."""
+    """True for records that only the interpreter keeps, in a place of its own."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.account
 
 
 def _is_owner(defect: Defect) -> bool:
-    """True for handles, such as pools and writers, that lie in a place of the program's own."""
+    """True for handles, such as pools and writers, in a place of the program's own."""
     held = defect.container is not None and defect.container.holder is not None
     return held and not _is_account(defect) and is_handle(defect.lead.type)
 
 
 def _comes_with(defect: Defect, owner: Defect) -> bool:
-    """True if each owner comes with a whole number of them."""
+    """True if there is a whole number of them per owner."""
     each = (defect.lead.rate or 0.0) / (owner.lead.rate or 1.0)
     whole = round(each)
     return 1 <= whole <= _MOST_EACH and same(each, whole, SAME_COUNT)
@@ -88,10 +88,11 @@ def _with(defect: Defect, following: Sequence[Defect]) -> Defect:
 
 
 def _with_contents(defects: Iterable[Defect]) -> list[Defect]:
-    """Give objects that nothing holds to a container that keeps more than is known of it.
+    """Attribute objects without a holder to a container that retains more than its known types.
 
-    A container of tuples keeps the lists and numbers in them, which other phases may make. What it
-    keeps beyond its own types must be most of them at least, and each byte of it serves once.
+    A container of tuples retains the lists and numbers in them, which other phases may make. The
+    unattributed part of what it retains must cover most of these objects, and each of its bytes
+    counts once.
     """
     found = list(defects)
     for loose in sorted(filter(_is_content, found), key=lambda d: -(d.bytes_rate or 0.0)):
@@ -104,9 +105,9 @@ def _with_contents(defects: Iterable[Defect]) -> list[Defect]:
 
 
 def _is_content(defect: Defect) -> bool:
-    """True for objects without a container of which the program made no class.
+    """True for objects without a container whose class is not the program's.
 
-    Nodes of a graph belong to the graph, and what a handle stands for is in no container.
+    Nodes of a graph belong to the graph, and resources behind a handle are in no container.
     """
     lead = defect.lead
     loose = lead.source == "type" and defect.container is None
@@ -114,7 +115,7 @@ def _is_content(defect: Defect) -> bool:
 
 
 def _surplus(defect: Defect) -> float:
-    """Return the bytes a generation that a container keeps beside the types known to be in it."""
+    """Return the bytes per generation that a container retains beyond its known types."""
     container = defect.container
     if container is None or container.is_weak or container.fills or defect.kind in _OF_NUMBERS:
         return 0.0

@@ -1,8 +1,8 @@
-"""Which phase adds what: growth per generation, split over the phases of the loop.
+"""Which phase adds how much: growth per generation, split over the phases of the loop.
 
-Where the guard measured a phase at both ends, its contribution is exit minus entry. A text log
-shows phase ends only: there a phase contributes what changed since the snapshot before it. In both
-cases the contributions of the outermost phases and of the code between them (``None``) sum to the
+If the guard measured a phase at both ends, its contribution is exit minus entry. A text log shows
+only the ends of phases: there a phase contributes the change since the previous snapshot. In both
+cases the contributions of the outermost phases, and of the code between them (``None``), sum to the
 growth of the generation.
 """
 
@@ -31,8 +31,8 @@ class Contribution:
     """Growth per generation by phase; ``None`` is code outside of phases.
 
     Attributes:
-        by_phase: the mean of all generations, so that the phases sum to the whole growth.
-        usual: the median, which a few generations do not move, whatever was freed in them.
+        by_phase: the mean over all generations: the phases sum to the whole growth.
+        usual: the median, which a few unusual generations do not move.
     """
 
     by_phase: Mapping[str | None, float] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class Contribution:
         return sum(value for phase, value in self.by_phase.items() if _outermost(phase))
 
     def main_phase(self) -> str | None:
-        """Return the phase that adds most of the growth, or one in it that adds nearly all of that.
+        """Return the phase that adds most of the growth, or an inner one that adds nearly all.
 
-        None when no phase adds most of it.
+        None if no phase adds most of it.
         """
         outer = {phase: v for phase, v in self.by_phase.items() if phase and _outermost(phase)}
         total = self.total
@@ -58,11 +58,11 @@ class Contribution:
         return self._innermost(phase)
 
     def phase_adding(self, rate: float) -> str | None:
-        """Return the innermost phase whose own growth is ``rate``, within a quarter; or None."""
+        """Return the innermost phase whose own growth is ``rate`` within a quarter; else None."""
         return next(iter(self.phases_adding(rate)), None)
 
     def phases_adding(self, rate: float) -> list[str]:
-        """Return the phases whose own growth is ``rate``, within a quarter, innermost first."""
+        """Return the phases whose own growth equals ``rate`` within a quarter, innermost first."""
         near = [
             phase
             for phase, value in self.by_phase.items()
@@ -88,8 +88,8 @@ class Contribution:
 def live_contribution(run: Run, since: int | None = None) -> Contribution:
     """Split the growth of live memory over the phases, from generation ``since`` on.
 
-    What lies in Python's own allocator is read at the ends of generations only; in between its
-    blocks are counted, and one of them takes the mean size.
+    The bytes in Python's own allocator are read only at the ends of generations. Within one, its
+    blocks are counted, and each counts as the mean size.
     """
     if not any(end.phases for end in _generation_ends(run, since)):
         return metric_contribution(run, "live_memory", since)
@@ -109,7 +109,7 @@ def _sum(
 
 
 def _block_size(run: Run) -> float:
-    """Return the mean bytes of a block of Python's allocator; 0 where that is not known."""
+    """Return the mean bytes of a block of Python's allocator; 0 if unknown."""
     for snapshot in reversed(run.snapshots):
         in_use, blocks = (snapshot.metrics.get(n) for n in ("python_in_use", "python_blocks"))
         if in_use and blocks:
@@ -145,10 +145,10 @@ def type_contribution(
 
 
 def made_in(run: Run, type_name: str, read: Reader) -> tuple[str | None, float | None]:
-    """Return the phase that makes most of a type the collector frees again, and how many a time.
+    """Return the phase that makes most of the garbage of a type, and how many per generation.
 
-    Only rises count: what fell was collected. A collection while the phase runs hides what it
-    made, so it is the median of its rises.
+    Only rises count, because a fall is a collection. A collection during the phase hides what it
+    made, so the median of the rises is used.
     """
     rises: dict[str | None, list[float]] = {}
     for parts in _type_rounds(run, type_name, read):
@@ -162,7 +162,7 @@ def made_in(run: Run, type_name: str, read: Reader) -> tuple[str | None, float |
 def _type_rounds(
     run: Run, type_name: str, read: Reader, since: int | None = None
 ) -> list[dict[str | None, float]]:
-    """Return what each generation added to a type's live count, by phase."""
+    """Return each generation's change of a type's live count, by phase."""
     measured: dict[int, dict[str | None, float]] = {}
     times = {end.generation: end.phases for end in _generation_ends(run, since)}
     previous, counted = None, 0
@@ -195,7 +195,7 @@ def _type_rounds(
 
 
 def _collected(end: Snapshot, type_name: str) -> int:
-    """Return how many the guard's own collection freed after the end was counted."""
+    """Return how many objects the guard's own collection freed after the count at the end."""
     return 0 if end.collection is None else end.collection.types.get(type_name, 0)
 
 
@@ -212,11 +212,10 @@ def _generation_ends(run: Run, since: int | None) -> list[Snapshot]:
 def _differences(
     run: Run, read: Reader, since: int | None, freed: Callable[[Snapshot], float] = lambda _: 0.0
 ) -> list[dict[str | None, float]]:
-    """Attribute each change to the phase at whose end it is first seen.
+    """Attribute each change to the phase at whose end it first shows.
 
-    Changes over several generations at once, where what is read is not known of each, tell no
-    phase; they count only where nothing else is known. ``freed`` is what the guard itself freed
-    after a snapshot.
+    A change over several generations, not all of them read, says nothing about phases; it counts
+    only if there is nothing else. ``freed`` is what the guard itself freed after a snapshot.
     """
     near: dict[int, dict[str | None, float]] = {}
     far: dict[int, dict[str | None, float]] = {}
@@ -236,7 +235,7 @@ def _differences(
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
-    """Leave out a few rounds that added far more than the usual ones: something was imported."""
+    """Leave out a few generations that added far more than usual: something was imported."""
     totals = [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
     usual = [
         parts

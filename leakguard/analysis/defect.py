@@ -25,14 +25,14 @@ from leakguard.analysis.group import (
     with_owners,
 )
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.keepers import (
-    keeper,
-    keeper_by_instances,
-    keeper_by_size,
-    keeper_of_as_many,
-    keeper_of_graph,
-    keeper_of_most,
-    keeper_of_rest,
+from leakguard.analysis.holders import (
+    holder_by_instances,
+    holder_by_size,
+    holder_of,
+    holder_of_as_many,
+    holder_of_graph,
+    holder_of_most,
+    holder_of_rest,
 )
 from leakguard.analysis.knowledge import keeps_self, place_of
 from leakguard.analysis.place_in_loop import (
@@ -149,7 +149,7 @@ class _Sorter:
         self._merged: set[str] = set()
 
     @property
-    def _named(self) -> set[str]:
+    def _holder_paths(self) -> set[str]:
         return {d.held_by for d in self.defects if d.held_by is not None}
 
     def add_born(self, types: Sequence[Growth]) -> list[Growth]:
@@ -160,7 +160,7 @@ class _Sorter:
         """
         rest = list(types)
         for container in [c for c in self.containers if c.is_born and not c.fills]:
-            alike_named = any(alike(container.name) == alike(name) for name in self._named)
+            alike_named = any(alike(container.name) == alike(name) for name in self._holder_paths)
             if alike_named or not _is_notable(container):
                 self._merged |= {container.name} if alike_named else set()
                 continue
@@ -178,7 +178,7 @@ class _Sorter:
 
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
         """Add the defects of the types that one phase adds."""
-        named = self._named
+        named = self._holder_paths
         # Everything that one container holds is one defect, even if other phases made parts of it.
         holding = _holding(group, self.containers)
         if holding and holding[0].name in named:
@@ -202,23 +202,25 @@ class _Sorter:
             # Three looks prove the growth of builtin objects, whose count rises by many. The class
             # that holds them rises by one or two and needs more looks.
             looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
-            kept = keeper_by_instances(self.case, looks, gained_bytes(rest))
+            kept = holder_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
                 self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
                 return
-            container = keeper(self.case, lead.name, lead.rate or 0.0)
-            if container is not None and any(related(container.name, n) for n in self._named):
+            container = holder_of(self.case, lead.name, lead.rate or 0.0)
+            if container is not None and any(
+                related(container.name, n) for n in self._holder_paths
+            ):
                 return  # a part of what is told already
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
-            graph = None if nodes is None else keeper_of_graph(self.case, nodes)
+            graph = None if nodes is None else holder_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
                 # Report a list of tensors by its contents, and one tensor by the graph behind it.
                 lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
             elif container is None and is_programs(lead):
-                container = keeper_of_as_many(self.case, lead.name)
+                container = holder_of_as_many(self.case, lead.name)
             elif container is None:
                 gained = gained_bytes(rest)
-                container = self._keeper_of_bytes(rest, gained, lead.name)
+                container = self._holder_of_bytes(rest, gained, lead.name)
                 lead = lead if container is None else _lead(rest, container)
             elif (elsewhere := self._elsewhere(rest, container)) is not None:
                 rest, apart = [lead], [growing for growing in rest if growing is not lead]
@@ -236,14 +238,14 @@ class _Sorter:
         kept = gained if container.holder is None else container.holder.retained_bytes
         if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
             return None
-        return self._keeper_of_bytes(group, gained)
+        return self._holder_of_bytes(group, gained)
 
-    def _keeper_of_bytes(
+    def _holder_of_bytes(
         self, group: list[Growth], gained: float, type_name: str = ""
     ) -> Growth | None:
         """Return the container that keeps what a group gained, by its classes, else by its size."""
-        most = keeper_of_most(self.case, names_of(group), gained)
-        return most or keeper_by_size(self.case, gained, type_name)
+        most = holder_of_most(self.case, names_of(group), gained)
+        return most or holder_by_size(self.case, gained, type_name)
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
@@ -291,7 +293,7 @@ class _Sorter:
             mine = [c for c in known if c.type == growing.name and c.proven]
             held = sum(c.rate or 0.0 for c in mine)
             if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
-                late.append(keeper_of_rest(self.case, growing, mine))
+                late.append(holder_of_rest(self.case, growing, mine))
         return [container for container in late if container is not None]
 
     def _add(
@@ -308,8 +310,7 @@ class _Sorter:
         the two is nearer to the whole. A text log has the process's numbers only.
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
-        kept = 0.0 if container is None else container.bytes_rate or 0.0
-        size = max(kept, own_bytes)
+        size = max(_kept_by(container, lead), own_bytes)
         phase = phase or phase_of_graph(self.case, lead, container)
         phase = phase or phase_of_memory(self.case, lead, size)
         known = size if size > 0 else _process_bytes(self.case, lead, phase)
@@ -333,7 +334,7 @@ class _Sorter:
         A text or an array that is extended stays one object; the backward graph behind a state
         that is never detached has no Python objects at all.
         """
-        known = self._named | self._merged | excused | {c.name for c in self.filling}
+        known = self._holder_paths | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
             is_related = any(related(container.name, path) for path in known)
             if not is_related and _is_notable(container):
@@ -481,6 +482,22 @@ def _is_notable(container: Growth) -> bool:
     judged = container.judged
     seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
     return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
+
+
+def _kept_by(container: Growth | None, lead: Growth) -> float:
+    """Return the bytes a generation that a container keeps: as looks followed it, or by its share.
+
+    One that was seen once has no course of its own; each of its entries keeps as much as another,
+    and as many came in each generation since their type began to grow.
+    """
+    if container is None or container.judged is None or container.holder is None:
+        return 0.0 if container is None else container.bytes_rate or 0.0
+    holder, looks = container.holder, container.judged.series
+    if len(looks) > 1 or holder.element != lead.type or not holder.entries:
+        return container.bytes_rate or 0.0
+    rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
+    came = min(lead.rate or 0.0, holder.entries / rounds)
+    return (holder.retained_bytes or 0) / holder.entries * came
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from leakguard.analysis.account import settle
+from leakguard.analysis.account import Account, settle
 from leakguard.analysis.case import Case
 from leakguard.analysis.forecast import run_forecast
 from leakguard.analysis.ledger import ledger, ledger_history
-from leakguard.analysis.limits import least_seen, limits, undecided
+from leakguard.analysis.limits import limits, undecided
 from leakguard.analysis.naming import headline, named
+from leakguard.analysis.sensitivity import least_told_words
 from leakguard.analysis.sources import SOURCES
 from leakguard.analysis.spacing import evenly_spaced
 from leakguard.analysis.trend import growth, trend
 from leakguard.model import Finding, Report, Run, Verdict
 from leakguard.model.finding import SEVERITY, Ignored
+from leakguard.model.metric import METRICS
+from leakguard.model.units import format_bytes
 
 
 def diagnose(run: Run) -> Report:
@@ -28,11 +31,11 @@ def diagnose(run: Run) -> Report:
     found = sorted((named(case, defect) for defect in account.defects), key=_rank)
     findings, ignored = split_ignored(found, run.info.ignore)
     doubt = undecided(case, account.cleared, found)
-    verdict = _verdict(findings, doubt)
+    verdict, least = _verdict(findings, doubt), least_told_words(case)
     return Report(
         run=run,
         verdict=verdict,
-        headline=_headline(verdict, findings, doubt, case),
+        headline=_headline(verdict, findings, doubt, case, account, least),
         findings=tuple(findings),
         cleared=account.cleared,
         ignored=tuple(ignored),
@@ -43,7 +46,8 @@ def diagnose(run: Run) -> Report:
         trend=trend(run),
         growth=growth(run),
         phase_growth=_phase_growth(case, verdict),
-        limits=limits(case, doubt),
+        balance=account.balance,
+        limits=limits(case, doubt, least),
     )
 
 
@@ -74,14 +78,32 @@ def _verdict(findings: Sequence[Finding], doubt: str | None) -> Verdict:
     return "stable" if doubt is None else "inconclusive"
 
 
-def _headline(verdict: Verdict, findings: Sequence[Finding], doubt: str | None, case: Case) -> str:
+def _headline(
+    verdict: Verdict,
+    findings: Sequence[Finding],
+    doubt: str | None,
+    case: Case,
+    account: Account,
+    least: str | None,
+) -> str:
     if findings and verdict in ("leak", "suspect"):
         return headline(findings[0])
     if doubt is not None:
         return f"Cannot tell: {doubt}."
-    unseen = least_seen(case)
-    but = "" if unseen is None else f"; growth below {unseen} per generation would go undetected"
-    return f"No leak: nothing grows without bound over {case.generations:,} generations{but}."
+    but = "" if least is None else f"; growth below {least} per generation would go undetected"
+    return f"No leak: {_calm(case, account)} over {case.generations:,} generations{but}."
+
+
+def _calm(case: Case, account: Account) -> str:
+    """Return what a stable run does; memory that gains a trifle is not passed over."""
+    memory, balance = case.memory(), account.balance
+    if memory is None or balance is None or not memory.grows or balance.rest <= 0:
+        return "nothing grows without bound"
+    a_day = "" if balance.daily is None else f", {format_bytes(balance.daily)} a day at this pace"
+    return (
+        f"nothing grows that matters ({METRICS[memory.series.name].words} gains "
+        f"{format_bytes(balance.growth)} per generation{a_day})"
+    )
 
 
 def split_ignored(

@@ -21,7 +21,7 @@ _OUTSIDE_RAM = frozenset({"gpu", "peak"})
 
 
 def run_forecast(case: Case, findings: list[Finding]) -> Forecast | None:
-    """Return when all growth together reaches the limit; None when nothing is said to grow."""
+    """Return when all growth together reaches the limit; None if nothing grows."""
     growing = [finding for finding in findings if _grows(finding)]
     if not growing:
         return None
@@ -32,7 +32,7 @@ def run_forecast(case: Case, findings: list[Finding]) -> Forecast | None:
 
 
 def with_forecast(case: Case, finding: Finding) -> Finding:
-    """Return the finding with the generation in which it alone reaches the limit."""
+    """Return the finding with the generation in which it alone would reach the limit."""
     rate = finding.bytes_per_generation
     if rate is None or not _grows(finding):
         return finding
@@ -43,10 +43,10 @@ def with_forecast(case: Case, finding: Finding) -> Finding:
 
 
 def forecast(case: Case, rate: float, interval: Interval | None = None) -> Forecast | None:
-    """Return when RSS reaches the limit at ``rate`` bytes a generation.
+    """Return when RSS reaches the limit at ``rate`` bytes per generation.
 
-    None when it does not grow, when that lies further ahead than anybody will see, or when the
-    limit, RSS or the generations are unknown.
+    None if RSS does not grow, if the date is too far ahead, or if the limit, RSS or the generations
+    are unknown.
     """
     run = case.run
     limit, generations = run.info.memory_limit, run.generations

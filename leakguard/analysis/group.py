@@ -1,4 +1,4 @@
-"""Types that grow together: grouped by the phase that adds them, ranked, and weighed as a group."""
+"""Types that grow together: grouped by the phase that adds them, and ranked in each group."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from leakguard.model.census import GRAPH_NODE
 
 
 def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
-    """Group types by the phase that adds them, in each group the most telling type first.
+    """Group types by the phase that adds them; in each group the most informative type is first.
 
-    Watched types that break their expectation come first, then the program's own classes, then
-    the rest; larger growth in bytes goes before smaller.
+    Watched types that violate their expectation come first, then the program's own classes, then
+    the rest, each by growth in bytes.
     """
     groups: dict[str | None, list[Growth]] = {}
     for growing in types:
@@ -35,10 +35,10 @@ def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
 
 
 def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list[Growth]]:
-    """Give builtin objects to the program's class that has one of them in each instance.
+    """Move builtin objects to the program's class that has one of them per instance.
 
-    The class is made between phases, where each instance is counted at the end of a generation
-    only; its arrays are seen at the end of the phase that comes next.
+    Instances made between phases are counted only at the end of a generation; their arrays already
+    show at the end of the next phase.
     """
     loose = groups.get(None, [])
     if not loose or not is_users(loose[0].name):
@@ -53,7 +53,7 @@ def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list
 
 
 def _comes_with(growing: Growth, owner: Growth) -> bool:
-    """Return True where a type gained exactly as many between any two looks as another one did."""
+    """Return True if between any two looks a type gained exactly as many as the other one."""
     if growing.judged is None or owner.judged is None:
         return False
     mine, others = (j.series.by_generation for j in (growing.judged, owner.judged))
@@ -73,7 +73,7 @@ def _rank(growing: Growth) -> tuple[bool, bool, bool, float, float]:
 
 
 def weight(entry: tuple[str | None, list[Growth]]) -> tuple[bool, float]:
-    """Return what sorts groups by phase: largest first, that of no phase last."""
+    """Return the sort key of groups by phase: largest first, the group without a phase last."""
     phase, group = entry
     return phase is None, -known_bytes(group)
 
@@ -84,7 +84,7 @@ def names_of(group: Iterable[Growth]) -> set[str]:
 
 
 def known_bytes(group: Iterable[Growth]) -> float:
-    """Return the bytes that types gain a generation, as far as they were counted."""
+    """Return the bytes per generation that types gain, as far as they were counted."""
     return sum(growing.bytes_rate or 0.0 for growing in group)
 
 
@@ -103,12 +103,12 @@ def is_programs(growing: Growth) -> bool:
 
 
 def is_kept(group: list[Growth], kept: float) -> bool:
-    """True for builtin objects that are part of what containers of other findings keep alive."""
+    """True for builtin objects inside of what other findings' containers retain."""
     return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
 def _is_exact(growing: Growth) -> bool:
-    """Return True for a count that three looks saw rise by the same whole number a generation."""
+    """Return True if three looks saw a count rise by the same whole number per generation."""
     if growing.judged is None or growing.rate is None or growing.interval is None:
         return False
     low, high = growing.interval
@@ -116,21 +116,22 @@ def _is_exact(growing: Growth) -> bool:
 
 
 def is_telling(case: Case, group: list[Growth]) -> bool:
-    """A few more builtin objects, held by nothing that grows, are what interpreters do.
+    """Return whether a few more builtin objects, without a growing holder, are the interpreter's.
 
-    A count that rises by the same whole number from look to look is no chance, whatever its bytes.
+    A count that rises by the same whole number from look to look is no accident, whatever its
+    bytes.
     """
     lead, size = group[0], known_bytes(group)
     if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
     if any(growing.name == GRAPH_NODE and _is_exact(growing) for growing in group):
-        return True  # no interpreter keeps a backward graph, however small
+        return True  # No interpreter keeps a backward graph, however small.
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False
     memory = case.memory()
     agrees = memory is None or memory.grows or memory.gains(size)
     if size < NOTABLE_OBJECTS and not agrees:
-        return False  # what is little a generation counts where every number agrees
+        return False  # Little growth per generation counts if every number agrees.
     phase = lead.main_phase or phase_of_memory(case, lead, size)
     return memory_witness(case, phase, lead.since, size) is not None

@@ -13,7 +13,8 @@ from leakguard.model.holder import Hop
 from leakguard.model.metric import Unit
 
 Source = Literal[
-    "type", "container", "gauge", "metric", "cycles", "promise", "peak", "copies",
+    "type", "container", "gauge", "metric", "cycles", "promise", "peak", "copies", "child",
+    "rest",
 ]  # fmt: skip
 
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})

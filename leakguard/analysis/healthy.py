@@ -1,4 +1,4 @@
-"""What grows and is healthy, each kind in its own words."""
+"""Growth that is healthy: one function, and one wording, for each kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leakguard.model.units import format_bytes
 
 
 def filling_gauge(gauge: Growth) -> Cleared:
-    """Tell a gauge that fills towards the capacity its user gave."""
+    """Clear a gauge that fills towards the capacity that its user gave."""
     name, bound = gauge.name, gauge.bound or 0.0
     filled = f"{gauge.counts[-1]:,.0f} of {bound:,.0f}"
     if gauge.full_at is None:
@@ -20,7 +20,7 @@ def filling_gauge(gauge: Growth) -> Cleared:
 
 
 def filling_container(container: Growth) -> Cleared:
-    """Tell a container that fills towards a bound of its own."""
+    """Clear a container that fills towards a bound of its own."""
     bound = container.bound or 0.0
     entries = container.judged.series.values[-1] if container.judged is not None else 0.0
     full = container.full_at
@@ -36,7 +36,7 @@ def filling_container(container: Growth) -> Cleared:
 
 
 def ended(defect: Defect) -> Cleared:
-    """Tell growth that some looks saw, and that did not go on."""
+    """Clear growth that some looks saw and that did not go on."""
     lead = defect.lead
     name = defect.held_by or lead.type or lead.name
     last = lead.judged.series.generations[-1] if lead.judged is not None else 0
@@ -49,20 +49,20 @@ def ended(defect: Defect) -> Cleared:
 
 
 def is_warming_up(defect: Defect) -> bool:
-    """Return True for a place that is filled once, and gains less than an entry a generation."""
+    """Return True for a place that is filled once, and gains less than one entry per generation."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
 
 
 def warm_up(defect: Defect) -> Cleared:
-    """Tell a place that is filled once."""
+    """Clear a place that is filled once."""
     name = defect.held_by or defect.lead.name
     return Cleared(name, "warm-up", f"{name} gains an entry now and then, each of them once")
 
 
 def negligible(defect: Defect) -> Cleared:
-    """Tell objects that add a few bytes a generation."""
+    """Clear objects that add a few bytes per generation."""
     rate, name = defect.bytes_rate or 0.0, defect.held_by or defect.lead.type or defect.lead.name
     after = format_bytes(1000 * rate)
     reason = f"{name} gains {format_bytes(rate)} per generation: {after} after a thousand of them"

@@ -1,4 +1,4 @@
-"""From the processes of a job to one report: which of them grow, and what they hold together."""
+"""Makes one report of a job's processes: which of them grow, and what they hold together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED_AT_MOST = 4
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """One process with its report and its row."""
+    """One process with its report and its row in the table."""
 
     member: Member
     report: Report
@@ -35,7 +35,7 @@ class _Process:
 
     @property
     def grows(self) -> bool:
-        """True where something in it grows that it should not."""
+        """True if it has a finding."""
         return SEVERITY[self.report.verdict] >= SEVERITY["suspect"]
 
 
@@ -48,9 +48,10 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
     judged = [_judged(member) for member in job.members]
     worst = max(judged, key=_gravity)
     growing = [one for one in judged if one.grows]
+    count = len(judged)
     info = replace(
         worst.report.run.info,
-        name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_count(job, len(judged))}",
+        name=f"{job.name}, {'a job of ' if job.of == 'process' else ''}{_counted(job, count)}",
         rank=None,
     )
     report = replace(
@@ -58,7 +59,7 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
         run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
         headline=_headline(job, judged, growing, worst),
         findings=tuple(_findings(growing)),
-        forecast=None,  # what one process does to the machine's memory is not what all do
+        forecast=None,  # One process' effect on the machine's memory is not that of all.
         processes=tuple(one.row for one in judged),
         remarks=tuple(_remarks(job, judged, growing)),
     )
@@ -68,10 +69,10 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
 def _judged(member: Member) -> _Process:
     info = replace(member.run.info, name=member.label)
     report = diagnose(replace(member.run, info=info))
-    return _Process(member, report, _row(member, report))
+    return _Process(member, report, _process_row(member, report))
 
 
-def _row(member: Member, report: Report) -> ProcessRow:
+def _process_row(member: Member, report: Report) -> ProcessRow:
     run, first = member.run, next(iter(report.findings), None)
     rate = sum(f.bytes_per_generation or 0.0 for f in report.findings)
     return ProcessRow(
@@ -101,14 +102,14 @@ def _what(finding: Finding) -> str:
 
 
 def _gravity(one: _Process) -> tuple[int, float]:
-    """Order by verdict, then by growth; a process seen from outside that was short says nothing."""
+    """Order by verdict, then by growth. A short process seen from outside comes last."""
     outside = one.member.run.info.observer is not None
     mute = outside and one.report.verdict == "inconclusive"
     return -1 if mute else SEVERITY[one.report.verdict], one.row.bytes_per_generation
 
 
 def _findings(growing: Sequence[_Process]) -> list[Finding]:
-    """Return each defect once, as the process tells it in which it is largest."""
+    """Return each defect once, from the process in which it is largest."""
     found: dict[str, Finding] = {}
     for one in sorted(growing, key=_gravity, reverse=True):
         for finding in one.report.findings:
@@ -128,7 +129,7 @@ def _headline(
             return f"Cannot tell: {worst.row.label}: {_sentence(worst)}"
         if worst.report.verdict == "inconclusive":
             return worst.report.headline
-        return f"No leak: none of {_count(job, len(judged))} grows without bound."
+        return f"No leak: none of {_counted(job, len(judged))} grows without bound."
     return f"{_who_grows(job, judged, growing)}: {_sentence(worst)}"
 
 
@@ -138,7 +139,7 @@ def _sentence(one: _Process) -> str:
 
 def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> str:
     rest = len(judged) - len(growing)
-    names = _names(growing)
+    names = _labels(growing)
     grow = "grows" if len(growing) == 1 else "grow"
     if len(judged) == 1:
         return f"{names} {grow}"
@@ -146,7 +147,7 @@ def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]
         return f"{names} {grow}, the other one does not"
     if rest:
         return f"{names} {grow}, the other {rest} do not"
-    return f"all {_count(job, len(judged))} grow{_outlier(growing)}"
+    return f"all {_counted(job, len(judged))} grow{_outlier(growing)}"
 
 
 def _outlier(growing: Sequence[_Process]) -> str:
@@ -162,7 +163,7 @@ def _outlier(growing: Sequence[_Process]) -> str:
     )
 
 
-def _names(processes: Sequence[_Process]) -> str:
+def _labels(processes: Sequence[_Process]) -> str:
     names = [one.row.label for one in processes]
     if len(names) > _NAMED_AT_MOST:
         shown = _NAMED_AT_MOST - 1
@@ -171,39 +172,39 @@ def _names(processes: Sequence[_Process]) -> str:
 
 
 def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
-    if job.of != "process":  # what several series of a log have in common, nobody measured
+    if job.of != "process":  # Nobody measured what several series of a log share.
         return []
-    said = [_together(judged), _growth(growing), _holds_most(judged)]
+    said = [_together(judged), _joint_growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
     pooled = [one for one in ended if _POOLED in (one.member.run.info.role or "")]
     lost = [one for one in ended if one not in pooled]
     if pooled:
         said.append(
-            f"{_names(pooled)} ended without notice, as a Pool ends its workers when its `with` "
+            f"{_labels(pooled)} ended without notice, as a Pool ends its workers when its `with` "
             "block is over"
         )
     if lost:
         last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
         after = last[0] if len(set(last)) == 1 else "the last generation it wrote"
-        said.append(f"{_names(lost)} ended without notice after {after}: killed, or crashed")
+        said.append(f"{_labels(lost)} ended without notice after {after}: killed, or crashed")
     again = [one for one in judged if one.row.restarts]
     if again:
         times = sum(one.row.restarts for one in again)
         said.append(
-            f"{_names(again)} started again, {times} time{'s' if times > 1 else ''} in all; "
+            f"{_labels(again)} started again, {times} time{'s' if times > 1 else ''} in all; "
             "the last run counts"
         )
     outside = [one for one in judged if one.member.run.info.observer is not None]
     if outside:
         said.append(
-            f"{_count(job, len(outside))} without a guard seen from outside: their memory is "
+            f"{_counted(job, len(outside))} without a guard seen from outside: their memory is "
             "known, their objects are not"
         )
     return [sentence for sentence in said if sentence]
 
 
 def _together(judged: Sequence[_Process]) -> str | None:
-    """Say what all processes that are alive hold, with shared pages counted once."""
+    """Report the memory of all living processes, with shared pages counted once."""
     rows = [one.row for one in judged]
     rss = sum(row.rss or 0 for row in rows)
     if len(rows) < 2 or not rss:
@@ -219,19 +220,19 @@ def _together(judged: Sequence[_Process]) -> str | None:
     )
 
 
-def _growth(growing: Sequence[_Process]) -> str | None:
+def _joint_growth(growing: Sequence[_Process]) -> str | None:
     rate = sum(one.row.bytes_per_generation for one in growing)
     return f"together {format_change(rate)} per generation" if len(growing) > 1 and rate else None
 
 
 def _holds_most(judged: Sequence[_Process]) -> str | None:
-    """Name a process that holds far more than the others of its sort, growing or not."""
+    """Name a process that holds far more than the others of its kind, growing or not."""
     same = [
         (one.row.private or one.row.rss or 0, one)
         for one in judged
         if one.member.run.info.observer is None and one.row.rank is not None
     ]
-    if len(same) < 3:  # of two, none is the odd one
+    if len(same) < 3:  # Of two, neither is the exception.
         return None
     most, who = max(same, key=lambda pair: pair[0])
     others = median(size for size, one in same if one is not who)
@@ -240,6 +241,6 @@ def _holds_most(judged: Sequence[_Process]) -> str | None:
     return f"{who.row.label} holds {format_bytes(most)}, the others {format_bytes(others)}"
 
 
-def _count(job: Job, count: int) -> str:
+def _counted(job: Job, count: int) -> str:
     plural = {"process": "processes", "series": "series"}.get(job.of, f"{job.of}s")
     return f"1 {job.of}" if count == 1 else f"{count} {plural}"

@@ -1,7 +1,7 @@
-"""Memory that rises since the collector came last, as it did before it took everything back.
+"""Memory that has risen since the last collection, as it did before earlier ones.
 
-Garbage in reference cycles makes live memory saw. A run that ends in a tooth looks like one that
-began to leak after the collector came: what tells them apart is what an earlier tooth was made of.
+Garbage in reference cycles makes live memory a sawtooth. A run that ends within a tooth looks as if
+it had begun to leak after the last collection. Comparison with an earlier tooth decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAWS = "python_blocks"
 
 @dataclass(frozen=True, slots=True)
 class _Tooth:
-    """From one full collection, or the first generation, to the next: what was read at its ends."""
+    """A tooth: from one full collection, or the first generation, to the next."""
 
     began: int
     ended: int
@@ -35,15 +35,16 @@ class _Tooth:
 
     @property
     def pace(self) -> float:
-        """What a generation added."""
+        """The growth per generation."""
         return self.rise / max(self.ended - self.began, 1)
 
 
 def last_tooth(case: Case, growth: Growth) -> Cleared | None:
-    """Give growth of live memory to garbage that waits for the collector; None where it is not.
+    """Attribute growth of live memory to garbage that waits for the collector; None if it is not.
 
-    An earlier tooth, of Python's blocks too, was taken back by a full collection down to where the
-    run began, less a tenth of it, and the last one rises no faster than the earlier ones did.
+    A full collection must have ended an earlier tooth, in Python's blocks too, at the run's start
+    level or at most a tenth of the tooth above it. The last tooth must rise no faster than earlier
+    ones did.
     """
     memory, blocks = _teeth(case, growth.name), _teeth(case, _SAWS)
     if not (_is_taken_back(memory) and _is_taken_back(blocks)):
@@ -61,7 +62,7 @@ def last_tooth(case: Case, growth: Growth) -> Cleared | None:
 
 
 def _teeth(case: Case, metric: str) -> list[_Tooth]:
-    """Return a metric's teeth between full collections, the guard's and the program's own."""
+    """Return a metric's teeth between full collections, the guard's or the program's own."""
     values = case.timeline.metric(metric).by_generation
     counted = case.timeline.metric("gc_full_collections").by_generation
     both = sorted(values.keys() & counted.keys())
@@ -78,7 +79,7 @@ def _teeth(case: Case, metric: str) -> list[_Tooth]:
 
 
 def _is_taken_back(teeth: list[_Tooth]) -> bool:
-    """Return whether a collection before the last tooth left no more than the run began with."""
+    """Return whether a collection before the last tooth left no more than at the start."""
     if len(teeth) < 2:
         return False
     first, highest = teeth[0].low, max(tooth.high for tooth in teeth[:-1])

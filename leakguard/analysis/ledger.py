@@ -21,7 +21,7 @@ _POINTS = 60
 def ledger(run: Run) -> Ledger | None:
     """Return where RSS went between the baseline and the latest generation with a census.
 
-    None when the run has no two moments with a known RSS.
+    None if the run does not have two moments with a known RSS.
     """
     before = run.baseline
     after = _latest(run, before)
@@ -29,7 +29,7 @@ def ledger(run: Run) -> Ledger | None:
 
 
 def ledger_history(run: Run, most: int = _POINTS) -> tuple[Ledger, ...]:
-    """Return the ledger at each generation that was sized, of a long run at ``most`` of them."""
+    """Return the ledger at each generation with a census; of a long run, at ``most`` of them."""
     before = run.baseline
     ends = [s for s in run.generation_ends() if s is not before and _is_sized(s)]
     if before is None or not ends:
@@ -49,12 +49,12 @@ def _between(run: Run, before: Snapshot, after: Snapshot) -> Ledger | None:
     parts = {name: known.get(name) for name in PARTS}
     parts["unexplained"] = growth - sum(filter(None, known.values()))
     rounds = run.generations_until(after.generation)
-    reasons = _said(unknown, before, after)
+    reasons = _reasons(unknown, before, after)
     return Ledger(before.label, after.label, rounds, growth, parts, reasons, after.generation)
 
 
 def _latest(run: Run, before: Snapshot | None) -> Snapshot | None:
-    """Return the latest generation's end that was sized, else the latest moment with an RSS."""
+    """Return the latest generation's end with a census, else the latest moment with an RSS."""
     later = [s for s in run.snapshots if s is not before and "rss" in s.metrics]
     ends = [s for s in later if s.moment == "generation"]
     sized = [s for s in ends if _is_sized(s)]
@@ -126,7 +126,7 @@ _REASONS = {
     "swapped": _NO_SWAP,
 }
 
-# Probes that give a better reason than "was not read".
+# Probes whose reason for a missing number is better than "was not read".
 _PROBES = {"interpreter": "pools", "allocator": "allocator", "tensors": "census",
            "arrays": "census", "python": "census"}  # fmt: skip
 
@@ -144,7 +144,7 @@ def _native(before: Snapshot, after: Snapshot, known: Mapping[str, int | None]) 
     return in_use - sum(filter(None, objects))
 
 
-def _said(unknown: Mapping[str, str], before: Snapshot, after: Snapshot) -> dict[str, str]:
+def _reasons(unknown: Mapping[str, str], before: Snapshot, after: Snapshot) -> dict[str, str]:
     return {part: _probe_reason(part, (after, before)) or text for part, text in unknown.items()}
 
 

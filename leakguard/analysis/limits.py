@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
+from leakguard.analysis.balance import adds_up, daily
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
@@ -14,6 +15,7 @@ from leakguard.analysis.tolerance import (
     MATERIAL_BYTES,
     MATERIAL_SHARE,
     NOTABLE_BYTES,
+    NOTABLE_COUNTED,
 )
 from leakguard.model import Cleared, Finding, Run
 from leakguard.model.metric import METRICS, RESOURCES
@@ -43,6 +45,8 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         how = "" if rounds or case.run.info.source != "guard" else _NAME_THEM
         return f"{seen} recorded, at least {FEWEST_LOOKS} are needed{how}"
     verdict, name = memory.verdict, METRICS[memory.series.name].words
+    if (slow := _slowly_rising(case, memory, cleared, found)) is not None:
+        return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
     if allocated is not None and allocated.grows:  # the sum alone is in doubt, by what looks leave
@@ -55,6 +59,32 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return f"{name} grows by {rate} per generation and may still level off{more}"
     handles = next(filter(None, map(partial(_rising_handles, case), RESOURCES)), None)
     return handles or _rising_when_cut(case, memory, cleared, found)
+
+
+def _slowly_rising(
+    case: Case, memory: Judged, cleared: Sequence[Cleared], found: Sequence[Finding]
+) -> str | None:
+    """Say that live memory rises by little each time, and by much in a day, and nothing tells why.
+
+    Nothing is stable beside it, and it is too little to be looked into.
+    """
+    verdict, rate = memory.verdict, memory.verdict.rate
+    came_to = memory.series.values[-1] - memory.series.values[0]
+    if verdict.growing == "no" or min(rate * len(memory.series), came_to) < NOTABLE_COUNTED:
+        return None
+    told = [c for c in cleared if not _is_of_memory(c, memory)]
+    if not adds_up(case, rate) or _explained(told, found) >= MAJORITY * rate:
+        return None
+    may = "grows" if memory.grows else "may grow"
+    return (
+        f"{METRICS[memory.series.name].words} {may} by {format_change(rate)} per generation, "
+        f"{format_bytes(daily(case, rate) or 0.0)} a day at this pace; it is too little here to "
+        "tell what keeps it: more generations would decide"
+    )
+
+
+def _is_of_memory(item: Cleared, memory: Judged) -> bool:
+    return item.metric == memory.series.name and item.pattern == "growing"
 
 
 def _rising_when_cut(
@@ -104,18 +134,13 @@ def _rising_handles(case: Case, metric: str) -> str | None:
     )
 
 
-def least_seen(case: Case) -> str | None:
-    """Return the growth of memory a generation below which the run can tell nothing, in words."""
-    memory = case.memory()
-    if memory is None or not 0 < memory.verdict.detectable < math.inf:
-        return None
-    return format_bytes(memory.verdict.detectable)
+def limits(case: Case, doubt: str | None, least: str | None) -> tuple[str, ...]:
+    """Return what could not be seen in this run, in plain sentences.
 
-
-def limits(case: Case, doubt: str | None) -> tuple[str, ...]:
-    """Return what could not be seen in this run, in plain sentences."""
+    ``doubt`` is why the run is not decided, ``least`` the growth a generation that shows.
+    """
     said = [doubt] if doubt else []
-    memory, least = case.memory(), least_seen(case)
+    memory = case.memory()
     if memory is not None and least is not None:
         name = METRICS[memory.series.name].words
         said.append(f"cannot tell below {least} per generation in {name}")

@@ -1,4 +1,4 @@
-"""Live memory as a whole: the parts of its growth, and why it is no growth once it levels off."""
+"""Growth of live memory as a whole: its parts, and why it is harmless once it levels off."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import replace
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.keepers import (
-    keeper,
-    keeper_by_instances,
-    keeper_by_size,
+from leakguard.analysis.holders import (
+    holder_by_instances,
+    holder_by_size,
+    holder_of,
     largest_graph,
 )
 from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
@@ -42,7 +42,7 @@ def objects_rate(case: Case) -> float:
 
 
 def filling_cache(case: Case, growth: Growth) -> Cleared | None:
-    """Give memory to the caches of libraries, while all of it fits into them; None where not."""
+    """Attribute memory to the caches of libraries while all of it fits into them; else None."""
     ends = [s for s in case.timeline.ends.values() if s.census is not None]
     if not ends or growth.judged is None or growth.in_pools:
         return None
@@ -61,7 +61,7 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     return Cleared(name, "filling", reason, bytes_per_generation=rate)
 
 
-def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
+def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
     """Return growth of live memory with its kind: objects that become larger, or native memory."""
     if not case.counts_objects:
         return replace(growth, kind="memory", in_pools=False)
@@ -74,13 +74,13 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
     if instances is not None:
         return instances
     extended = _extended_type(case, growth)
-    if extended is None:  # what objects gained is not what memory did
+    if extended is None:  # The objects' growth is not the memory's growth.
         return growth
-    container = keeper(case, extended, 0.0) or keeper_by_size(case, gained(growth), extended)
+    container = holder_of(case, extended, 0.0) or holder_by_size(case, gained(growth), extended)
     holder = None if container is None else container.holder
     inside = None if container is None else container.type
     if inside is not None and "." in inside:
-        extended = inside  # a class of what it is held as tells more than a buffer in it
+        extended = inside  # A class held at a known place says more than a buffer in it.
     fix = f"find the {extended} that is extended every generation, and bound it"
     place = None if holder is None else place_of(holder)
     if holder is not None and place is not None:
@@ -97,9 +97,9 @@ def told(case: Case, growth: Growth, in_objects: bool) -> Growth:
 
 
 def _owner_behind(place: Place, holder: Holder) -> str | None:
-    """Return the first class of the program that a known place leads to, as the look found it.
+    """Return the program's first class on the way from a known place, as the look found it.
 
-    What registered itself there is to be taken out, and not the arrays that it came to hold.
+    The registered object is to be removed there, and not the arrays that it has collected.
     """
     path = ""
     for position, hop in enumerate(holder.trace):
@@ -121,8 +121,8 @@ def gained(growth: Growth) -> float:
 def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     """Return growth of live memory as that of a backward graph that is never cut; None if not.
 
-    Two looks suffice where the nodes became so many more that they, and what they saved, are most
-    of what memory gained: memory itself was read in every generation.
+    Two looks suffice if the new nodes, and what they saved, are most of the memory's gain: memory
+    itself was read in every generation.
     """
     ends = [(g, s) for g, s in case.timeline.ends.items() if s.census is not None]
     if len(ends) < 2:
@@ -149,28 +149,28 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
         in_pools=False,
         evidence=(
             growth.evidence[0],
-            f"{_named(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
+            f"{_holders_keep(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
             f"{nodes:+,} nodes of such graphs since generation {first}",
         ),
         fix=remedy(GRAPH_NODE, holder),
     )
 
 
-def _named(holder: Holder, graphs: list[Holder]) -> str:
-    """Name a holder of a graph and, where others hold nearly all of it too, those as well."""
+def _holders_keep(holder: Holder, graphs: list[Holder]) -> str:
+    """Return who keeps a graph: its holder, and others that hold nearly all of it too."""
     least = NEARLY_ALL * (holder.graph_nodes or 0)
     others = [g.path for g in graphs if g is not holder and (g.graph_nodes or 0) >= least]
     return " and ".join([holder.path, *others]) + (" keep" if others else " keeps")
 
 
 def _in_instances(case: Case, growth: Growth) -> Growth | None:
-    """Return growth of live memory as that of a class of the program, with what holds it; or None.
+    """Return growth of live memory as that of a class of the program, with its holder; or None.
 
     Two looks suffice, as for a graph.
     """
     looks = _counted(case, growth)
     size = looks[-1][2] - looks[0][2] if looks else 0.0
-    kept = keeper_by_instances(case, [(at, census) for at, census, _ in looks], size)
+    kept = holder_by_instances(case, [(at, census) for at, census, _ in looks], size)
     if kept is None:
         return None
     return replace(
@@ -189,14 +189,14 @@ def _in_instances(case: Case, growth: Growth) -> Growth | None:
 
 
 def _counted(case: Case, growth: Growth) -> list[tuple[int, Census, float]]:
-    """Return the looks since memory grows, and the one before: generation, counts and memory."""
+    """Return the looks since memory grows, and the one before: (generation, counts, memory)."""
     sizes = {} if growth.judged is None else growth.judged.series.by_generation
     looks = case.timeline.counted_since(growth.since, among=sizes)
     return [(generation, census, sizes[generation]) for generation, census in looks]
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:
-    """Return the type whose bytes are most of what memory gained, and rise as it does."""
+    """Return the type whose bytes are most of the memory's gain, and rise in proportion to it."""
     ends = _counted(case, growth)
     if len(ends) < 2:
         return None
@@ -216,7 +216,7 @@ def _bytes(census: Census, name: str) -> float:
 
 
 def levelled_off(judged: Judged) -> Iterable[Cleared]:
-    """Tell live memory that rose by much and does not rise any more."""
+    """Clear live memory that rose by much and does not rise any more."""
     verdict, series = judged.verdict, judged.series
     rose = max(series.values) - series.values[0]
     if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:

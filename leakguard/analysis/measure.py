@@ -12,7 +12,7 @@ _MEASURED = ("heap_in_use", "python_in_use", "rss_anonymous", "rss")
 
 
 class Rate(NamedTuple):
-    """Growth per generation of a metric; ``value`` is None for ``reason``."""
+    """Growth per generation of a metric; if ``value`` is None, ``reason`` says why."""
 
     metric: str
     value: float | None
@@ -20,7 +20,7 @@ class Rate(NamedTuple):
 
 
 def live_growth(run: Run, warmup: int = 1) -> Rate:
-    """Return the bytes a generation adds: of live memory, of RSS where live memory is unknown."""
+    """Return the growth in bytes per generation: of live memory or, if unknown, of RSS."""
     growths = (metric_growth(run, name, warmup) for name in ("live_memory", "heap_in_use"))
     known = (growth for growth in growths if growth.value is not None)
     return next(known, None) or metric_growth(run, "rss", warmup)
@@ -40,7 +40,7 @@ def metric_growth(run: Run, metric: str, warmup: int = 1) -> Rate:
 
 
 def growths(run: Run, warmup: int = 1) -> dict[str, float]:
-    """Return growth in bytes a generation by each measurement that the run has.
+    """Return the growth in bytes per generation by each measurement that the run has.
 
     Allocators first, then RSS, then ``objects``: the bytes of counted objects.
     """
@@ -53,7 +53,7 @@ def growths(run: Run, warmup: int = 1) -> dict[str, float]:
 
 
 def highest_rss(run: Run, phase: str | None = None) -> int | None:
-    """Return the highest RSS that was reached, within phases too where peaks were recorded."""
+    """Return the highest RSS, within phases too if peaks were recorded."""
     shots = run.snapshots if phase is None else tuple(run.of_phase(phase))
     sizes = [s.metrics[name] for s in shots for name in ("rss", "peak") if name in s.metrics]
     return int(max(sizes)) if sizes else None

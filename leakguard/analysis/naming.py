@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 
 from leakguard.analysis.case import Case
@@ -10,7 +11,7 @@ from leakguard.analysis.defect import Defect
 from leakguard.analysis.evidence import verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.known_leaks import known_leak
+from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_birthplace, with_origin
 from leakguard.analysis.place_in_loop import loose_start, memory_start, start_with
@@ -42,7 +43,8 @@ _HEX_DIGITS = 12
 
 def named(case: Case, defect: Defect) -> Finding:
     """Return the finding of a defect, with origin, library and forecast where they are known."""
-    finding = with_library(_with_holder_sought(case.run, _traced(case, defect)))
+    packages = case.run.info.packages
+    finding = with_library(_with_holder_sought(case.run, _traced(case, defect)), packages)
     if finding.library is None and finding.kind == "native":
         finding = replace(finding, fix=native_remedy(case.run, finding))
     return with_forecast(case, finding)
@@ -74,12 +76,15 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
     return replace(finding, held_by_unknown=reason)
 
 
-def with_library(finding: Finding) -> Finding:
-    """Return the finding as the library's where it is one of its known leaks."""
-    known = known_leak(finding)
+def with_library(finding: Finding, packages: Mapping[str, str]) -> Finding:
+    """Return the finding as the library's where it is one of its known leaks.
+
+    ``packages`` are the versions of the libraries that ran, as far as they were recorded.
+    """
+    known = known_leak(finding, packages)
     if known is None:
         return finding
-    fix = f"{known.description} (see {known.source})"
+    fix = f"{known.fix.rstrip('.')} (see {known.source})"
     return replace(finding, library=known.library, fix=fix)
 
 
@@ -122,6 +127,8 @@ def _thing(finding: Finding) -> str:
     name = finding.type or "memory"
     short = name.rsplit(".", 1)[-1]
     one, several = _WORDS.get(name, (short, short))
+    if finding.kind == "cycles" and finding.type:
+        one = several = f"{short} in reference cycles"
     rate = finding.count_per_generation
     return one if rate is not None and (rate == 1 or 0 < rate < _SELDOM) else several
 
@@ -150,13 +157,13 @@ def _finding(case: Case, defect: Defect) -> Finding:
         kind=defect.kind,
         verdict=verdict(lead, evidence),
         pattern=lead.pattern,
-        reason=_reason(defect, evidence),
+        reason=_confidence_reason(defect, evidence),
         phase=defect.phase,
         label=None if shown is None else shown.label,
         serial=None if shown is None else shown.serial,
         started_at=since,
         type=lead.type,
-        counts=_counts(case, lead, defect.phase),
+        counts=_counts_by_generation(case, lead, defect.phase),
         count_per_generation=_count_rate(lead),
         bytes_per_generation=defect.bytes_rate,
         interval=lead.interval,
@@ -210,7 +217,7 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 
-def _reason(defect: Defect, evidence: list[str]) -> str:
+def _confidence_reason(defect: Defect, evidence: list[str]) -> str:
     lead = defect.lead
     if lead.reason is not None:
         return lead.reason
@@ -232,7 +239,7 @@ def _count_rate(lead: Growth) -> float | None:
     return None if lead.unit == "bytes" or lead.is_buffer else lead.rate
 
 
-def _counts(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
+def _counts_by_generation(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
     """Return the count at the baseline and at the end of the phase in each generation.
 
     Where the phase was not counted, it is the count at the end of that generation.

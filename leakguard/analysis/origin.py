@@ -38,7 +38,7 @@ _BLOCKS_A_NODE = 1.5
 
 def with_origin(run: Run, finding: Finding) -> Finding:
     """Return the finding with the line that makes what it names, or with why none is named."""
-    site = next(filter(None, _told(run, finding)), None)
+    site = next(filter(None, _traced_sites(run, finding)), None)
     if site is None:
         return replace(finding, created_at_unknown=_why_not(run, finding))
     function = f" in {site.function}" if site.function else ""
@@ -56,7 +56,7 @@ def with_birthplace(finding: Finding, place: Birthplace) -> Finding:
     return replace(finding, created_at=f"{place.place}{function}", created_stack=place.stack)
 
 
-def _told(run: Run, finding: Finding) -> Iterator[Site | None]:
+def _traced_sites(run: Run, finding: Finding) -> Iterator[Site | None]:
     """Yield what each trace tells of a finding, in each of the ways, the surest first.
 
     Another generation may have been traced for bytes later: the line of the objects comes first. Of

@@ -1,9 +1,9 @@
-"""What the guard itself came to hold, taken out of the numbers of the process.
+"""Takes the guard's own memory out of the numbers of the process.
 
-A look remembers what it saw, and what diagnoses and traces is imported once something is suspect:
-steps of a megabyte or two in memory that the program never asked for. They come after the end of a
-generation was measured and before the next one begins, and only where the guard did more than read
-numbers; so they can be told from what the program does.
+A look remembers what it saw, and diagnoses and traces import modules once something is suspect.
+These are steps of a megabyte or two that the program never asked for. They come between the end of
+one generation and the beginning of the next, and only if the guard did more than read numbers. So
+they can be separated from the program's own memory.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _TRACED = 3
 
 
 def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
-    """Return a series of the ends of generations without the steps that looks have left in it.
+    """Return a series of generations' ends without the steps that looks left in it.
 
-    A step is what memory gained after a look and before the next generation began, as far as it is
-    more than a generation without a look adds at that time. What a later look gives back of it is
-    added again.
+    A step is the memory gained between a look and the next generation, beyond what a generation
+    without a look adds at that time. What a later look frees of it is added again.
     """
     at, values = series.generations, series.values
     if len(values) < _QUIET_ENOUGH:
@@ -46,7 +45,9 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     for i, change in enumerate(changes):
         if worked[i] or shots[i + 1].cost.tier == _TRACED:
             between = _between(series.name, shots[i], shots[i + 1])
-            if shots[i + 1].cost.tier == _TRACED:  # a tracer keeps its books while the program runs
+            if (
+                shots[i + 1].cost.tier == _TRACED
+            ):  # A tracer's own tables grow while the program runs.
                 between = change
             beside = change - _usual(i, quiet, changes)
             # Memory that a look left may be given back after a later one, but never more than was
@@ -57,9 +58,9 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
 
 
 def left_by_looks(metric: str, ends: Mapping[int, Snapshot]) -> float | None:
-    """Return what looks left in a metric at most, in bytes a generation; None where unknown.
+    """Return the most that looks leave in a metric, in bytes per generation; None if unknown.
 
-    It is all that came after a look and before the next generation began.
+    It is the whole gain between a look and the next generation.
     """
     shots = list(ends.values())
     read = [(end, following) for end, following in pairwise(shots) if following.entry]
@@ -74,9 +75,9 @@ def _usual(i: int, quiet: list[int], changes: list[float]) -> float:
 
 
 def _between(metric: str, end: Snapshot, following: Snapshot) -> float:
-    """Return what a metric gained from a generation's end to the next one's begin.
+    """Return the gain of a metric between a generation's end and the beginning of the next.
 
-    Where the begin was not read, Python's blocks stand for it, each of the mean size.
+    If the beginning was not read, Python's blocks stand for it, each of the mean size.
     """
     now, then = METRICS[metric].read(following.entry), METRICS[metric].read(end.metrics)
     if now is not None and then is not None:

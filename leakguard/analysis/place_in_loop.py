@@ -1,4 +1,4 @@
-"""Which phase a defect belongs to, and since when: what several numbers say of it together."""
+"""The phase and the start of a defect, from several numbers together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_RATE, same
 
 
 def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that takes the memory: what a backward graph saves is counted later.
+    """Return the phase that takes the memory: saved tensors of a graph are counted late.
 
     A saved tensor gets its Python object when the guard reads it, between phases.
     """
@@ -19,9 +19,9 @@ def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | 
 
 
 def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
-    """Return the phase that takes the memory, where most of its growth are these objects.
+    """Return the phase that takes the memory, if most of its growth are these objects.
 
-    Most looks count objects at the end of a generation only; memory is read in each phase.
+    Most looks count objects only at the end of a generation; memory is read in each phase.
     """
     memory = case.memory()
     if memory is None:
@@ -31,7 +31,7 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     if memory.may_grow and size >= MAJORITY * memory.verdict.rate:
         phase = share.main_phase()
     if phase is None and memory.gains(size):
-        # A few generations that freed or took memory hide the phase in the mean of all.
+        # A few generations that freed or took much memory hide the phase in the mean.
         phase = Contribution(share.usual).main_phase()
     return phase
 
@@ -39,10 +39,10 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
 def phases_of(
     case: Case, phase: str | None, group: list[Growth], containers: list[Growth]
 ) -> dict[str, str | None]:
-    """Give each container of a group the phase that adds what it gains.
+    """Assign each container of a group the phase that adds its gain.
 
-    A type may grow in several phases for several reasons: the container's own number tells which,
-    and where several phases add as many, its bytes; each phase serves for as much as it adds.
+    A type may grow in several phases for several reasons. The container's own number decides and,
+    if several phases add as many, its bytes. Each phase serves only for as much as it adds.
     """
     chosen: dict[str, str | None] = {}
     told: list[tuple[str, float]] = []
@@ -61,7 +61,7 @@ def phases_of(
 
 
 def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[str | None, float]:
-    """Return what each phase adds from a generation on, less what containers in it gain."""
+    """Return what each phase adds from a generation on, minus the gains of containers in it."""
     left = dict(case.memory_share(since).by_phase)
     for phase, size in told:
         for outer in [p for p in left if p and (phase + "/").startswith(p + "/")]:
@@ -70,7 +70,7 @@ def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[
 
 
 def loose_phase(case: Case, container: Growth) -> str | None:
-    """Return the phase that adds the entries, by the count of their type; else the memory."""
+    """Return the phase that adds the entries: by the count of their type, else by memory."""
     since = loose_start(case, container)
     if container.is_buffer or container.keeps_graphs:
         return case.memory_share(since).main_phase()
@@ -80,7 +80,7 @@ def loose_phase(case: Case, container: Growth) -> str | None:
 
 
 def loose_start(case: Case, container: Growth) -> int | None:
-    """Return when a container began to grow: the looks began later, because of that."""
+    """Return when a container began to grow; it was first looked at only after that."""
     if container.judged is None:
         return container.since
     series = container.judged.series
@@ -97,10 +97,10 @@ def loose_start(case: Case, container: Growth) -> int | None:
 
 
 def start_with(case: Case, lead: Growth, container: Growth | None) -> int | None:
-    """Return when a type began to grow: with its container, where the count rose as fast by then.
+    """Return when a type began to grow: with its container, if the count rose as fast by then.
 
-    What the guard itself makes of a builtin type, once, hides the beginning of a count and not that
-    of a container.
+    The guard itself creates some objects of builtin types once. They hide the beginning in a count,
+    but not in a container.
     """
     if container is None or not container.proven or lead.judged is None or lead.since is None:
         return lead.since
@@ -113,7 +113,7 @@ def start_with(case: Case, lead: Growth, container: Growth | None) -> int | None
 
 
 def memory_start(case: Case) -> int | None:
-    """Return the generation in which live memory began to grow, the first where that is open."""
+    """Return the generation in which live memory began to grow; the first one if that is open."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
         return None

@@ -10,20 +10,20 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 # Share of the rise that must lie outside the interval with most of it. Chosen: a rise within one
 # interval would fit anything.
 _OUTSIDE = 0.1
-# Most that the shares of two growths may differ by in sum, from 0 to 2. It is below twice the share
-# above, so a rise that lies in the largest interval alone does not pass.
+# Largest distance of two growths, from 0 to 2. It is below twice the share above, so a rise that
+# lies in the largest interval alone does not pass.
 _SHARES_APART = 0.15
 
 
 def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return True where two series gain the same shares of their growth between the same looks."""
+    """Return True if two series have the same shares of their growth between the same looks."""
     if len(one) < FEWEST_LOOKS or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
     return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _SHARES_APART
 
 
 def apart(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the sum of what the shares of two growths differ by between looks: 0, alike, to 2."""
+    """Return the distance of two growths: their shares' differences in sum, 0 (equal) to 2."""
     pairs = zip(_shares(one), _shares(other), strict=True)
     return sum(abs(first - second) for first, second in pairs)
 

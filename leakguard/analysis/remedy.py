@@ -1,8 +1,8 @@
-"""What to change, by what grows, what holds it and what was seen of both.
+"""The fix: by what grows, by what holds it, and by what was seen of both.
 
-A fix follows the last hop of the way to what is held: an attribute is overwritten, a dict loses
-keys, a list is cleared, and a container of the runtime is left alone: its user takes back what was
-given to it.
+A fix follows the last hop to the held object: an attribute is overwritten, a key of a dict is
+removed, a list is cleared. A container of the runtime is left alone; its user removes what was
+registered in it.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _ARRAY = (
     "the oldest may be lost"
 )
 _ANY = (
-    "find what holds them: a list or dict that only grows (clear it in every generation, or bound "
-    "it), or a function registered in C code, such as atexit.register or a library callback "
-    "(unregister it when the work is done)"
+    "what holds them is not known: look for a list or dict that only grows (clear it in every "
+    "generation, or bound it), and for what is registered somewhere and never taken back"
 )
 UNHELD_ADVICE = (
-    "no reachable holder: look for an extension module that took one reference too many, or for "
-    "a C library that keeps them; try that package's latest release"
+    "what holds them is not known: no container that was looked into gained as many. Look for "
+    "many small ones, for cycles that wait for the collector, and for an extension module that "
+    "keeps a reference too many (try its latest release)"
 )
 
 # Advice on how to bound each type of container.
@@ -91,7 +91,7 @@ _CELL = re.compile(r"^closure cell (?P<name>\S+) of (?P<function>.+)$")
 
 
 def remedy(type_name: str, holder: Holder | None = None) -> str:
-    """Return the fix that fits objects of a type and what holds them, in the imperative."""
+    """Return the fix for objects of a type and their holder, in the imperative."""
     if holder is None:
         return _without_holder(type_name)
     where = f" ({holder.path})"
@@ -120,7 +120,7 @@ def remedy(type_name: str, holder: Holder | None = None) -> str:
 
 
 def release(type_name: str, holder: Holder) -> str:
-    """Return how to give up one object at the end of a way, by the last hop to it."""
+    """Return how to release one object at the end of a path, by the last hop to it."""
     if _passes_an_error(holder):
         return f"{KEPT_EXCEPTION} ({holder.path})"
     last = holder.trace[-1].label if holder.trace else ""
@@ -140,7 +140,7 @@ def release(type_name: str, holder: Holder) -> str:
 
 
 def name_of(holder: Holder | None) -> str | None:
-    """Return what a person calls a holder, where its path does not say it; None elsewhere."""
+    """Return the usual name of a holder whose path does not show it; otherwise None."""
     if holder is None:
         return None
     if _is_chain(holder):
@@ -163,7 +163,7 @@ def _by_name(type_name: str, where: str) -> str | None:
 
 
 def _passes_an_error(holder: Holder) -> bool:
-    """Tell whether an exception is what is kept, or a traceback lies on the way."""
+    """Return whether an exception is kept, or a traceback is on the path."""
     hops = (*holder.trace, *holder.onward)
     return "exceptions" in holder.traits or any(hop.type == "traceback" for hop in hops)
 
@@ -173,7 +173,7 @@ def _is_chain(holder: Holder) -> bool:
 
 
 def _unlinked(holder: Holder) -> str:
-    """Say how to cut a chain of instances: where each refers to the next."""
+    """Return how to cut a chain of instances: at the reference from each to the next."""
     link = holder.trace[-1]
     name = link.type.rpartition(".")[2]
     if link.label.startswith("closure cell"):
@@ -189,7 +189,7 @@ def _unlinked(holder: Holder) -> str:
 
 
 def _keeps_states(type_name: str, holder: Holder) -> bool:
-    """Tell whether the entries are dicts of tensors, or records with one."""
+    """Return whether the entries are dicts of tensors, or records with one."""
     if type_name not in _TENSORS:
         return False
     types = [holder.element, *(hop.type for hop in holder.onward[:-1])]
@@ -197,13 +197,13 @@ def _keeps_states(type_name: str, holder: Holder) -> bool:
 
 
 def _bound_of(holder: Holder) -> str:
-    """Return how to bound a container, by what it is."""
+    """Return how to bound a container, by its type."""
     container = holder.trace[-2].type if len(holder.trace) > 1 else ""
     return _BOUNDS.get(container, _ANY_BOUND)
 
 
 def native_remedy(run: Run, finding: Finding) -> str | None:
-    """Return the fix with the line that allocates, or with how one is found out and whether it was.
+    """Return the fix with the allocating line, or with how to find it and whether that was tried.
 
     A function that ctypes looks up by itself is not the one that memray has replaced.
     """
@@ -222,7 +222,7 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
 
 
 def _made(finding: Finding) -> str:
-    """Return the program's line, and the library's where that is the one that allocates."""
+    """Return the program's line, and the library's line if that one allocates."""
     innermost = next(iter(finding.created_stack), finding.created_at)
     through = "" if innermost == finding.created_at else f" (through {innermost})"
     return f"{finding.created_at}{through}"

@@ -1,8 +1,8 @@
-"""Generations at even distances, of a run that recorded more and more of them as one.
+"""Selects evenly spaced generations of a run that recorded more and more of them as one.
 
-Where nobody says what a generation is, ``leakguard run`` begins with small ones, for a run that is
-soon over, and takes twice as many together whenever they have become many. The first minute would
-then outweigh the hour: what warms up would be half of what is judged.
+If nobody says what a generation is, ``leakguard run`` begins with small ones, in case the run is
+short, and doubles their size whenever they have become many. The first minute would then outweigh
+the hour: half of the judged generations would be warm-up.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _MOMENTS_ENOUGH = 48
 
 
 def evenly_spaced(run: Run) -> Run:
-    """Return the run with what lies between evenly spaced generations left out.
+    """Return the run without the generations between evenly spaced ones.
 
-    Those that were looked at or traced stay. A run of generations that were recorded one by one is
-    returned as it is.
+    Inspected and traced generations stay. A run whose generations were recorded one by one is
+    returned unchanged.
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]

@@ -18,27 +18,27 @@ Reader = Callable[[Snapshot], "float | None"]
 # Metrics of live memory, best first: memory in use of all allocators together, that of the C
 # allocator, and, if no allocator reports it, pages in RAM.
 LIVE_MEMORY = ("live_memory", "heap_in_use", "rss_anonymous", "rss")
-# What a GPU's driver tells; it stands for live memory in a log that has nothing else.
+# The number of a GPU's driver; it is the live memory of a log that has nothing else.
 GPU_MEMORY = "gpu_used"
 
 
 def metric_reader(name: str) -> Reader:
-    """Return what reads a metric from a snapshot."""
+    """Return a function that reads a metric from a snapshot."""
     return lambda snapshot: METRICS[name].read(snapshot.metrics)
 
 
 def count_reader(type_name: str) -> Reader:
-    """Return what reads the live count of a type."""
+    """Return a function that reads the live count of a type."""
     return lambda snapshot: snapshot.count(type_name)
 
 
 def bytes_reader(type_name: str) -> Reader:
-    """Return what reads the bytes of a type."""
+    """Return a function that reads the bytes of a type."""
     return lambda snapshot: snapshot.size(type_name)
 
 
 def gauge_reader(name: str) -> Reader:
-    """Return what reads a gauge."""
+    """Return a function that reads a gauge."""
     return lambda snapshot: snapshot.gauge(name)
 
 
@@ -82,7 +82,7 @@ class Timeline:
         return self._stations.get(station, {})
 
     def series(self, name: str, read: Reader, station: str | None, unit: Unit = "count") -> Series:
-        """Return what ``read`` gives at one station, generations without a value left out."""
+        """Return the values of ``read`` at one station, without generations that have none."""
         points = [(g, read(snapshot)) for g, snapshot in sorted(self.at(station).items())]
         known = [(generation, value) for generation, value in points if value is not None]
         return Series(
@@ -99,7 +99,7 @@ class Timeline:
     ) -> list[tuple[int, Census]]:
         """Return the looks from generation ``since`` on, and the last one before it.
 
-        ``among`` are the generations that count; None stands for all.
+        Only generations in ``among`` count; None means all.
         """
         looks = [(g, end.census) for g, end in self.ends.items() if end.census is not None]
         looks = [look for look in looks if among is None or look[0] in among]
@@ -109,8 +109,8 @@ class Timeline:
     def best_series(self, name: str, read: Reader, unit: Unit = "count") -> Series:
         """Return the series at the station with the most values; the latest station wins ties.
 
-        The generation's own end comes last in a generation, and a run that was killed in the
-        middle of one still has its phases.
+        The generation's own end is the latest one. A run that was killed within a generation still
+        has its phases.
         """
         candidates = [self.series(name, read, station, unit) for station in self._stations]
         best = max(map(len, candidates), default=0)
@@ -121,7 +121,7 @@ class Timeline:
         return Series(name, unit, (), ())
 
     def metric(self, name: str) -> Series:
-        """Return a metric as the run shows it best, without the guard's own memory."""
+        """Return a metric's best series in the run, without the guard's own memory."""
         series = self.best_series(name, metric_reader(name), METRICS[name].unit)
         if series.phase is not None or not series.values:
             return series
@@ -149,9 +149,9 @@ class Timeline:
         return tuple(names)
 
     def _use_last_look(self) -> None:
-        """Let a look at the end of the run stand for the last generation's, where that had none.
+        """Use a look at the end of the run as the last generation's, if that generation had none.
 
-        Only where the program still has what it had then.
+        Only if the program still has what it had then.
         """
         ends = self.ends
         looks = [s for s in self.run.snapshots if s.moment == "end" and s.census is not None]
@@ -159,7 +159,7 @@ class Timeline:
             return
         last = max(ends)
         end, look = ends[last], looks[-1]
-        if end.census is not None or look.serial < end.serial:  # of a loop before
+        if end.census is not None or look.serial < end.serial:  # It belongs to an earlier loop.
             return
         self.let_go = not self._still_there(end, look) or self._lost_a_class(look)
         if not self.let_go:
@@ -180,9 +180,9 @@ class Timeline:
                 ends[last] = counted
 
     def _lost_a_class(self, look: Snapshot) -> bool:
-        """True where a class of the program of which each look in the loop saw more is gone.
+        """True if a class of the program that every look in the loop saw grow has disappeared.
 
-        The function around the loop has returned, and what was made since hides that in memory.
+        The function around the loop has returned, and objects made since hide that in memory.
         """
         looks = [s.census for _, s in sorted(self.ends.items()) if s.census is not None]
         if len(looks) < FEWEST_LOOKS or look.census is None:
@@ -196,10 +196,10 @@ class Timeline:
         return False
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
-        """True where most of what the loop gained in live memory is still taken after it.
+        """True if most of the loop's gain in live memory is still in use after it.
 
-        With less, the program has let go of its objects already. What the guard came to hold is no
-        gain, nor is what came before the first generation's end.
+        If less is, the program has already released its objects. The guard's own memory is no gain,
+        nor is anything before the end of the first generation.
         """
         name = next((n for n in LIVE_MEMORY if metric_reader(n)(end) is not None), None)
         if name is None:

@@ -1,9 +1,8 @@
-"""What is too small to matter, and what counts as the same: each floor and share that files share.
+"""What is too small to matter, and what counts as equal: limits that several files share.
 
-A value is one of three things, and its comment says which: derived, measured, or chosen. What is
-chosen is a convention or a round number that the programs of the benchmarks bear out; what the
-verdicts owe to it, ``regression_tests.benchmarks.constants`` measures by halving and doubling it
-(reports/constants).
+A value is derived, measured, or chosen; its comment says which. A chosen one is a convention, or a
+round number that the benchmarks confirm. ``regression_tests.benchmarks.constants`` measures how the
+verdicts depend on it, by halving and doubling it (reports/constants).
 """
 
 from __future__ import annotations
@@ -56,6 +55,9 @@ LOOKS_LEAVE = 0.0012
 # memory. Both are chosen.
 MATERIAL_BYTES = 1 * MB
 MATERIAL_SHARE = 0.005
+# Bytes that growth comes to in a day at the pace of the run, from which on it is no trifle however
+# little a generation adds. Chosen: a service that is begun anew once a week loses 7 GB by then.
+MATERIAL_A_DAY = 1_000 * MB
 # Total bytes that slow growth must reach. Chosen: half of what is material, because growth that
 # went on to the end is surer than one rise; less again for objects, which are counted one by one.
 NOTABLE_TOTAL = 500 * KB
@@ -70,20 +72,20 @@ RECORD_BYTES = 10 * KB
 
 
 def same(one: float, other: float, tolerance: float) -> bool:
-    """Return True where two rates differ by no more than ``tolerance`` of the second."""
+    """Return True if two rates differ by no more than ``tolerance`` of the second."""
     return abs(one - other) <= tolerance * abs(other)
 
 
 def notable(
     rate: float, since: int | None, last: int | None, least: float, total: float = NOTABLE_TOTAL
 ) -> bool:
-    """Return True for growth that matters by what a generation adds, or by what it came to.
+    """Return True for growth that matters by its rate or by its total.
 
     Args:
-        rate: bytes a generation.
+        rate: bytes per generation.
         since: the first generation that shows it.
-        last: the generation it was last seen in.
-        least: bytes a generation from which on it matters at once.
+        last: the generation in which it was last seen.
+        least: bytes per generation from which it matters at once.
         total: bytes in all that matter.
     """
     if rate >= least or since is None or last is None:

@@ -26,7 +26,7 @@ def trend(run: Run, generations: int | None = None) -> tuple[TrendRow, ...]:
 
 
 def growth(run: Run) -> BaselineGrowth | None:
-    """Return what changed from the baseline to the latest snapshot; None when there is only one.
+    """Return the changes from the baseline to the latest snapshot; None if there is only one.
 
     Counts are those of watched types, arrays and tensors, from the latest snapshot that has them.
     """

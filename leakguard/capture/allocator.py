@@ -1,8 +1,8 @@
-"""What the allocators have handed out, and what they keep although it was freed: C and Python's.
+"""Memory that the allocators of C and Python have handed out, and freed memory that they keep.
 
-CPython keeps the numbers of its small-object allocator to itself but for the text that
-``sys._debugmallocstats`` prints. The C function behind it writes to any C stream, so it is given
-one in memory.
+CPython shows the numbers of its small-object allocator only in the text of
+``sys._debugmallocstats``. The C function behind it writes to any C stream, so it gets one in
+memory.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class _MallocInfo(ctypes.Structure):
 
 
 def allocator_memory() -> Reading:
-    """Read the bytes in use and the freed bytes held back, over all arenas and threads."""
+    """Read the bytes in use, and the freed bytes that are kept, over all arenas and threads."""
     info = _mallinfo2()()
     return {"heap_in_use": info.uordblks + info.hblkhd, "heap_held": info.fordblks}
 
 
 def heap_in_use() -> int:
-    """Return the bytes in use of the C allocator; 0 where it does not tell."""
+    """Return the bytes in use of the C allocator; 0 if they are unknown."""
     return int(measure((("allocator", allocator_memory),)).metrics.get("heap_in_use", 0))
 
 
@@ -47,7 +47,7 @@ def python_blocks() -> Reading:
 
 @functools.cache
 def allocator_name() -> str | None:
-    """Return ``"glibc"`` or the name of a preloaded allocator; None where it cannot be told."""
+    """Return ``"glibc"`` or the name of a preloaded allocator; None if it is unknown."""
     try:
         with open("/proc/self/maps", "rb") as maps:
             text = maps.read()
@@ -77,9 +77,9 @@ _IN_USE = re.compile(rb"# bytes in allocated blocks\s*=\s*([\d,]+)")
 
 
 def pool_memory() -> Reading:
-    """Read the bytes in use in pools, and those of mapped arenas that are not.
+    """Read the bytes in use in pools, and the free bytes of mapped arenas.
 
-    About 10 µs, and 3 ms for each GB of small objects: every pool's header is looked at.
+    It takes about 10 µs, and 3 ms for each GB of small objects: it reads every pool's header.
     """
     text = _statistics()
     if not text:  # PYTHONMALLOC=malloc: the C allocator serves small objects too
@@ -87,11 +87,11 @@ def pool_memory() -> Reading:
     arenas, in_use = _ARENAS.search(text), _IN_USE.search(text)
     if arenas is None or in_use is None:
         raise Unavailable("this Python does not print the statistics of its allocator as known")
-    used = _number(in_use[1])
-    return {"python_in_use": used, "python_held": _number(arenas[1]) - used}
+    used = _digits_value(in_use[1])
+    return {"python_in_use": used, "python_held": _digits_value(arenas[1]) - used}
 
 
-def _number(digits: bytes) -> int:
+def _digits_value(digits: bytes) -> int:
     return int(digits.replace(b",", b""))
 
 

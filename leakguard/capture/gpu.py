@@ -1,4 +1,4 @@
-"""GPU memory, when the program already uses torch with CUDA; torch is never imported here."""
+"""GPU memory, if the program already uses torch with CUDA; torch is never imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine has to spare for a copy of this process, and what copying it costs."""
+"""Whether the machine has room for a copy of this process, and what the copy costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leakguard.capture.probe import Unavailable
 from leakguard.capture.process import left_in_groups, memory_groups
 
 _ROLLUP = re.compile(rb"^Anonymous:\s+(\d+) kB$(?s:.)*?^AnonHugePages:\s+(\d+) kB$", re.MULTILINE)
-# Runnable threads a core: one training whose pool has a thread for each core counts for 1.
+# Runnable threads per core: a training with a thread pool for all cores counts as 1.
 _CROWDED = 1.5
 _CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
 _VM = Path("/proc/sys/vm")
@@ -22,7 +22,7 @@ _DEVICES = re.compile(r"/dev/(infiniband|nvidia|kfd|dri|accel|hl|neuron|vfio|xpm
 
 
 def cores() -> float:
-    """Return how many cores this process may use: its affinity, less where a quota says so."""
+    """Return how many cores this process may use: its affinity, or a smaller quota."""
     allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else 1.0
     try:
         most, period = _CPU_GROUP.read_text("ascii").split()
@@ -32,12 +32,12 @@ def cores() -> float:
 
 
 def is_busy() -> bool:
-    """Return whether the machine has more to do than it has cores: a second one is not free."""
+    """Return whether the machine has more to do than it has cores, so no core is free."""
     return os.getloadavg()[0] > _CROWDED * (os.cpu_count() or 1)
 
 
 def small_page_bytes() -> int:
-    """Return the bytes of anonymous memory in small pages; some 10 ms for a large process.
+    """Return the bytes of anonymous memory in small pages; takes some 10 ms for a large process.
 
     Raises:
         Unavailable: the kernel does not tell.
@@ -53,25 +53,28 @@ def small_page_bytes() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes that this process may still take, before a limit or the machine's RAM."""
+    """Return the bytes that this process may still use, up to a limit or the machine's RAM."""
     import psutil
 
     return min([int(psutil.virtual_memory().available), *left_in_groups()])
 
 
 def dies_as_one() -> bool:
-    """Return whether memory that runs out could end this process where its copy took it."""
+    """Return whether memory taken by a copy could get this process killed."""
     if _setting(_VM / "oom_kill_allocating_task") not in ("0", ""):
         return True
     groups = (limit.with_name("memory.oom.group") for limit, _ in memory_groups())
     return any(_setting(group) == "1" for group in groups)
 
 
-def copy_hindrance() -> str | None:
-    """Return why a copy of this process could hurt it; None where it could not."""
+def copy_hindrance(files: Path | None = None) -> str | None:
+    """Return why a copy of this process could hurt it; None where it could not.
+
+    ``files`` lists those that are open in another process, if that is the one to be copied.
+    """
     if _setting(_VM / "overcommit_memory") == _STRICT:
         return "memory is promised only once here (vm.overcommit_memory=2)"
-    if _kernel() < _KEEPS_PINNED and (device := _device()) is not None:
+    if _kernel() < _KEEPS_PINNED and (device := _device(files or _FILES)) is not None:
         return f"this kernel may part {device} from the memory that it writes to"
     return None
 
@@ -87,12 +90,12 @@ def _kernel() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 
 
-def _device() -> str | None:
-    """Return a device that this process has open and that may write to its memory."""
-    for file in _FILES.iterdir() if _FILES.is_dir() else ():
+def _device(files: Path) -> str | None:
+    """Return a device that a process has open and that may write to its memory."""
+    for file in files.iterdir() if files.is_dir() else ():
         try:
             target = str(file.readlink())
-        except OSError:  # closed since
+        except OSError:  # Closed since.
             continue
         if _DEVICES.match(target):
             return target

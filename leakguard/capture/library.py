@@ -8,7 +8,7 @@ import re
 import sysconfig
 from pathlib import Path
 
-#: The watcher itself: its package, and where it lies.
+#: The guard itself: its package, and where it lies.
 OWN_PACKAGE = __name__.partition(".")[0]
 OWN_FOLDER = str(Path(__file__).parents[1])
 _LIBRARIES = tuple(
@@ -21,5 +21,5 @@ _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]|^<")
 
 @functools.lru_cache(maxsize=4096)
 def is_library(file: str) -> bool:
-    """Tell whether a source file is installed, standard, made up, or the watcher's own."""
+    """Tell whether a source file is installed, standard, made up, or the guard's own."""
     return bool(_INSTALLED.search(file)) or file.startswith((*_LIBRARIES, OWN_FOLDER + os.sep))

@@ -1,4 +1,4 @@
-"""A process as its kernel shows it to others: what can be said without any code inside of it."""
+"""A process as its kernel shows it to others, without any code inside of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from os import getpid  # the program may have put a double in its place
 
 from leakguard.capture.probe import Reading, Unavailable
 from leakguard.capture.process import process_memory
@@ -17,9 +18,8 @@ from leakguard.model.units import format_bytes
 
 _ROLLUP = re.compile(rb"^(Pss|Private_Clean|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
 _SHARED = re.compile(rb"^(Anonymous|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
-# The kernel walks all pages of the process for it, a few milliseconds a GB: it may take that share
-# of the time that passes.
-# Seconds beyond that share, for a short run to get an answer.
+# The kernel walks all pages of the process for it, a few milliseconds per GB. This is the share of
+# the elapsed time that it may take, and the seconds beyond that for a short run.
 _ADVANCE = 0.2
 _READING_SHARE = 0.01
 # Processes that frameworks start for themselves: they hold nothing of the program.
@@ -79,7 +79,7 @@ _AMOUNT = re.compile(rb"^(Rss|Private_Clean|Private_Dirty):\s+(\d+) kB")
 
 
 def largest_mappings(pid: int, most: int = 8) -> list[tuple[str, int, int]]:
-    """Return what takes most RAM in a process, as (name, RSS, private bytes); Linux only.
+    """Return the largest mappings of a process in RAM, as (name, RSS, private bytes); Linux only.
 
     Mappings of one name count together: ``[heap]``, ``[stack]``, a file, or ``anonymous``.
     """
@@ -99,7 +99,7 @@ def largest_mappings(pid: int, most: int = 8) -> list[tuple[str, int, int]]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes below ``pid``, helpers of multiprocessing left out; Linux only."""
+    """Yield the processes below ``pid``, without helpers of multiprocessing; Linux only."""
     for child in _children_of(pid):
         if not _is_helper(child):
             yield child
@@ -117,9 +117,9 @@ def _children_of(pid: int) -> Iterator[int]:
 
 
 def _is_helper(pid: int) -> bool:
-    """Return whether a process is no worker: a helper of a framework, or a copy that looks.
+    """Return whether a process is no worker: a framework's helper, or a copy of the guard's.
 
-    A guard's copies are made without a signal to their parent, the 36th number behind the name.
+    The guard's copies have no exit signal, which is the 36th number after the name.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
@@ -133,21 +133,21 @@ def _is_helper(pid: int) -> bool:
 
 
 # Bytes that a look may copy in a forked process: about what a process with torch shares. With more,
-# every worker would take as much memory as the parent.
+# every worker would take as much memory as its parent.
 _MAY_COPY = 100_000_000
 
-_forked: list[int] = []  # this process, where it was forked since this module was loaded
+_forked: list[int] = []  # This process, if it was forked after this module was loaded.
 
 
 def was_forked() -> bool:
-    """Return whether this process began as a copy of another one, with its pages."""
-    return _forked == [os.getpid()]
+    """Return whether this process began as a fork of another one, and shares its pages."""
+    return _forked == [getpid()]
 
 
 def reason_to_spare_heap() -> str | None:
-    """Say why a walk of the heap would hurt a forked process; None where it would not.
+    """Return why a walk of the heap would hurt a forked process; None if it would not.
 
-    A walk counts references as it goes, which writes to each page that the fork shares.
+    A walk changes reference counts, which writes to every page that the fork shares.
     """
     if not was_forked():
         return None
@@ -163,7 +163,7 @@ def reason_to_spare_heap() -> str | None:
 
 
 def _note_fork() -> None:
-    _forked[:] = [os.getpid()]
+    _forked[:] = [getpid()]
 
 
 os.register_at_fork(after_in_child=_note_fork)
@@ -171,9 +171,9 @@ os.register_at_fork(after_in_child=_note_fork)
 
 @dataclass(slots=True)
 class Paced:
-    """Takes a reading that is dear as often as a hundredth of the run's time pays for it.
+    """Takes an expensive reading as often as a hundredth of the run's time pays for it.
 
-    ``clock`` tells the time, ``cost`` the CPU time of this thread, both in seconds.
+    ``clock`` is the time, ``cost`` the CPU time of this thread, both in seconds.
     """
 
     read: Callable[[], Reading] = shared_pages
@@ -183,7 +183,7 @@ class Paced:
     _spent: float = 0.0
 
     def __call__(self) -> Reading:
-        """Read, or return nothing where what was read so far is not paid for yet."""
+        """Read, or return nothing while earlier readings are not paid for yet."""
         now = self.clock()
         self._began = now if self._began is None else self._began
         if self._spent > _ADVANCE + _READING_SHARE * (now - self._began):

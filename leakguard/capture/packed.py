@@ -1,7 +1,7 @@
 """The guard's own notes, packed into single bytes objects.
 
-Between the start and the end of a phase the guard has to remember a reading and maybe a census.
-As dicts and ints they would be counted by the next census as objects that the phase left behind.
+Between the start and the end of a phase the guard remembers a reading and perhaps a census. As
+dicts and ints, the next census would count them as objects that the phase left behind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _measurement = msgspec.msgpack.Decoder(Measurement)
 
 
 class PackedMeasurement:
-    """A measurement at rest; the high-water mark of RSS is kept beside it."""
+    """A packed measurement; the high-water mark of RSS is kept beside it."""
 
     __slots__ = ("_packed", "high_water")
 

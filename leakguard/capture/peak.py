@@ -1,9 +1,9 @@
 """The highest RSS of each phase, exact and without a sampling thread.
 
 Writing ``5`` to ``/proc/self/clear_refs`` resets the kernel's high-water mark (VmHWM). The mark
-belongs to the process, so a reset would erase the peak of every phase that is already open:
-each reset first folds the mark into all of them. Nested and concurrent phases stay right. The mark
-itself comes with the reading that is taken at every boundary anyway.
+belongs to the process, so a reset would erase the peak of every open phase. Therefore each reset
+first records the mark in all of them. Nested and concurrent phases stay right. The mark itself is a
+part of the reading at every boundary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leakguard.capture.process import process_memory
 
 
 class Peak:
-    """The highest mark, in bytes, since a phase began; whoever forgets it has ended the phase."""
+    """The highest mark in bytes since a phase began; dropping it ends the phase."""
 
     __slots__ = ("__weakref__", "bytes")
 
@@ -32,7 +32,7 @@ class PeakMeter:
     """Keeps the running peak of every open phase; one meter serves the whole process."""
 
     def __init__(self) -> None:
-        # Weak: a phase that an interrupt ended in the middle of its first line has no last one.
+        # Weak: a phase that an interrupt ends at its beginning never gets to its end.
         self._open: WeakSet[Peak] = WeakSet()
         self._lock = threading.Lock()
         self.unavailable: str | None = None
@@ -61,9 +61,9 @@ class PeakMeter:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave what the guard itself allocates inside the block out of every open phase."""
+        """Exclude the guard's own allocations inside the block from every open phase."""
         with self._lock:
-            self._fold(_mark())
+            self._fold(_high_water())
         try:
             yield
         finally:
@@ -91,7 +91,7 @@ class PeakMeter:
             self.unavailable = f"the high-water mark cannot be reset: {error.strerror}"
 
 
-def _mark() -> float | None:
+def _high_water() -> float | None:
     try:
         return process_memory().get("rss_high_water")
     except (OSError, Unavailable) as error:

@@ -17,14 +17,14 @@ class Unavailable(Exception):
 
 @dataclass(slots=True)
 class Measurement:
-    """What a set of probes read, and why others could not."""
+    """The numbers that probes read, and the reasons of those that could not."""
 
     metrics: dict[str, int | float] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
 
 
 def measure(probes: Iterable[tuple[str, Probe]]) -> Measurement:
-    """Run named probes one after the other; whatever one raises is kept as its reason."""
+    """Run named probes one after the other; an exception becomes the probe's reason."""
     result = Measurement()
     for name, probe in probes:
         try:
@@ -38,7 +38,7 @@ def measure(probes: Iterable[tuple[str, Probe]]) -> Measurement:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what a note says about an error; one that cannot even be told gives its type."""
+    """Return the text of a note about an error; its type if it has no readable text."""
     if isinstance(error, Unavailable):
         return str(error)
     try:

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from leakguard.capture.probe import Reading, Unavailable
 
-# One pattern for all fields: the kernel prints them in this order, and the read is on the way of
-# every phase. A field that a kernel lacks ends the match there.
+# One pattern for all fields: the kernel prints them in this order, and every phase reads them. The
+# match ends at a field that a kernel lacks.
 _STATUS = re.compile(
     rb"VmSize:\s+(\d+) kB\n(?s:.)*?VmHWM:\s+(\d+) kB\nVmRSS:\s+(\d+) kB\n"
     rb"(?:RssAnon:\s+(\d+) kB\nRssFile:\s+(\d+) kB\nRssShmem:\s+(\d+) kB\n)?"
@@ -24,7 +24,7 @@ _NAMES = ("vms", "rss_high_water", "rss", "rss_anonymous", "rss_file", "rss_shar
 def process_memory(pid: int | str = "self") -> Reading:
     """Read RSS and its parts, its high-water mark, address space, swap and threads.
 
-    ``pid`` is another process, if not this one.
+    ``pid`` is another process; by default it is this one.
     """
     if not sys.platform.startswith("linux"):
         return _with_psutil(pid)
@@ -64,11 +64,11 @@ def memory_limit() -> int | None:
 
 def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS) -> list[int]:
     """Return the limits of this process's memory cgroup and of every group above it."""
-    read = (_number(file) for file in _limit_files(root, own))
+    read = (_group_bytes(file) for file in _limit_files(root, own))
     return [limit for limit in read if limit]
 
 
-def _number(file: Path) -> int | None:
+def _group_bytes(file: Path) -> int | None:
     """Return the bytes in a file of a group; None for "max", and where there is no such group."""
     try:
         found = int(file.read_text("ascii"))
@@ -78,15 +78,15 @@ def _number(file: Path) -> int | None:
 
 
 def left_in_groups() -> Iterator[int]:
-    """Yield, for each memory cgroup around this process that has a limit, the bytes below it."""
+    """Yield, for each memory cgroup around this process with a limit, the bytes left below it."""
     for limit, used in memory_groups():
-        most, taken = _number(limit), _number(used)
+        most, taken = _group_bytes(limit), _group_bytes(used)
         if most and taken is not None:
             yield most - taken
 
 
 def memory_groups() -> Iterator[tuple[Path, Path]]:
-    """Yield, for each memory cgroup around this process, the files of its limit and its use."""
+    """Yield, for each memory cgroup around this process, the files of its limit and its usage."""
     for limit in _limit_files(Path("/sys/fs/cgroup"), _OWN_GROUPS):
         used = "memory.current" if limit.name == "memory.max" else "memory.usage_in_bytes"
         yield limit, limit.with_name(used)

@@ -1,4 +1,4 @@
-"""Objects the program says it gave up: held weakly, judged when the generation ends."""
+"""Objects that the program promises to release: held weakly, judged at the generation's end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Promise:
 
 
 class Promises:
-    """What should be freed by the end of this generation."""
+    """The objects that should be freed by the end of this generation."""
 
     def __init__(self, *, may_collect: bool = True) -> None:
         """``may_collect`` allows one garbage collection before something counts as alive."""
@@ -33,7 +33,7 @@ class Promises:
 
     @property
     def pending(self) -> bool:
-        """True when something was promised that is not judged yet."""
+        """True if something was promised that is not judged yet."""
         return bool(self._open)
 
     def add(self, target: object, why: str) -> str | None:
@@ -51,16 +51,16 @@ class Promises:
         return None
 
     def collect(self) -> list[int]:
-        """Collect garbage if a promised object seems alive; return where one of each lies.
+        """Collect garbage if a promised object seems alive; return the address of one of each.
 
-        Nobody holds them: what the program drops meanwhile is gone when it is.
+        They are not held: an object that the program drops now is freed at once.
         """
         if self._may_collect and may_collect() and any(map(_first_alive, self._open)):
             gc.collect()
         return [alive for promise in self._open if (alive := _first_alive(promise))]
 
     def judge(self, held: Sequence[Held | None] = ()) -> tuple[Expectation, ...]:
-        """Judge and forget every promise; ``held`` says who holds each of the survivors."""
+        """Judge all promises and forget them; ``held`` has the holder of each survivor."""
         answers = iter(held)
         judged = tuple(_judged(promise, answers) for promise in self._open)
         self._open = []
@@ -68,7 +68,7 @@ class Promises:
 
 
 def _first_alive(promise: _Promise) -> int:
-    """Return the address of the first object that is still there; 0 where none is."""
+    """Return the address of the first object that is still alive; 0 if there is none."""
     return next((address for ref in promise.references if (address := address_of(ref))), 0)
 
 

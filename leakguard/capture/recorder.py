@@ -1,4 +1,4 @@
-"""Reads the process into values for a Snapshot; keeps no reference to a user's object."""
+"""Reads the process into values for a Snapshot, without a reference to a user's object."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
     ("files", open_files),
     ("gpu", gpu_memory),
 )
-# Read at the end of every generation, looked at or not: 25 µs together, and 3 ms more for each GB
+# Read at the end of every generation, inspected or not: 25 µs together, and 3 ms more for each GB
 # of small objects.
 ROUND_PROBES: tuple[tuple[str, Probe], ...] = (
     ("children", child_processes),
     ("pools", pool_memory),
 )
 
-# Seconds: a gauge that takes longer slows the loop that asks it, at every phase.
+# Seconds. A slower gauge slows the loop, because it is read at every phase.
 _SLOW_GAUGE = 1.0
 _SLOW_TIMES = 2
 
@@ -46,7 +46,7 @@ Gauges = Mapping[str, "tuple[Callable[[], float], float | None]"]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one look at the process saw; ``change`` is None unless the look had a beginning."""
+    """What one look saw; ``change`` is None unless the look had a beginning."""
 
     metrics: dict[str, int | float]
     unavailable: dict[str, str]
@@ -63,12 +63,12 @@ class Observation:
 
     @property
     def anonymous_in_use(self) -> int | None:
-        """The anonymous bytes in RAM less what the allocator holds free; None if unknown."""
+        """The anonymous bytes in RAM minus what the allocator keeps free; None if unknown."""
         return _anonymous_in_use(self.metrics)
 
     @property
     def in_use(self) -> int | None:
-        """The bytes that the C allocator and Python's have in use; None if one does not tell."""
+        """The bytes that the C allocator and Python's have in use; None if one is unknown."""
         parts = [self.metrics.get(name) for name in ("heap_in_use", "python_in_use")]
         known = [int(part) for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
@@ -78,10 +78,10 @@ class Observation:
 class Recorder:
     """Looks at the process: probes, gauges and the heap.
 
-    The ``boundary`` probes run at every phase boundary, those of a ``round`` as well at the end of
-    every generation. ``spares_heap`` is the reason for which the heap is never walked, if there is
-    one; ``longest_look`` tells how many seconds of CPU the next walk may take. ``survivors``
-    returns the sampled blocks that are alive, where births are recorded.
+    The ``boundary`` probes run at every phase boundary, those of a ``round`` also at the end of
+    every generation. ``spares_heap`` is the reason why the heap is never walked, if there is one.
+    ``longest_look`` returns how many seconds of CPU the next walk may take, and
+    ``survivors`` the sampled blocks that are alive, where births are recorded.
     """
 
     watchlist: Watchlist
@@ -106,7 +106,7 @@ class Recorder:
 
     @property
     def may_look(self) -> bool:
-        """False where the heap is not walked, and once that was forbidden."""
+        """False if the heap is not walked, or no longer."""
         return self.spares_heap is None
 
     def counts(self) -> PackedCounts:
@@ -116,7 +116,7 @@ class Recorder:
     def observe(
         self, packed: PackedMeasurement, *, deep: bool, before: PackedCounts | None = None
     ) -> Observation:
-        """Add to a reading the gauges and, where ``deep``, a walk of the heap.
+        """Add the gauges to a reading and, if ``deep``, a walk of the heap.
 
         ``before`` is what ``counts`` returned when the phase began.
         """
@@ -145,9 +145,9 @@ class Recorder:
         suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection:
-        """Walk the references once: who holds what, which containers grew since the last look.
+        """Walk the references once: who holds what, and which containers grew since the last look.
 
-        ``targets`` are addresses of objects to name the holder of, ``suspects`` classes whose
+        ``targets`` are addresses of objects whose holder is wanted, ``suspects`` classes whose
         holders are wanted; ``tell_cycles``: see ``heap.inspect``.
         """
         found = self._inspected(targets, suspects, tell_cycles)
@@ -155,7 +155,7 @@ class Recorder:
         return found
 
     def held(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
-        """Say who holds what lies at these addresses; the next look tells growth all the same."""
+        """Return the holders of the objects at these addresses; the next look is unaffected."""
         return self._inspected(targets, (), None).held
 
     def _inspected(
@@ -177,13 +177,13 @@ class Recorder:
             )
 
     def remember(self) -> None:
-        """Walk the references for a first time, for ``inspect`` to tell what grew since."""
+        """Walk the references once, so that ``inspect`` can find what has grown since."""
         self._check_heap_is_walked()
         with self.peaks.paused():
             self._paths = heap.remember(self.longest_look())
 
     def collect(self) -> Collection:
-        """Run one full collection and return what only cycles had kept alive."""
+        """Run one full collection and return the objects that only cycles had kept alive."""
         self._check_heap_is_walked()
         with self.peaks.paused():
             return heap.collect()
@@ -194,8 +194,8 @@ class Recorder:
             began = time.perf_counter()
             try:
                 self._check_patience(name)
-                gauges[name] = Gauge(_finite(value()), capacity)
-            except Exception as error:  # a gauge is the user's code; its fault stays a note
+                gauges[name] = Gauge(_gauge_value(value()), capacity)
+            except Exception as error:  # A gauge is the user's code; its exception becomes a note.
                 pass_on(error)
                 reading.unavailable[f"gauge {name}"] = reason_of(error)
             if time.perf_counter() - began > _SLOW_GAUGE:
@@ -224,11 +224,11 @@ class Recorder:
             return heap.census(self.watchlist.classes, self.large_object, self.longest_look())
 
 
-def _finite(value: object) -> float:
+def _gauge_value(value: object) -> float:
     """Return a gauge's value as a float.
 
     Raises:
-        Unavailable: it is no number, or none that can be written down.
+        Unavailable: it is no number, or one that JSON cannot hold.
     """
     if isinstance(value, str | bytes):
         raise Unavailable(f"it returned the text {value!r:.60}, not a number")
@@ -242,7 +242,7 @@ def _coverage(accounted: int, metrics: Mapping[str, int | float]) -> float | Non
     """Return the share of the live anonymous memory that the census accounts for.
 
     Python maps the arenas of its small objects itself, so the C allocator's bytes in use are not
-    the whole: what is anonymous and in RAM, less what the allocator holds free, is.
+    all. All of it is the anonymous memory in RAM, minus what the allocator keeps free.
     """
     live = _anonymous_in_use(metrics)
     return min(accounted / live, 1.0) if live else None

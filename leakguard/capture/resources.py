@@ -1,4 +1,4 @@
-"""What a process can leak besides memory: file descriptors, threads and child processes."""
+"""Leaks other than memory: file descriptors, threads and child processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO  # the program may have put doubles in the place of open and these
+from os import listdir
 
 from leakguard.capture.heap.process_copy import at_work
 from leakguard.capture.probe import Reading
@@ -20,20 +22,20 @@ def open_files() -> Reading:
         import psutil
 
         return {"open_files": psutil.Process().num_fds()}
-    return {"open_files": len(os.listdir("/proc/self/fd")) - 1}  # noqa: PTH208 - one is listdir's own
+    return {"open_files": len(listdir("/proc/self/fd")) - 1}  # noqa: PTH208 - one is listdir's own
 
 
 def child_processes() -> Reading:
-    """Count the direct children that are alive, without the copies in which the guard looks."""
+    """Count the direct children that are alive, without the guard's own copies."""
     if not sys.platform.startswith("linux"):
         import psutil
 
         return {"children": len(psutil.Process().children())}
     children = 0
-    for thread in os.listdir("/proc/self/task"):  # noqa: PTH208 - Path objects cost 5 times as much
+    for thread in listdir("/proc/self/task"):  # noqa: PTH208 - Path objects cost 5 times as much
         with (
             contextlib.suppress(FileNotFoundError),  # the thread ended meanwhile
-            open(f"/proc/self/task/{thread}/children", "rb") as file,
+            FileIO(f"/proc/self/task/{thread}/children") as file,
         ):
             children += sum(int(child) not in at_work for child in file.read().split())
     return {"children": children}
@@ -48,15 +50,15 @@ class Handles:
 
     @classmethod
     def now(cls) -> Handles:
-        """List what there is now; files only where the kernel names them (Linux)."""
+        """List them as they are now; files only if the kernel names them (Linux)."""
         return cls(Counter(thread.name for thread in threading.enumerate()), Counter(_paths()))
 
     def new(self) -> list[str]:
-        """Say in a line each which threads and files there are now and were not then."""
+        """Return a line each for the threads and the files that are new since then."""
         now = Handles.now()
         return [
-            *_said("Threads that are new", now.threads - self.threads),
-            *_said("Open files that are new", now.files - self.files),
+            *_listed("Threads that are new", now.threads - self.threads),
+            *_listed("Open files that are new", now.files - self.files),
         ]
 
 
@@ -64,12 +66,12 @@ def _paths() -> Iterator[str]:
     folder = "/proc/self/fd"
     if not sys.platform.startswith("linux"):
         return
-    for number in os.listdir(folder):  # noqa: PTH208 - Path objects cost 5 times as much
-        with contextlib.suppress(OSError):  # listdir's own is closed by now
+    for number in listdir(folder):  # noqa: PTH208 - Path objects cost 5 times as much
+        with contextlib.suppress(OSError):  # The descriptor of listdir itself is closed by now.
             yield os.readlink(f"{folder}/{number}")  # noqa: PTH115
 
 
-def _said(what: str, more: Counter[str]) -> Iterator[str]:
+def _listed(what: str, more: Counter[str]) -> Iterator[str]:
     if more:
         named = (f"{name} ({count})" if count > 1 else name for name, count in more.most_common(5))
         rest = len(more) - 5

@@ -1,4 +1,4 @@
-"""How long this process could have run and had no processor: the time that other programs took."""
+"""How long this process could run but had no processor: the time that other programs took."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NANOSECONDS = 1e9
 
 
 def queued_seconds() -> float:
-    """Return for how long the main thread has waited for a processor; 0 where nobody tells.
+    """Return how long the main thread has waited for a processor; 0 if it is unknown.
 
-    A sleep, a lock or a file that is waited for is not part of it. Reading takes 4 µs; the file is
-    opened anew, since a fork has its own.
+    Waiting for a sleep, a lock or a file does not count. Reading takes 4 µs. The file is opened
+    anew each time, because a fork has its own.
     """
     try:
         descriptor = os.open(_STATISTICS, os.O_RDONLY | os.O_CLOEXEC)
@@ -34,5 +34,5 @@ def queued_seconds() -> float:
 
 
 def program_clock() -> float:
-    """Return seconds that pass only while the process runs, or waits for what it asked for."""
+    """Return seconds that pass only while the process runs, or waits for something of its own."""
     return time.perf_counter() - queued_seconds()

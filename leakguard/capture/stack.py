@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from leakguard.capture.library import OWN_FOLDER, is_library
 
 _MOST_FRAMES = 24
-# Their caller is who asked for the object, and where a person would look.
+# The caller of these functions asked for the object, and is where a person would look.
 _FACTORY = re.compile(
     r"__(init|new|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
     r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"
@@ -23,7 +23,7 @@ _FACTORY = re.compile(
 
 
 class Frame(NamedTuple):
-    """A line of code; ``function`` is None where its source cannot be read."""
+    """A line of code; ``function`` is None if its source cannot be read."""
 
     file: str
     line: int
@@ -36,10 +36,10 @@ def named(file: str, line: int) -> Frame:
 
 
 def origin(stack: Sequence[Frame]) -> int:
-    """Return the index of the frame that asked for the object; frames lie innermost first.
+    """Return the index of the frame that asked for the object; frames are innermost first.
 
-    It is the innermost line outside of libraries whose function is no factory, else the innermost
-    one outside of libraries, else the innermost.
+    It is the innermost program line whose function is no factory; else the innermost program line;
+    else the innermost frame.
     """
     own = [index for index, frame in enumerate(stack) if _is_programs(frame.file)]
     asked = (i for i in own if not _FACTORY.fullmatch(stack[i].function or ""))
@@ -56,7 +56,7 @@ def _is_programs(file: str) -> bool:
 
 
 def place(frame: Frame) -> str:
-    """Return ``package/module.py:12``, from the folder that the program imports it from.
+    """Return ``package/module.py:12``, relative to the program's import folder.
 
     For a cell of a notebook it is ``cell In[3], line 12``, as IPython shows it.
     """
@@ -69,7 +69,7 @@ def place(frame: Frame) -> str:
 def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     """Return the frames as text, innermost first, without those of the guard itself.
 
-    Of a deep stack the innermost are left out, so that the one that ``asked`` is told.
+    Of a deep stack, the innermost frames are left out, but never the one that ``asked``.
     """
     first = max(0, asked + 1 - _MOST_FRAMES)
     shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
@@ -79,9 +79,9 @@ def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
 
 
 def cell_of(file: str) -> str | None:
-    """Return ``In[3]`` for the made up file of a cell that ran; None for any other file.
+    """Return ``In[3]`` for the artificial file of an executed cell; None for any other file.
 
-    IPython is asked where the program has it; it compiles each cell under a name of its own.
+    IPython is asked if the program uses it; it compiles each cell under a file name of its own.
     """
     module: Any = sys.modules.get("IPython.core.interactiveshell")
     if module is None:
@@ -105,7 +105,7 @@ def _shown(file: str) -> str:
 
 
 def forget() -> None:
-    """Let go of what was read of source files."""
+    """Free what was read of source files."""
     _function_at.cache_clear()
     _functions.cache_clear()
 

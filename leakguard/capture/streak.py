@@ -1,15 +1,15 @@
-"""Growth that may rest: in how many rounds something grew, and how long it pauses in between."""
+"""Growth with pauses: in how many generations something grew, and how long it pauses."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-# Something that grows in every n-th round only is followed up to this many rounds of rest.
+# A pause may last up to this many generations: what grows in every n-th one is followed.
 PATIENCE = 5
 
 
 class Streak(NamedTuple):
-    """``rest`` is how many rounds ago it grew last, ``gap`` the longest rest before growth."""
+    """``rest`` is the current pause in generations, ``gap`` the longest one before growth."""
 
     times: int = 0
     rest: int = 0
@@ -17,11 +17,11 @@ class Streak(NamedTuple):
 
     @property
     def goes_on(self) -> bool:
-        """True while it rests no longer than it did before."""
+        """True while the pause is no longer than earlier ones."""
         return self.times > 0 and self.rest <= self.gap
 
     def after(self, *, grew: bool, fell: bool) -> Streak:
-        """Return the streak one round later; what falls, or rests for too long, begins anew."""
+        """Return the streak one generation later; a fall or too long a pause starts it anew."""
         if grew:
             return Streak(self.times + 1, 0, max(self.gap, self.rest))
         if fell or not self.times or self.rest == PATIENCE:

@@ -1,4 +1,4 @@
-"""Other tools that follow the allocations of this process."""
+"""Other tools that trace the allocations of this process."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _LOADED_WHERE_THEY_TRACE = ("scalene", "filprofiler")
 
 
 def tracer_at_work() -> str | None:
-    """Return the name of what follows allocations in a way that a copy would disturb; else None.
+    """Return the name of a tool whose tracing a copy would disturb; else None.
 
-    ``tracemalloc`` keeps what it knows in the process's own memory: a copy has a copy of that.
+    ``tracemalloc`` has its data in the process's own memory: a copy has a copy of that.
     """
     if is_traced_by_memray():
         return "memray"
     loaded = next((name for name in _LOADED_WHERE_THEY_TRACE if name in sys.modules), None)
-    # Blocks of a debugging allocator begin elsewhere than the C library thinks.
+    # A debugging allocator shifts its blocks, against what the C library expects.
     debugs = "debug" in os.environ.get("PYTHONMALLOC", "") or bool(sys.flags.dev_mode)
     return loaded or ("a debugging allocator" if debugs else None)
 
 
 def is_traced_by_memray() -> bool:
-    """Return whether a tracker of memray follows the allocations of this process."""
+    """Return whether a tracker of memray traces this process."""
     memray = sys.modules.get("memray")
     return memray is not None and _profiled_by(memray)
 
 
 def _profiled_by(memray: Any) -> bool:
-    # A running tracker sets this hook for the threads to come; there is no other sign of one.
+    # A running tracker sets this hook for new threads; there is no other sign of one.
     return getattr(threading, "_profile_hook", None) is getattr(memray, "start_thread_trace", 0)

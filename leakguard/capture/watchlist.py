@@ -1,4 +1,4 @@
-"""The classes a user watches, and how many live instances there should be."""
+"""The classes that a user watches, and how many live instances there should be."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Watchlist:
             self._expected[name] = _range(name, expected)
 
     def judge(self, counts: Mapping[str, int]) -> dict[str, Watched]:
-        """Put counted instances beside what is expected of them."""
+        """Return the counted instances together with the expected numbers."""
         return {
             name: Watched(counts[name], expected)
             for name, expected in self._expected.items()
@@ -42,7 +42,7 @@ class Watchlist:
 
 
 def _entries(watch: object) -> list[tuple[type, Any]]:
-    """Return classes with what is expected of each; a class alone is one of them."""
+    """Return classes with their expectation; a single class has none."""
     if issubclass(type(watch), type):
         return [(cast("type", watch), None)]
     try:

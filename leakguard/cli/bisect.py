@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import wants_color, write
+from leakguard.cli.output import wants_color, write_document
 from leakguard.cli.report import read_report
 from leakguard.errors import UsageError
 from leakguard.render import Layout
@@ -80,7 +80,7 @@ def bisect(
         compared = render_comparison(compare(*reports), "terminal", layout)
         said = _git(tree, "log", "-1", f"--abbrev={_SHOWN}", "--format=%h %an, %ad: %s",
                     "--date=short", first)  # fmt: skip
-        write(f"The first commit that leaks: {said}\n\n{compared}", output)
+        write_document(f"The first commit that leaks: {said}\n\n{compared}", output)
     return 0
 
 
@@ -104,9 +104,9 @@ def _first_bad(tree: Path, good: str, bad: str, trial: _Trial) -> str:
     Raises:
         UsageError: GOOD leaks, BAD does not, one of them cannot be judged, or those between cannot.
     """
-    if _judge(tree, good, trial) != GOOD:
+    if _judge_commit(tree, good, trial) != GOOD:
         raise UsageError(f"{good[:_SHOWN]} is not a good commit: {_why(trial, good)}")
-    if _judge(tree, bad, trial) in (GOOD, SKIP):
+    if _judge_commit(tree, bad, trial) in (GOOD, SKIP):
         raise UsageError(f"{bad[:_SHOWN]} is not a bad commit: {_why(trial, bad)}")
     _git(tree, "bisect", "start", bad, good)
     done = subprocess.run(["git", "bisect", "run", *trial.words()], cwd=tree, check=False,
@@ -122,11 +122,11 @@ def _judged_parent(tree: Path, commit: str, trial: _Trial) -> str:
     """Return the first parent of a commit, judged if the search has not done so."""
     parent = _git(tree, "rev-parse", f"{commit}^1")
     if not _has_run(trial, parent):
-        _judge(tree, parent, trial)
+        _judge_commit(tree, parent, trial)
     return parent
 
 
-def _judge(tree: Path, commit: str, trial: _Trial) -> int:
+def _judge_commit(tree: Path, commit: str, trial: _Trial) -> int:
     _git(tree, "checkout", "--quiet", "--force", "--detach", commit)
     click.echo(f"leakguard: judging {commit[:_SHOWN]}", err=True)
     return subprocess.run(trial.words(), cwd=tree, check=False, env=_environment(tree)).returncode

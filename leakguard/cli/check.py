@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from leakguard.cli.accepted_file import say_what_expired
 from leakguard.cli.budget_file import read_budget
-from leakguard.cli.output import append_summary, wants_color, write
+from leakguard.cli.output import append_summary, wants_color, write_document
 from leakguard.cli.report import RunPath, read_processes, read_report
 from leakguard.errors import UsageError
 from leakguard.model import Report
@@ -46,13 +47,14 @@ def check(
     from leakguard.render.checks import render_checks
 
     limits = read_budget(budget)
+    say_what_expired()
     report, processes = read_processes(run)
     several = len(processes) > 1
     checks = tuple(c for process in processes for c in _checks(process, limits, several=several))
     if baseline is not None:
         checks += comparison.regressions(comparison.compare(read_report(baseline), report), limits)
     layout = Layout(width=columns(), color=wants_color(color, output))
-    write(render_checks(report, checks, format_, layout), output)
+    write_document(render_checks(report, checks, format_, layout), output)
     if format_ == "github":
         append_summary(render_checks(report, checks, "markdown", layout))
     return _status(checks)

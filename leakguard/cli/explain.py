@@ -1,13 +1,18 @@
-"""``leakguard explain``: the meaning of a word of a report, and what to do about it."""
+"""``leakguard explain``: the meaning of a word of a report, or what is known of a library."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import NoReturn
 
 import click
 
-from leakguard.cli.output import laid_out, wants_color, write
+from leakguard.analysis.knowledge.known_leaks import known_leaks
+from leakguard.cli.output import laid_out, wants_color, write_document
 from leakguard.errors import UsageError
+from leakguard.model.known_leak import KnownLeak
+from leakguard.render.audit import explanation
 from leakguard.render.explanations import Explanation, explained, explanations
 from leakguard.render.text import columns
 
@@ -27,21 +32,37 @@ def explain(word: tuple[str, ...], color: str) -> int:
     """Explain a WORD of a report: what it means, how it looks in code, the fix, and a real case.
 
     WORD is a kind (instances, autograd ...), a pattern (growing, filling ...), a verdict or another
-    word of a report. Without a WORD, all of them are listed.
+    word of a report; or a library, or the name that leakguard audit gives a leak, for what is
+    known of it. Without a WORD, all of them are listed.
     """
     if not word:
-        write(_list(), None)
+        write_document(_list(), None)
         return 0
-    write(_laid_out(_found(" ".join(word)), wants_color(color, None)), None)
+    said, wanted = wants_color(color, None), " ".join(word)
+    entry, leaks = explained(wanted), _known(wanted)
+    if entry is None and leaks:
+        write_document(_of_library(leaks, said), None)
+        return 0
+    write_document(_laid_out(entry or _missing(wanted), said), None)
     return 0
 
 
-def _found(word: str) -> Explanation:
-    entry = explained(word)
-    if entry is not None:
-        return entry
+def _known(word: str) -> tuple[KnownLeak, ...]:
+    """Return the known leaks of a library, or the one of that name."""
+    wanted = word.lower().replace("_", "-")
+    return tuple(leak for leak in known_leaks() if wanted in (leak.library, leak.id))
+
+
+def _of_library(leaks: Sequence[KnownLeak], color: bool) -> str:
+    parts = [f"## {leak.id}\n\n{explanation(leak)}" for leak in leaks]
+    count = "1 known leak" if len(leaks) == 1 else f"{len(leaks)} known leaks"
+    return laid_out("\n\n".join(parts), color=color, title=f"{leaks[0].library}: {count}")
+
+
+def _missing(word: str) -> NoReturn:
     names = [name for e in explanations() for name in (e.name, *e.aliases)]
-    near = get_close_matches(word, names, n=3)
+    names += [name for leak in known_leaks() for name in (leak.library, leak.id)]
+    near = get_close_matches(word, dict.fromkeys(names), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "'leakguard explain' lists the words"
     raise UsageError(f"nothing is known about {word!r}; {hint}")
 
@@ -51,7 +72,9 @@ def _list() -> str:
     for group, title in _GROUPS.items():
         names = ", ".join(entry.name for entry in explanations() if entry.group == group)
         lines += click.wrap_text(names, columns(), f"{title}: ", "  ").splitlines()
-    return "\n".join([*lines, "", "leakguard explain WORD shows one", ""])
+    libraries = ", ".join(dict.fromkeys(leak.library for leak in known_leaks()))
+    known = click.wrap_text(libraries, columns(), "Libraries with known leaks: ", "  ")
+    return "\n".join([*lines, *known.splitlines(), "", "leakguard explain WORD shows one", ""])
 
 
 def _laid_out(entry: Explanation, color: bool) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leakguard.cli.output import laid_out, wants_color, write
+from leakguard.cli.output import laid_out, wants_color, write_document
 from leakguard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ def manual(page: str | None, color: str) -> int:
     PAGE is a name of the list, such as first-leak.
     """
     if page is None:
-        write(_contents(), None)
+        write_document(_contents(), None)
         return 0
     colored = wants_color(color, None)
-    text = laid_out(_readable(_found(page).read_text("utf-8")), color=colored)
+    text = laid_out(_readable(_page(page).read_text("utf-8")), color=colored)
     if sys.stdout.isatty():
         os.environ.setdefault("LESS", "-FRX")  # as git does: colours, and no pager for one screen
         click.echo_via_pager(text, color=colored)
     else:
-        write(text, None)
+        write_document(text, None)
     return 0
 
 
@@ -62,7 +62,7 @@ def pages() -> Iterator[tuple[str, str, Traversable]]:
                 yield section, file.name.removesuffix(".md"), file
 
 
-def _found(name: str) -> Traversable:
+def _page(name: str) -> Traversable:
     wanted = name.strip().lower().removesuffix(".md").rpartition("/")[2].replace(" ", "-")
     known = {name: file for _, name, file in pages()}
     if wanted in known:

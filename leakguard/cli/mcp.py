@@ -117,7 +117,7 @@ class Tools:
             if len(rows) <= _LISTED_ROWS
             else [*rows[: _LISTED_ROWS // 2], *rows[-_LISTED_ROWS // 2 :]]
         )
-        return _finite(value)
+        return _plain_json(value)
 
     def read_finding(self, path: str, fingerprint: str) -> Json:
         """Give one finding with its evidence: facts, the snapshot that shows it, and the source."""
@@ -126,9 +126,9 @@ class Tools:
         from leakguard.render.log_block import leak_block, snapshot_block
 
         report = self._report(path)
-        finding = _finding(report, fingerprint)
+        finding = _finding_by(report, fingerprint)
         shown, least = outline.evidence(report, finding), report.run.info.large_object
-        return _finite({
+        return _plain_json({
             "finding": finding_value(finding),
             "text": leak_block(finding),
             "snapshot": None if shown is None else snapshot_block(shown, least),
@@ -208,11 +208,11 @@ def server(folders: Sequence[Path]) -> Any:
     made = MCPServer("leakguard", version=__version__, instructions=_INSTRUCTIONS,
                      log_level="WARNING")  # fmt: skip
     for name in TOOLS:
-        made.add_tool(_told(getattr(tools, name)), name=name)
+        made.add_tool(_refusing_in_one_line(getattr(tools, name)), name=name)
     return made
 
 
-def _told(tool: Callable[..., T]) -> Callable[..., T]:
+def _refusing_in_one_line(tool: Callable[..., T]) -> Callable[..., T]:
     """Return a tool whose refusals reach the assistant as their one line."""
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -226,7 +226,7 @@ def _told(tool: Callable[..., T]) -> Callable[..., T]:
     return asked
 
 
-def _finding(report: Report, fingerprint: str) -> Finding:
+def _finding_by(report: Report, fingerprint: str) -> Finding:
     for finding in report.findings:
         if finding.fingerprint == fingerprint:
             return finding
@@ -234,7 +234,7 @@ def _finding(report: Report, fingerprint: str) -> Finding:
     raise UsageError(f"the run has no finding {fingerprint!r}; its fingerprints: {known}")
 
 
-def _finite(value: Json) -> Json:
+def _plain_json(value: Json) -> Json:
     from leakguard.render.json_report import finite_json
 
     return cast(Json, json.loads(finite_json(value)))

@@ -12,7 +12,7 @@ from leakguard.errors import UsageError
 from leakguard.render.text import clean, columns, wrapped
 
 
-def write(document: str | bytes, path: Path | None) -> None:
+def write_document(document: str | bytes, path: Path | None) -> None:
     """Write a document to ``path``, or to standard output when it is None.
 
     Raises:
@@ -26,7 +26,7 @@ def write(document: str | bytes, path: Path | None) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {_reason(error, path)}") from error
+        raise UsageError(f"cannot write {path}: {_why_unwritable(error, path)}") from error
 
 
 def laid_out(markdown: str, *, color: bool, title: str = "") -> str:
@@ -74,7 +74,7 @@ def _print(document: str | bytes) -> None:
     sys.stdout.flush()
 
 
-def _reason(error: OSError, path: Path) -> str:
+def _why_unwritable(error: OSError, path: Path) -> str:
     if isinstance(error, IsADirectoryError):
         return "it is a folder; give a file name"
     if isinstance(error, FileNotFoundError):

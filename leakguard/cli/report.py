@@ -15,7 +15,8 @@ from typing import Any, BinaryIO, cast
 
 import click
 
-from leakguard.cli.output import append_summary, complain, wants_color, write
+from leakguard.cli.accepted_file import accepted_now, say_what_expired, with_reasons
+from leakguard.cli.output import append_summary, complain, wants_color, write_document
 from leakguard.errors import LeakguardError, UnreadableRun, UsageError
 from leakguard.live.project_settings import project_ignores
 from leakguard.model.finding import SEVERITY, Verdict
@@ -31,7 +32,7 @@ from leakguard.store.textlog.pattern import GROUPS, read_pattern
 
 _STANDARD_INPUT = Path("-")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "junit",
-              ".svg": "svg", ".png": "png", ".txt": "terminal",
+              ".sarif": "sarif", ".svg": "svg", ".png": "png", ".txt": "terminal",
               ".log": "terminal", "": "terminal"}  # fmt: skip
 
 
@@ -84,15 +85,17 @@ def report(
     If a file holds several runs, the last one is reported (see --all).
     """
     chosen = format_ or format_of(output)
+    say_what_expired()
     reports, unusable = read_reports(paths, all_runs, pattern)
     if not reports:
         return 2
+    reports = [with_reasons(each) for each in reports]
     drawn = document(
         reports, chosen, width=columns(), color=wants_color(color, output), redact=redact,
         fail_on=fail_on or "leak", detail=detail or "usual",
         sources=Path.cwd(),
     )  # fmt: skip
-    write(drawn, output)
+    write_document(drawn, output)
     if graph is not None:
         draw_chain(worst(reports), graph)
     if chosen == "github":
@@ -158,8 +161,8 @@ def read_job(path: Path | str) -> Job | None:
     job = load_job(path)
     if job is None:
         return None
-    members = (replace(m, run=_named(m.run, m.label)) for m in job.members)
-    others = (_named(run, os.fspath(path)) for run in job.others)
+    members = (replace(m, run=in_project(m.run, m.label)) for m in job.members)
+    others = (in_project(run, os.fspath(path)) for run in job.others)
     return replace(job, members=tuple(members), others=tuple(others))
 
 
@@ -227,20 +230,22 @@ def read_runs(path: Path | str, pattern: str | None = None) -> list[Run]:
     load = load_runs if pattern is None else partial(read_pattern, pattern=pattern)
     if path == _STANDARD_INPUT:
         return _piped_runs(load)
-    return [_named(run, os.fspath(path)) for run in load(Path(path))]
+    return [in_project(run, os.fspath(path)) for run in load(Path(path))]
 
 
 def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
     with _spooled(sys.stdin.buffer) as copy:
         try:
-            return [_named(run, copy.name) for run in load(copy)]
+            return [in_project(run, copy.name) for run in load(copy)]
         except UnreadableRun as error:
             raise UnreadableRun(str(error).replace(os.fspath(copy), copy.name)) from error
 
 
-def _named(run: Run, name: str) -> Run:
+def in_project(run: Run, name: str) -> Run:
+    """Return a run under ``name``, unless it has one, with what the project ignores."""
     ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
-    return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
+    named = replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
+    return accepted_now(named)
 
 
 def _renamed(run: Run, name: str) -> Run:

@@ -21,23 +21,42 @@ _ASK_EVERY = 0.1
 @click.argument("pid", type=click.IntRange(min=1), metavar="PID")
 @click.option("--wait", default=60.0, show_default=True, type=click.FloatRange(min=0.1),
               metavar="SECONDS", help="Give up if there is no answer after SECONDS.")  # fmt: skip
-def snapshot(pid: int, wait: float) -> int:
+@click.option("--attach", is_flag=True,
+              help="Attach to a process without a guard, as leakguard attach does.")  # fmt: skip
+def snapshot(pid: int, wait: float, attach: bool) -> int:
     """Inspect the running process PID: what holds its memory, now.
 
     A program under leakguard run answers at once. Any other guard needs on_signal= and answers
-    between two steps of its main thread. For a process without a guard, its memory is printed as
-    the kernel reports it.
+    between two steps of its main thread. A process without a guard is asked with --attach; else its
+    memory is printed as the kernel reports it.
     """
     from leakguard.render.snapshot import render_holders
 
     try:
         seen, _ = ask(pid, wait)
     except NobodyListens as nobody:
-        click.echo(_outside(pid, nobody), nl=False)
-        complain(f"{nobody}, to see what holds memory; leakguard watch {pid} follows its memory")
-        return 0
+        if not attach:
+            click.echo(_outside(pid, nobody), nl=False)
+            complain(f"{nobody}; leakguard snapshot --attach {pid} asks it as it is")
+            return 0
+        seen = _attached(pid, wait)
     click.echo(render_holders(seen), nl=False)
     return 0
+
+
+def _attached(pid: int, wait: float) -> Snapshot:
+    """Return a look at a process that nobody prepared.
+
+    Raises:
+        UsageError: it cannot be attached to.
+    """
+    from leakguard.launch.attach.attached_run import AttachedRun, Plan
+    from leakguard.launch.attach.presence import present_at
+    from leakguard.launch.attach.session import Session
+    from leakguard.launch.attach.target import Target
+
+    with present_at(pid), Session(Target.of(pid), wait) as session:
+        return AttachedRun(session, Plan(every=wait)).inspect()
 
 
 def _outside(pid: int, nobody: UsageError) -> str:
@@ -70,10 +89,10 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
         beacon = find_beacon(pid)
     before = _latest(beacon)
     beacon.ask()
-    return _answer(beacon, before, wait), str(beacon.out)
+    return _await_snapshot(beacon, before, wait), str(beacon.out)
 
 
-def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
+def _await_snapshot(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
     deadline = time.monotonic() + wait
     while time.monotonic() < deadline:
         latest = _latest(beacon)
@@ -87,7 +106,7 @@ def _answer(beacon: Beacon, before: Snapshot | None, wait: float) -> Snapshot:
 
 def _latest(beacon: Beacon) -> Snapshot | None:
     """Return the newest look that a signal asked for."""
-    from leakguard.live.watcher import REQUESTED
+    from leakguard.live.guarded_run import REQUESTED
     from leakguard.store import load_runs
 
     run = load_runs(beacon.out)[-1]

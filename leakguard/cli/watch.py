@@ -7,16 +7,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from leakguard.cli.output import wants_color
-from leakguard.cli.report import job_in_log
+from leakguard.cli.report import in_project, job_in_log
 from leakguard.errors import UnreadableRun, UsageError
 from leakguard.live.outside_run import OutsideRun, run_file_of
-from leakguard.live.project_settings import project_ignores
 from leakguard.model import Report
 from leakguard.model.run import Run
 from leakguard.render.live_view import live_line, live_view
@@ -25,6 +23,8 @@ from leakguard.store.following import Followed, FollowedFolder, followed
 
 # Share of the elapsed time that reading and judging may take.
 _JUDGING_SHARE = 0.2
+# Seconds that a process which is attached to may take to come back to Python code.
+_PATIENCE = 10.0
 _WIDEST_SCREEN = 200  # columns of a screen that are used
 
 
@@ -33,27 +33,53 @@ _WIDEST_SCREEN = 200  # columns of a screen that are used
 @click.option("--every", default=2.0, show_default=True, type=click.FloatRange(min=0.05),
               metavar="SECONDS", help="Refresh interval in seconds.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Show the current state and exit.")
+@click.option("--attach", is_flag=True,
+              help="Attach to a process without a guard, as leakguard attach does; each refresh is "
+                   "a look.")  # fmt: skip
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
               show_default=True)  # fmt: skip
-def watch(what: str, every: float, once: bool, color: str) -> int:
+def watch(what: str, every: float, once: bool, attach: bool, color: str) -> int:
     """Follow a run file, a run directory, a text log, or process PID, until it ends or Ctrl-C.
 
     A terminal shows one screen, drawn again at each refresh; a pipe gets one line per generation.
-    For a process without a guard, only its memory as a whole is known, sampled at each refresh.
+    Of a process without a guard, only its memory as a whole is known, sampled at each refresh,
+    unless it is attached to.
     """
     source, name = _source(what)
     colored = wants_color(color, None)
-    if once:
-        click.echo(live_view(_first(source, name, every), width=_width(), color=colored))
-        return 0
-    try:
-        if sys.stdout.isatty():
-            _on_screen(source, name, every, colored)
-        else:
-            _in_lines(source, name, every)
-    except KeyboardInterrupt:  # the way to leave
-        return 0
+    sampled = isinstance(source, OutsideRun)
+    with _attached(source, wanted=attach) as source:
+        if once:
+            report = _first(source, name, every, sampled=sampled)
+            click.echo(live_view(report, width=_width(), color=colored))
+            return 0
+        try:
+            if sys.stdout.isatty():
+                _on_screen(source, name, every, colored)
+            else:
+                _in_lines(source, name, every)
+        except KeyboardInterrupt:  # the way to leave
+            return 0
     return 0
+
+
+@contextmanager
+def _attached(source: Followed, *, wanted: bool) -> Iterator[Followed]:
+    """Yield the source, or what looks into the process itself, where that is wanted and needed.
+
+    Raises:
+        UsageError: the process cannot be attached to.
+    """
+    if not (wanted and isinstance(source, OutsideRun)):
+        yield source
+        return
+    from leakguard.launch.attach.attached_run import AttachedRun, Plan
+    from leakguard.launch.attach.presence import present_at
+    from leakguard.launch.attach.session import Session
+    from leakguard.launch.attach.target import Target
+
+    with present_at(source.pid), Session(Target.of(source.pid), _PATIENCE) as session:
+        yield AttachedRun(session, Plan(every=0.0))
 
 
 def _source(what: str) -> tuple[Followed, str]:
@@ -74,14 +100,14 @@ def _source(what: str) -> tuple[Followed, str]:
         raise UsageError(f"cannot watch {what}: {reason}") from None
 
 
-def _first(source: Followed, name: str, every: float) -> Report:
-    """Return the report of now; of a process from outside, of two samples.
+def _first(source: Followed, name: str, every: float, *, sampled: bool) -> Report:
+    """Return the report of now; of a process that is ``sampled``, of two samples.
 
     Raises:
         UnreadableRun: there is nothing yet.
     """
     source.poll()
-    if isinstance(source, OutsideRun):
+    if sampled:
         time.sleep(every)
         source.poll()
     report = _report(source, name)
@@ -154,17 +180,12 @@ def _report(source: Followed, name: str) -> Report | None:
     )
     if job is not None:
         return diagnose_job(job)[0]
-    return diagnose(_named(_latest(runs), name)) if runs else None
+    return diagnose(in_project(_latest(runs), name)) if runs else None
 
 
 def _latest(runs: list[Run]) -> Run:
     """Return the run that began last; of a log, the first process that speaks of rounds."""
     return max(runs, key=lambda run: (run.info.started or "", len(run.generations)))
-
-
-def _named(run: Run, name: str) -> Run:
-    ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
-    return replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
 
 
 def _width() -> int:

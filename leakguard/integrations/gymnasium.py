@@ -19,7 +19,7 @@ import gymnasium
 from gymnasium.vector import VectorWrapper
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 class WatchedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -32,7 +32,7 @@ class WatchedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             UsageError: ``every`` is no number of episodes.
         """
         super().__init__(env)
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
         self._episodes = 0
 
     def reset(self, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
             UsageError: ``every`` is no number of steps.
         """
         super().__init__(env)
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
         self._steps = 0
 
     def reset(self, **kwargs: Any) -> Any:

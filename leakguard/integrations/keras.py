@@ -16,7 +16,7 @@ from typing import Any
 import keras
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 class LeakGuardCallback(keras.callbacks.Callback):
@@ -37,7 +37,7 @@ class LeakGuardCallback(keras.callbacks.Callback):
             UsageError: ``every`` is no number of steps.
         """
         super().__init__()
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
         self._batches = 0
 
     def on_train_begin(self, logs: Any = None) -> None:

@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 
 if TYPE_CHECKING or "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
     from lightning.pytorch.callbacks import Callback
@@ -37,7 +37,7 @@ class LeakGuardCallback(Callback):
             UsageError: ``every`` is no number of steps.
         """
         super().__init__()
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Start the run."""

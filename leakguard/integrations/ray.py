@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop, checked_every
+from leakguard.integrations.framework_loop import FrameworkLoop, checked_every
 from leakguard.integrations.ray_folder import RayFolder
 from leakguard.live import active
 from leakguard.model import Report
@@ -39,7 +39,7 @@ from leakguard.phase import phase
 
 T = TypeVar("T", bound=type)
 
-_loops: dict[tuple[int, str], tuple[FollowedLoop, list[int]]] = {}
+_loops: dict[tuple[int, str], tuple[FrameworkLoop, list[int]]] = {}
 
 
 def watched_actor(
@@ -128,7 +128,7 @@ def _follow(name: str, folder: str | RayFolder, every: int, settings: dict[str, 
     key = (os.getpid(), name)
     if key not in _loops:
         guard = LeakGuard(**{"name": name, **settings, **_place(folder, settings)})
-        _loops[key] = (FollowedLoop(guard, every), [0])
+        _loops[key] = (FrameworkLoop(guard, every), [0])
         _loops[key][0].begin()
     loop, calls = _loops[key]
     loop.step(calls[0])

@@ -15,7 +15,7 @@ from typing import Any
 from ray.tune import Callback
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 class LeakGuardCallback(Callback):
@@ -27,7 +27,7 @@ class LeakGuardCallback(Callback):
         Raises:
             UsageError: ``every`` is no number of results.
         """
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
         self._results = 0
 
     def setup(self, *args: Any, **info: Any) -> None:

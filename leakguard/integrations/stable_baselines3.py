@@ -18,7 +18,7 @@ from stable_baselines3.common import callbacks
 from stable_baselines3.common.callbacks import BaseCallback
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 from leakguard.phase import phase
 
 # A few seconds of most off-policy algorithms, and two to ten episodes of most environments.
@@ -44,7 +44,7 @@ class LeakGuardCallback(BaseCallback):
             UsageError: ``every`` is no number of steps.
         """
         super().__init__()
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
         self._evaluate: Any = None
 
     def _on_training_start(self) -> None:

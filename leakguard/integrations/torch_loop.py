@@ -15,7 +15,7 @@ import itertools
 from typing import Any
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import checked_every
+from leakguard.integrations.framework_loop import checked_every
 
 
 def follow_optimizer(optimizer: Any, guard: LeakGuard, every: int = 100) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from leakguard.guard import LeakGuard
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 class LeakGuardCallback(TrainerCallback):
@@ -37,7 +37,7 @@ class LeakGuardCallback(TrainerCallback):
         Raises:
             UsageError: ``every`` is no number of steps.
         """
-        self._loop = FollowedLoop(guard, every)
+        self._loop = FrameworkLoop(guard, every)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Start the run."""

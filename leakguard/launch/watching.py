@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import inspect
-import os
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from os import getpid  # the program may have put a double in its place
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TextIO
@@ -54,7 +54,7 @@ class Watching:
         self._what = ""
         self._counted: Counter[str] = Counter()  # generations, by what one is
         self._before: list[str] = []  # what was counted in runs that are over
-        self._home = os.getpid()
+        self._home = getpid()
         self._broken = False
         self._changes = tuple(self._wanted())
         self._is_directory = plan.out is not None and _is_directory(plan.out)
@@ -99,7 +99,7 @@ class Watching:
 
     def _begin(self, what: str, number: int, taken: int) -> Callable[[], None]:
         """Begin a generation, and the run with the first one."""
-        if self._broken or not (self._is_directory or os.getpid() == self._home):
+        if self._broken or not (self._is_directory or getpid() == self._home):
             return _nothing
         if self._guard is None:
             try:
@@ -153,7 +153,7 @@ class Watching:
 
     def _answer(self) -> None:
         """Let the guard answer ``leakguard snapshot PID``, where it can be made to."""
-        if os.getpid() != self._home:
+        if getpid() != self._home:
             return
         answering = Answering(self._look_at_once, self.plan.out)
         # Without a folder for the socket there is a run all the same, which nobody can ask.
@@ -200,7 +200,7 @@ class Watching:
                 raise UsageError(f"cannot write {self.plan.log}: {error.strerror}") from None
 
     def _say_what_was_missed(self) -> None:
-        if os.getpid() != self._home:
+        if getpid() != self._home:
             return
         named = {target.module for target in self.plan.targets()}
         for module in sorted(named.intersection(self.imports.missing)):

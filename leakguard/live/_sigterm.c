@@ -13,6 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Checksum (31 bits) of _sigterm.pyi; see compiled_part.py. */
+#define INTERFACE 0x4c762f91
+
 /* Who asks again after so long does not want to wait; timeout(1) asks twice at once. */
 #define AGAIN_SECONDS 1.0
 
@@ -161,5 +164,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit__sigterm(void)
 {
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
 }

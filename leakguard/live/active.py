@@ -8,12 +8,12 @@ from typing import Protocol
 
 from leakguard.alarm import is_of_a_handler
 
-#: Ends a phase; it is given the exception that left the phase, if one did.
+#: Ends a phase. It gets the exception that left the phase, or None.
 Leave = Callable[["BaseException | None"], None]
 
 
 class ActiveGuard(Protocol):
-    """What a phase and a promise need of the guard around them."""
+    """What phases and promises need from the guard around them."""
 
     def enter_phase(self, name: str) -> Leave | None:
         """Begin a phase and return what ends it; None when it is not recorded."""
@@ -39,7 +39,7 @@ def activate(guard: ActiveGuard) -> None:
 
 
 def deactivate(guard: ActiveGuard) -> None:
-    """Take ``guard`` out, wherever it stands."""
+    """Remove ``guard`` from the active ones, wherever it stands."""
     if guard in _guards:
         _guards.remove(guard)
 
@@ -55,15 +55,15 @@ def open_phase(name: str) -> None:
 
 
 def forget_phases() -> None:
-    """Forget phases that were left open around a run that begins here."""
+    """Forget phases that were still open when a run began here."""
     _phases.set(())
 
 
 def close_phase(name: str, *, with_inner: bool = False) -> None:
-    """Close the innermost phase of this name: of interleaved generators any may end first.
+    """Close the innermost phase of this name; interleaved generators may end in any order.
 
-    ``with_inner`` closes what was opened inside it as well: an interrupt may have come before the
-    first line of what would have closed that.
+    With ``with_inner`` the phases opened inside it are closed too. An interrupt may have come
+    before the code that would have closed them.
     """
     names = _phases.get()
     if name in names:
@@ -79,7 +79,7 @@ def close_phases_beyond(outer: tuple[str, ...]) -> None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Return whether an exception may have come at any moment, as Ctrl-C and an alarm do."""
+    """Return whether the exception can come at any moment, as Ctrl-C and alarms do."""
     if error is None or isinstance(error, GeneratorExit):
         return False
     return not isinstance(error, Exception) or is_of_a_handler(error)

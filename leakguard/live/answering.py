@@ -1,12 +1,12 @@
-"""A process that answers ``leakguard snapshot PID``: by a Unix socket of its user's own.
+"""Answers ``leakguard snapshot PID`` from inside the process, over a private Unix socket.
 
-A thread waits for callers, so that a program which is deep in C code, or asleep, answers too. It
-has the interpreter to itself while it looks, as the guard's own looks have. Who calls, and who
-answers, is what the kernel says of the other end: nobody is believed by a file.
+A thread waits for callers, so a program deep in C code or asleep answers too. While it looks, it
+holds the interpreter, as the guard's own looks do. Both ends ask the kernel who the other one is;
+no file is trusted for that.
 
 The thread is not one of ``threading``: a program that joins all of its threads would wait for it.
-It ends before the process forks and begins anew behind that, so that no child is forked from a
-process with one thread more, of which Python 3.12 and later warn.
+It ends before the process forks and starts again afterwards. Otherwise a child would be forked from
+a multi-threaded process, which Python 3.12 and later warn about.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from leakguard.live.private_folder import check_private, owner_of, private_folde
 from leakguard.model import Snapshot
 from leakguard.store import schema
 
-#: How a look is called that a caller has asked for.
+#: The label of a look that a caller asked for.
 ASKED = "Requested by leakguard snapshot"
 # pid, uid and gid of the other end of a connection. Source: unix(7), ``struct ucred``.
 _CREDENTIALS = struct.Struct("iII")
-# Seconds that a caller may take to read the answer, and for which the thread's end is waited for:
-# it may be in a look, of some 1.5 s at a million objects.
+# Seconds that a caller may take to read the answer, and that we wait for the thread to end. It may
+# be in a look, which takes some 1.5 s at a million objects.
 _ANSWER_PATIENCE = 10.0
-_CALLERS = 4  # that wait while one is answered
+_CALLERS = 4  # Callers that may wait while one is answered.
 _AT_ONCE = 65_536
 _LONGEST_ANSWER = 256_000_000
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
-    """What a caller is told: a snapshot as a line of a run file, or why there is none.
+    """The answer to a caller: a snapshot as a line of a run file, or the reason why there is none.
 
-    ``out`` is the file or folder that the run is written to, if it is.
+    ``out`` is the file or folder of the run, if it has one.
     """
 
     out: str | None = None
@@ -63,10 +63,10 @@ def socket_path(pid: int, user: int | None = None) -> Path:
 
 
 class Answering:
-    """Answers each caller of this user with a look, for as long as it has begun."""
+    """Answers each caller of the same user with a look, from ``start`` to ``stop``."""
 
     def __init__(self, look: Callable[[], Snapshot | None], out: str | None) -> None:
-        """Keep what to answer with, from a thread of its own; ``out`` is where the run goes."""
+        """Remember where the run goes (``out``); ``start`` begins to answer from a thread."""
         self._look = look
         self._out = None if out is None or "://" in out else os.path.abspath(out)  # noqa: PTH100
         self._path = socket_path(os.getpid())
@@ -78,7 +78,7 @@ class Answering:
         """Begin to answer.
 
         Raises:
-            OSError: there is no private folder, or no socket whose other end the kernel names.
+            OSError: there is no private folder, or the kernel does not identify callers.
         """
         if not hasattr(socket, "SO_PEERCRED"):
             raise OSError(0, "the system does not name the other end of a socket")
@@ -91,7 +91,7 @@ class Answering:
         _answering.add(self)
 
     def stop(self) -> None:
-        """Answer no more; the look that is under way is waited for."""
+        """Stop answering, after the look that is under way."""
         _answering.discard(self)
         self.pause()
         with contextlib.suppress(OSError):
@@ -102,7 +102,7 @@ class Answering:
         listening, self._socket = self._socket, None
         if listening is None:
             return
-        if not self._is_ours(listening):
+        if not self._is_still_open(listening):
             self._abandon(listening)
             return
         with contextlib.suppress(OSError):
@@ -110,22 +110,22 @@ class Answering:
         self._working.acquire(timeout=_ANSWER_PATIENCE)
         listening.close()
 
-    def _is_ours(self, listening: socket.socket) -> bool:
-        """Return whether the program has left the descriptor open; its number may be another's."""
+    def _is_still_open(self, listening: socket.socket) -> bool:
+        """Return whether the program left our descriptor open; its number may have been reused."""
         try:
             return _inode(listening) == self._identity
         except OSError:
             return False
 
     def _abandon(self, listening: socket.socket) -> None:
-        """Leave a descriptor that is not ours any more; a call wakes who waits in accept()."""
+        """Give up a descriptor that is no longer ours; a call wakes the thread in accept()."""
         listening.detach()
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as caller:
             caller.setblocking(False)
             caller.connect(os.fspath(self._path))
 
     def go_on(self) -> None:
-        """Begin again after a pause; where that fails nobody is answered any more."""
+        """Start again after a pause. If that fails, nobody is answered any more."""
         with contextlib.suppress(OSError):
             self._listen()
 
@@ -154,13 +154,13 @@ class Answering:
             while True:
                 caller, _ = listening.accept()
                 with caller, contextlib.suppress(OSError):
-                    self._answer(caller)
+                    self._serve(caller)
         except OSError:
             pass  # it was shut down
         finally:
             working.release()
 
-    def _answer(self, caller: socket.socket) -> None:
+    def _serve(self, caller: socket.socket) -> None:
         if _other_end(caller)[1] != os.getuid():
             return
         caller.settimeout(_ANSWER_PATIENCE)
@@ -170,7 +170,7 @@ class Answering:
         try:
             seen = self._look()
             line = None if seen is None else schema.encode_snapshot(_whole(seen)).decode()
-        except Exception as error:  # the thread is the program's guest, and says nothing there
+        except Exception as error:  # the thread is a guest of the program: it prints nothing there
             return Answer(self._out, problem=reason_of(error))
         return Answer(self._out, line, None if line else "its run is over")
 
@@ -200,17 +200,17 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
                 f"process {pid} did not answer within {wait:g} s; it may be stopped, or in C code "
                 "that keeps Python's lock"
             ) from None
-    return _told(pid, text)
+    return _parsed_answer(pid, text)
 
 
 def _whole(seen: Snapshot) -> Snapshot:
-    """Return a snapshot whose census, read from a run so far, does not lean on those before it."""
+    """Return a snapshot whose census stands alone, not as a difference from an earlier one."""
     if seen.census is None:
         return seen
     return replace(seen, census=replace(seen.census, types=dict(seen.census.types)))
 
 
-def _told(pid: int, text: bytes) -> tuple[Snapshot, str | None]:
+def _parsed_answer(pid: int, text: bytes) -> tuple[Snapshot, str | None]:
     if not text:
         raise UsageError(f"process {pid} answers its own user only, {owner_of(pid)}")
     try:

@@ -1,4 +1,4 @@
-"""Puts together what one run of a guard needs, with the facts that stay the same while it lasts."""
+"""Builds the parts of one guarded run, and the facts about it that do not change."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from leakguard.capture.process import memory_limit
 from leakguard.capture.promises import Promises
 from leakguard.capture.recorder import ROUND_PROBES, Gauges, Recorder
 from leakguard.live.birth_watch import BirthWatch, births_are_wanted
-from leakguard.live.children import Children
+from leakguard.live.children import Children, Offspring
 from leakguard.live.cycle_watch import CycleWatch
 from leakguard.live.diagnosing import Alarm, Diagnoses
+from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.journal import Journal
 from leakguard.live.look import Looker
 from leakguard.live.loop import WatchedLoop
@@ -33,16 +34,17 @@ from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.tracing import Tracing
-from leakguard.live.watcher import Watcher
 from leakguard.model import RunInfo
 from leakguard.model.secrets import command_line
 
 _NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
 
-_peaks = PeakMeter()  # the kernel keeps one high-water mark a process, so guards share one meter
+_peaks = PeakMeter()  # The kernel keeps one high-water mark per process, so guards share one meter.
 
 
-def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Suspicion]) -> Watcher:
+def new_guarded_run(
+    settings: Settings, gauges: Gauges, suspicion: Callable[[], Suspicion]
+) -> GuardedRun:
     """Return what follows a run that begins now.
 
     Raises:
@@ -80,8 +82,10 @@ def new_watcher(settings: Settings, gauges: Gauges, suspicion: Callable[[], Susp
     tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
     traced = TracedGeneration(tracing, looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
-    loop = WatchedLoop(looks, traced, promises, safety, alarm, births)
-    return Watcher(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
+    # In a run directory each child has a file of its own, which is judged with its parent's.
+    offspring = Offspring() if settings.directory is None else dict
+    loop = WatchedLoop(looks, traced, promises, safety, alarm, births, offspring)
+    return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
 
 
 def _journal(settings: Settings) -> Journal:
@@ -136,12 +140,12 @@ def _platform() -> str:
 
 
 def _now(precision: str) -> str:
-    """Return the time; among processes of a job it says which run is the restart of which."""
+    """Return the start time; it tells which run of a job's process is a restart of which."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec=precision)
 
 
 def _loaded_versions() -> dict[str, str]:
-    """Return them as the modules' own dicts have them: a lazy module is not asked."""
+    """Return modules as their own dicts hold them, without triggering lazy modules."""
     loaded = ((name, sys.modules.get(name)) for name in _NAMED_PACKAGES)
     dicts = ((name, getattr(module, "__dict__", None)) for name, module in loaded)
     versions = ((name, own.get("__version__")) for name, own in dicts if type(own) is dict)

@@ -1,9 +1,9 @@
-"""How another process of the same user finds a running guard: a small file, and a signal to it.
+"""Lets another process of the same user find a running guard: by a small file and a signal.
 
-A guard that was told ``on_signal=`` writes ``PID.json`` into a folder that only its user can enter,
-with the signal it answers, the file it records to and the time its process began. ``leakguard
-snapshot PID`` believes it only where folder and file are that user's, and signals the process only
-where it began at that time: numbers of processes are used again.
+A guard with ``on_signal=`` writes ``PID.json`` into a folder that only its user can enter. The file
+has the signal that the guard answers, the run file, and the start time of the process. ``leakguard
+snapshot PID`` trusts the file only if folder and file belong to that user. It signals the process
+only if the start time matches, because process numbers are reused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leakguard.store.run_lock import for_user_alone, write_all
 
 _Handler = Callable[[int, "FrameType | None"], object]
 
-#: The signals a guard may be asked by: those that mean nothing to the system itself.
+#: The signals that a guard may answer: those without a meaning for the system.
 SIGNALS = frozenset(
     number
     for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
@@ -36,9 +36,9 @@ _LONGEST_BEACON = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Beacon:
-    """What a listening guard tells: the signal it answers with a look, and where it writes.
+    """What a listening guard publishes: the signal that it answers, and where it writes.
 
-    ``began`` is when its process did, as ``process_began`` says.
+    ``began`` is the start time of its process, see ``process_began``.
     """
 
     pid: int
@@ -62,15 +62,15 @@ class Beacon:
 
 
 def beacon_path(pid: int, user: int | None = None) -> Path:
-    """Return where the guard of process ``pid`` says that it listens; ``user`` owns the process."""
+    """Return the beacon of the guard in process ``pid``; ``user`` owns the process."""
     return private_folder(user) / f"{pid}.json"
 
 
 def process_began(pid: int) -> float | None:
-    """Return when a process began, as precisely as the system tells; None if there is none.
+    """Return the start time of a process, as exact as the system has it; None without a process.
 
-    On Linux in clock ticks since the system did, which stay as they are when its clock is set;
-    elsewhere in seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
+    On Linux it is in clock ticks since boot, which setting the clock does not change; elsewhere in
+    seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
     """
     import psutil
 
@@ -110,7 +110,7 @@ class Listener:
     """Answers a signal for as long as a guard runs."""
 
     def __init__(self, number: int, out: Path, answer: Callable[[], None]) -> None:
-        """Keep what to answer; nothing is installed before ``listen``."""
+        """Take what to do on a signal; ``listen`` installs the handler."""
         self._number = number
         self._out = out
         self._pid = os.getpid()
@@ -119,11 +119,11 @@ class Listener:
         self._before: _Handler | int | None = None
 
     def listen(self) -> None:
-        """Say where to be found, and install the handler; only the main thread may.
+        """Publish the beacon and install the handler; only the main thread may.
 
         Raises:
-            UsageError: this is another thread, the signal cannot be caught, or the guard cannot
-                be found by it.
+            UsageError: this is another thread, the signal cannot be caught, or the beacon cannot be
+                written.
         """
         number, out = self._number, str(self._out.absolute())
         told = {"signal": number, "out": out, "began": process_began(self._pid)}
@@ -143,9 +143,9 @@ class Listener:
             raise UsageError(f"on_signal={number} cannot be used: {error}") from None
 
     def close(self) -> None:
-        """Take the file away and put the handler of before back; a forked child does neither.
+        """Remove the file and restore the earlier handler; a forked child does neither.
 
-        A handler that the program has chosen meanwhile stays.
+        A handler that the program has installed since then stays.
         """
         if os.getpid() != self._pid:
             return
@@ -161,7 +161,7 @@ class Listener:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Write a new file into a folder of the user's own; what lies there is never written to.
+    """Create a file in a private folder; an existing file is never written to.
 
     Raises:
         OSError: the folder is not the user's alone, or the file cannot be made.
@@ -188,7 +188,7 @@ def _read_private(path: Path, user: int) -> bytes:
 
 @contextlib.contextmanager
 def _held_process(pid: int) -> Iterator[Callable[[int], None]]:
-    """Yield what signals this very process: its number cannot pass on to another meanwhile."""
+    """Yield a way to signal exactly this process, even if its number is reused meanwhile."""
     if not hasattr(os, "pidfd_open"):
         yield lambda number: os.kill(pid, number)
         return

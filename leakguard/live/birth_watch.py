@@ -30,7 +30,6 @@ class BirthWatch:
     safety: Safety | None = None
     _round: int = _BEFORE_THE_LOOP
     _phase: str = ""
-    _closing: bool = False
     _said: str | None = None
     _leaves: bool = False
 
@@ -57,7 +56,7 @@ class BirthWatch:
         """Take that a generation begins, counted from 0."""
         if self.record is not None:
             self._round = round_
-            self._closing = self.record.check() or self._closing
+            self.record.check()
             self.record.mark(round_, self._phase)
             self._say()
 
@@ -77,23 +76,9 @@ class BirthWatch:
             self.record.mark(self._round, phase)
 
     def at_round_end(self, *, last: bool) -> Births | None:
-        """Return what is alive where a generation ends that is one of those to ask at.
-
-        Where the calls for small blocks have come to their price, it is asked once more before
-        these are recorded no longer.
-        """
+        """Return what is alive where a generation ends that is one of those to ask at."""
         rounds = self._round + 1
-        if not (last or self._closing or rounds & (rounds - 1) == 0):
-            return None
-        births = self.at_end()
-        if self._closing and self.record is not None:
-            self._closing = False
-            self.record.close_small()
-            self._say(
-                f"Python's small blocks are recorded up to round {self._round}: to record more "
-                "would cost more than max_overhead allows"
-            )
-        return births
+        return self.at_end() if last or rounds & (rounds - 1) == 0 else None
 
     def at_end(self) -> Births | None:
         """Return what is alive now; None without a record."""
@@ -107,12 +92,12 @@ class BirthWatch:
         """Return the sampled blocks that are alive, for a look in a copy; None without a record."""
         return None if self.record is None else self.record.survivors(self._round + 1)
 
-    def _say(self, news: str | None = None) -> None:
+    def _say(self) -> None:
         """Note once why something is not recorded."""
         record, safety = self.record, self.safety
         if record is None or safety is None:
             return
-        problem = news or record.problem or record.native_problem
+        problem = record.problem or record.native_problem
         if problem is not None and problem != self._said:
             self._said = problem
             safety.note("births", problem)

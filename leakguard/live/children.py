@@ -1,7 +1,8 @@
 """The child processes of a guard's process, seen from outside at the end of each generation.
 
 Workers that nobody prepared (of a DataLoader, of a pool) get a run file each in the run directory:
-memory in the generations of their parent, and no objects.
+memory in the generations of their parent, and no objects. Without a directory their memory stands
+in the run of their parent.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
-from leakguard.capture.outside import Paced, descendants, outside_view
-from leakguard.capture.probe import Reading
+from leakguard.capture.outside import Paced, descendants, outside_view, shared_pages
+from leakguard.capture.probe import Reading, Unavailable
 from leakguard.live.run_directory import Identity
 from leakguard.model import RunInfo, Snapshot
 from leakguard.store import schema
 
-_MOST_CHILDREN = (
-    64  # children that are followed at a time; a larger pool is told by the first of it
-)
+# Children that are followed at a time; a larger pool is told by the first of it.
+_MOST_CHILDREN = 64
 
 
 @dataclass(slots=True)
@@ -103,9 +105,43 @@ class Children:
         return _Child(self.folder / who.file_name, info, seen)
 
 
+@dataclass(slots=True)
+class Offspring:
+    """Reads the memory of all processes below this one, as often as is paid for."""
+
+    _seen: dict[str, int] = field(default_factory=dict)
+    _pace: Paced = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pace = Paced(self._read)
+
+    def __call__(self) -> Mapping[str, int]:
+        """Return the bytes of each that no other process has; nothing where they were not read."""
+        self._seen = {}
+        self._pace()
+        return self._seen
+
+    def _read(self) -> Reading:
+        for pid in islice(descendants(os.getpid()), _MOST_CHILDREN):
+            with contextlib.suppress(Unavailable):
+                self._seen[_name(pid)] = int(shared_pages(pid)["private"])
+        return {}
+
+
+def _name(pid: int) -> str:
+    """Return the number of a process and the two words that tell what it runs."""
+    words = [word.rpartition("/")[2] for word in _words(pid)[:2]]
+    return f"process {pid} ({' '.join(words)})" if words else f"process {pid}"
+
+
 def _command(pid: int) -> str | None:
+    return shlex.join(_words(pid)) or None
+
+
+def _words(pid: int) -> list[str]:
+    """Return the words of a process's command line; none where it has ended."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError:
-        return None
-    return shlex.join(word.decode("utf-8", "replace") for word in words)
+        return []
+    return [word.decode("utf-8", "replace") for word in words]

@@ -1,8 +1,8 @@
-"""When it is worth a collection to tell garbage in cycles from objects that somebody holds.
+"""Decides when to run the collector, to tell garbage in cycles from objects that are held.
 
-A collection changes what is measured, and one at every look would hide the very cycles it is to
-show. So it runs only after objects without a root have piled up for several looks, or after several
-looks while instances of a watched class, of which there are too many, are among them.
+A collection changes what is measured, and one at every look would hide the very cycles that it
+should reveal. So it runs only if garbage has piled up for several looks, or if instances of a
+watched class, more than expected, have been among the garbage for several looks.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-# Looks in which garbage has to pile up before it is collected. Chosen.
+from leakguard.capture.heap.collector import program_collects
+
+# Looks with growing garbage before it is collected. Chosen.
 _LOOKS = 3
-# Bytes, and objects, of garbage: what is less the collector frees by itself soon. Chosen.
+# Bytes, and objects, of garbage. The collector soon frees less than this by itself. Chosen.
 _NOTABLE_GARBAGE_BYTES = 1_000_000
 _NOTABLE_GARBAGE_OBJECTS = 2_000
 
 
 @dataclass(slots=True)
 class CycleWatch:
-    """Follows the objects that no root leads to, from look to look."""
+    """Follows the garbage, the objects that no root leads to, from look to look."""
 
     _looks: int = 0
     _objects: int = 0
@@ -27,33 +29,39 @@ class CycleWatch:
     _piled: bool = False
     _too_many: frozenset[str] = frozenset()
 
-    def after(self, too_many: frozenset[str], objects: int, size: int) -> bool:
+    def after(
+        self, too_many: frozenset[str], objects: int, size: int, *, last: bool = False
+    ) -> bool:
         """Return what ``note`` will, where this look is taken: apart from the process."""
-        return replace(self).note(too_many, objects, size)
+        return replace(self).note(too_many, objects, size, last=last)
 
-    def note(self, too_many: frozenset[str], objects: int, size: int) -> bool:
+    def note(
+        self, too_many: frozenset[str], objects: int, size: int, *, last: bool = False
+    ) -> bool:
         """Take what one look found adrift; return whether its cycles are worth telling.
 
         Where watched classes have ``too_many`` instances they are, if much is adrift at all: the
-        collector may come by itself before more has piled up.
+        collector may come by itself before more has piled up. The ``last`` look decides with what
+        there is: since the look before, or all of it where no collector was there to take it.
         """
         self._looks += 1
         if self._looks == 1:
-            self._objects, self._bytes = objects, size
-        ripe = self._looks >= _LOOKS
+            alone = last and not program_collects()
+            self._objects, self._bytes = (0, 0) if alone else (objects, size)
+        ripe = self._looks >= _LOOKS or last
         self._piled = ripe and is_notable(objects - self._objects, size - self._bytes)
         self._too_many = too_many
         return self._piled or (ripe and bool(too_many) and is_notable(objects, size))
 
     def calls_for_collection(self, in_cycles: Set[str]) -> bool:
-        """Return whether to collect, now that the classes in cycles are known."""
+        """Return whether to collect, once the classes in cycles are known."""
         return self._piled or bool(self._too_many & in_cycles)
 
     def collected(self) -> None:
-        """Begin again after a collection."""
+        """Start over after a collection."""
         self._looks = 0
 
 
 def is_notable(objects: int, size: int) -> bool:
-    """Return whether so much garbage is worth a collection that tells its types."""
+    """Return whether there is so much garbage that its types are worth a collection."""
     return objects >= _NOTABLE_GARBAGE_OBJECTS or size >= _NOTABLE_GARBAGE_BYTES

@@ -1,4 +1,4 @@
-"""What a guard does with a diagnosis of its own run: alarm the user, prove who holds what."""
+"""Diagnoses that a guard makes of its own run: to alarm the user, and to prove holders."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from leakguard.model.finding import SEVERITY
 
 OnLeak = Callable[[Report], object]
 
-# Two to agree on a first suspect, and two on another; each takes 20 to 60 ms in a short run.
+# Two diagnoses agree on a first suspect, and two on another. Each takes 20 to 60 ms in a short run.
 _FREE_DIAGNOSES = 4
-# Each takes a copy and some seconds; findings after these are small change.
+# Each takes a copy of the process and some seconds. Later findings matter little.
 _MOST_PROOFS = 3
 
 
 def diagnose_within(run: Run) -> Report:
-    """Diagnose a run that goes on, and let go of what the diagnosis keeps for a next one.
+    """Diagnose a run that goes on, and free what the diagnosis has cached.
 
-    Kept tables of noise, up to 30,000 numbers for each length of a series, would be counted as
-    growth of the program.
+    Its cached tables of noise, up to 30,000 numbers per length of a series, would count as growth
+    of the program.
     """
     from leakguard.analysis import diagnose
     from leakguard.analysis.series import forget
@@ -39,7 +39,7 @@ def diagnose_within(run: Run) -> Report:
 
 @dataclass(slots=True)
 class Diagnoses:
-    """Diagnoses of the run so far for the guard's own use, as many as it may afford."""
+    """Diagnoses of the run so far for the guard's own use, as many as the budget allows."""
 
     journal: Journal
     meter: CostMeter
@@ -49,11 +49,11 @@ class Diagnoses:
 
     @property
     def affordable(self) -> bool:
-        """Whether the run may be diagnosed again: some times it may in any run."""
+        """Whether the budget allows another diagnosis; a few are always allowed."""
         return self._taken < _FREE_DIAGNOSES or self.schedule.affords_seconds(self._price)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Diagnose the run so far; what that took is the price of the next one."""
+        """Diagnose the run so far; the time it took is the expected cost of the next one."""
         self._taken += 1
         before = self.meter.spent
         found = diagnose_within(self.journal.run()).findings
@@ -62,12 +62,12 @@ class Diagnoses:
 
 
 class Alarm:
-    """Calls a function once for each leak, at the end of the generation that proves it.
+    """Calls a function once per leak, at the end of the generation that proves it.
 
-    A leak that is told by another type later, with the same holder, is the same leak.
+    A leak that is later attributed to another type, with the same holder, is the same leak.
 
-    The function runs in the thread of the loop, between two generations. What it raises is the
-    user's own and reaches the loop, so that it may end the training.
+    The function runs in the thread of the loop, between two generations. An exception that it
+    raises is the user's own: it reaches the loop, so that it can end the training.
     """
 
     def __init__(self, call: OnLeak) -> None:
@@ -78,36 +78,36 @@ class Alarm:
         self._pending: Report | None = None
 
     def listen(self, journal: Journal) -> None:
-        """Diagnose the run so far where a look was taken since the last time."""
+        """Diagnose the run so far, if there was a look since the last diagnosis."""
         if journal.looks == self._looks:
             return
         self._looks = journal.looks
         report = diagnose_within(journal.run())
-        leaks = [_names(finding) for finding in report.findings if finding.verdict == "leak"]
+        leaks = [_identities(finding) for finding in report.findings if finding.verdict == "leak"]
         if any(self._told.isdisjoint(names) for names in leaks):
             self._pending = report
         self._told.update(*leaks)
 
     def ring(self) -> None:
-        """Call the function if there is something new to tell."""
+        """Call the function if there is a new leak."""
         report, self._pending = self._pending, None
         if report is not None:
             self._call(report)
 
 
 def subject(finding: Finding) -> str:
-    """Return what a finding is about; its fingerprint changes when its holder is found."""
+    """Return what a finding is about; its fingerprint changes once its holder is found."""
     return finding.type or finding.kind
 
 
-def _names(finding: Finding) -> set[str]:
-    """Return what a leak may be known by from one diagnosis to the next."""
+def _identities(finding: Finding) -> set[str]:
+    """Return the names by which a leak is recognized in the next diagnosis."""
     holder = finding.held_by
     return {subject(finding)} if holder is None else {subject(finding), f"held by {holder}"}
 
 
 def proofs_of(run: Run) -> tuple[Proof, ...]:
-    """Cut what the leading findings are held by, in copies, and return what came free."""
+    """Empty the holders of the leading findings in copies; return what was freed."""
     holders = leading_holders(run)
     if tracemalloc.is_tracing() or tracer_at_work() is not None:
         return tuple(
@@ -117,7 +117,7 @@ def proofs_of(run: Run) -> tuple[Proof, ...]:
 
 
 def leading_holders(run: Run) -> dict[str, int | None]:
-    """Return the holders of the leading findings of a run that is over, with what they retain."""
+    """Return the holders of the leading findings, with what they retain; the run is over."""
     from leakguard.analysis import diagnose
 
     telling = (f for f in diagnose(run).findings if SEVERITY[f.verdict] >= SEVERITY["suspect"])

@@ -11,14 +11,17 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Protocol
 
+from leakguard.compiled_part import check_interface
 from leakguard.live.beacon import Listener
+from leakguard.live.guarded_run import GuardedRun
 from leakguard.live.main_thread import is_main_thread
 from leakguard.live.settings import Settings
-from leakguard.live.watcher import Watcher
 
 try:
     from leakguard.live import _sigterm
-except ImportError:  # it was not built
+
+    check_interface(_sigterm, 0x4C762F91)
+except ImportError:  # it was not built, or from other sources
     _sigterm = None  # type: ignore[assignment]
 
 # Seconds after SIGTERM in which the main thread has to hear of it, and those that closing the run
@@ -35,13 +38,13 @@ class _Stop(Protocol):
 class Ending:
     """Closes a run when its process exits or is asked to terminate; answers ``on_signal``."""
 
-    def __init__(self, settings: Settings, watcher: Watcher, stop: _Stop) -> None:
+    def __init__(self, settings: Settings, guarded: GuardedRun, stop: _Stop) -> None:
         """Keep what to do; nothing is listened to before ``listen``."""
         self._stop = lambda: stop(failed=True)
         self._listener: Listener | None = None
         if settings.on_signal is not None and settings.out is not None:
-            self._listener = Listener(settings.on_signal, settings.out, watcher.request)
-        self._termination = _Termination(watcher.safety.request, self._stop)
+            self._listener = Listener(settings.on_signal, settings.out, guarded.request)
+        self._termination = _Termination(guarded.safety.request, self._stop)
         self._finalizer: _Cancellable | None = None
 
     def listen(self) -> None:

@@ -15,7 +15,7 @@ from leakguard.live.loop import WatchedLoop
 from leakguard.live.round import Round
 
 T = TypeVar("T")
-# What a reader of JSON holds exactly, whichever language it is written in (RFC 8259, section 6).
+# The largest integer that every reader of JSON holds exactly (RFC 8259, section 6).
 _LARGEST = 2**53 - 1
 
 
@@ -82,7 +82,7 @@ class Generations(Generic[T]):
         self._loop.announce(None if self._last is None else self._last + 1)
 
     def _begin(self, index: int, item: T, own: list[weakref.ref[Any]]) -> Round | None:
-        number, last = _number(item, index + 1), index == self._last
+        number, last = _number_of(item, index + 1), index == self._last
         begun = self._loop.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
         return self._loop.round if begun else None
 
@@ -194,7 +194,7 @@ def _last_of(rounds: object) -> int | None:
         return None
 
 
-def _number(item: object, counted: int) -> int:
+def _number_of(item: object, counted: int) -> int:
     """Return the generation's number: an integer's own, and how many there were of other items."""
     own = _own_number(item)
     return counted if own is None else own

@@ -1,4 +1,4 @@
-"""Whether the cheap numbers of a run reach new heights: what makes a generation worth a look."""
+"""Whether the cheap numbers of a run reach new maxima, which makes a generation worth a look."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 
 _Metrics = Mapping[str, "int | float"]
 
-# Generations without a new height, after which the next one is news. Chosen: something that happens
-# every few generations is a period of the program and no news.
+# Generations without a new maximum after which the next one is news. Chosen: what happens every few
+# generations is a period of the program, not news.
 _QUIET = 8
 
 
 def _in_use(metrics: _Metrics) -> float | None:
-    """Return what the C allocator and Python's own have in use together."""
+    """Return the bytes in use in the C allocator and in Python's own together."""
     known = [metrics[name] for name in ("heap_in_use", "python_in_use") if name in metrics]
     return sum(known) if known else None
 
 
-# Bytes that memory in use must gain for a new height. Chosen: caches of the interpreter and the
+# Bytes by which memory in use must exceed its maximum. Chosen: caches of the interpreter and the
 # guard's own notes move by less.
 _BYTES = 65_536
 # Bytes of anonymous RSS: it moves by whole arenas, of 1 MiB in CPython 3.10 and later.
 _ARENA = 1_048_576
-# Blocks of Python's allocator: as many as there are in those bytes at 128 bytes each. Chosen.
+# Blocks of Python's allocator: those bytes at 128 bytes per block. Chosen.
 _BLOCKS = _BYTES // 128
-# What is followed, and how much more of it is a new height; of handles, one more is one more.
+# The numbers that are followed, and the least increase of each. For handles, one more counts.
 _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("memory in use", _in_use, _BYTES),
     ("rss_anonymous", lambda m: m.get("rss_anonymous"), _ARENA),
@@ -35,14 +35,14 @@ _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("open_files", lambda m: m.get("open_files"), 1),
     ("children", lambda m: m.get("children"), 1),
 )
-# Changes without a look between them that tell what the program itself gains. Chosen: half of the
-# generations that are looked at in a row in any loop.
+# Use only the changes between generations that were not inspected, once there are this many: the
+# guard's own memory then drops out. Chosen: half of the generations inspected in a row.
 _CALM = 6
 
 
 @dataclass(slots=True)
 class _Course:
-    """A number from the first generation's end to the latest, and its deepest fall between two."""
+    """A number at the first and the latest generation's end, and its largest fall in between."""
 
     first: float
     latest: float
@@ -51,7 +51,7 @@ class _Course:
     _calmly: float = 0.0
 
     def follow(self, value: float, looked: bool) -> None:
-        """Take the number at the next end, after a look or not."""
+        """Take the number at the next generation's end, inspected or not."""
         change = value - self.latest
         if not looked:
             self._calm, self._calmly = self._calm + 1, self._calmly + change
@@ -59,7 +59,7 @@ class _Course:
 
     @property
     def gained(self) -> float:
-        """What it gained, without what looks left where enough generations had none."""
+        """Its gain, without the guard's own memory once enough generations were not inspected."""
         return self._calmly if self._calm >= _CALM else self.latest - self.first
 
 
@@ -67,11 +67,11 @@ class _Course:
 class Heights:
     """Follows the cheap numbers from one generation's end to the next.
 
-    Only new heights count: what goes up and down within known bounds is no news. Small rises add
-    up until together they are one.
+    Only new maxima count: moves within known bounds are no news. Small rises add up until together
+    they reach a new maximum.
 
     Attributes:
-        quiet: generations since the last new height of any number.
+        quiet: generations since any number reached a new maximum.
     """
 
     _tops: dict[str, float] = field(default_factory=dict)
@@ -81,8 +81,8 @@ class Heights:
     def note(self, metrics: _Metrics, *, looked: bool = False) -> bool:
         """Take the numbers of one generation's end; return whether a rise begins here.
 
-        It does where a new height follows on many generations without any. ``looked`` says that
-        the guard has looked at the heap since the last end: what it remembers is no gain.
+        A rise begins if a new maximum follows many generations without one. ``looked`` says that
+        the heap was inspected since the last end: what the guard remembers from that is no gain.
         """
         before, self.quiet = self.quiet, self.quiet + 1
         for name, read, step in _NUMBERS:
@@ -99,9 +99,9 @@ class Heights:
         return self.quiet == 0 and before >= _QUIET
 
     def has_let_go(self, metrics: _Metrics) -> bool:
-        """Return whether most of what some number gained is gone since the last generation's end.
+        """Return whether most of some number's gain has been freed since the last generation's end.
 
-        A fall as deep as one between two generations is the program's own way, and no such end.
+        A fall no deeper than earlier ones is the program's habit, and not the end of a loop.
         """
         for name, read, step in _NUMBERS:
             value = read(metrics)

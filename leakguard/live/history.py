@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from leakguard.model.metric import RESOURCES
 
 _NO_GENERATION = -1
-#: Numbers whose highest snapshot is kept, whatever is thinned: what budgets ask for.
+#: Numbers whose highest snapshot survives all thinning, because budgets ask for them.
 HIGHEST = ("peak", "rss", "heap_in_use", *RESOURCES)
 LOWEST = ("rss", "heap_in_use")
-# Looks, and moments outside of generations, that stay even where there are too many of them.
+# Looks, and moments outside of generations, that survive thinning.
 _FIRST = 8
-# Raw bytes that are compressed together: lines of one run are alike, so that 64 kB give a tenth.
+# Raw bytes compressed together. Lines of one run are alike: 64 kB shrink to a tenth.
 _RAW_BLOCK = 65_536
 _ZLIB_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
 
@@ -29,8 +29,8 @@ class History:
     """Encoded snapshots of a run, at most about ``limit`` of them in ``most_bytes`` of text.
 
     Attributes:
-        rounds: generations that there have been, kept or not.
-        stride: one in so many is kept.
+        rounds: generations so far, kept or not.
+        stride: one generation in this many is kept.
     """
 
     def __init__(self, limit: int = 4096, most_bytes: int = 50_000_000) -> None:
@@ -89,11 +89,11 @@ class History:
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of memory that the kept lines are held in."""
+        """The bytes of memory that hold the kept lines."""
         return self._lines.held_bytes + 17 * len(self)
 
     def thin(self, most_bytes: int) -> None:
-        """Drop every second generation, again and again until at most ``most_bytes`` are left."""
+        """Drop every second generation, repeatedly, until at most ``most_bytes`` remain."""
         if len(self) <= self._limit and self._lines.raw_bytes <= most_bytes:
             return
         kept: list[int] = list(range(len(self)))
@@ -105,7 +105,7 @@ class History:
         self._rebuild(kept)
 
     def _halved(self, kept: list[int], stride: int) -> list[int]:
-        """Return what is left at this ``stride``; looks and moments thin where they are many."""
+        """Return what remains at this ``stride``; looks and moments thin out once they are many."""
         most = len(kept) // 4
         looked = dict.fromkeys(self._rounds[i] for i in kept if self._looks[i])
         looks = set(_some([r for r in looked if r != _NO_GENERATION], most))
@@ -125,7 +125,7 @@ class History:
         return sum(self._lines.size_of(index) for index in kept)
 
     def _keep(self, line: bytes, round_: int, look: bool, serial: int) -> None:
-        """Keep a line; its serial comes last, and says that an interrupt left nothing of it out."""
+        """Keep a line. Its serial is stored last: a line with a serial is complete."""
         count = len(self._serials)
         self._lines.cut(count)
         del self._rounds[count:]
@@ -151,14 +151,14 @@ class History:
 
 
 class _Extremes:
-    """Which snapshots hold the highest and the lowest numbers, and their lines where needed."""
+    """The snapshots with the highest and the lowest numbers, and their lines if needed."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, bool], tuple[int | float, int]] = {}
         self._lines: dict[int, bytes] = {}
 
     def note(self, metrics: Mapping[str, int | float], serial: int, line: bytes) -> None:
-        """Take the numbers of a snapshot; ``line`` is empty where it is kept elsewhere."""
+        """Take the numbers of a snapshot; ``line`` is empty if the line is kept elsewhere."""
         news = [key for key in _KEYS if self._is_news(key, metrics)]
         for name, highest in news:
             self._found[name, highest] = (metrics[name], serial)
@@ -177,7 +177,7 @@ class _Extremes:
         return value > known[0] if highest else value < known[0]
 
     def hold(self, serial: int, line: bytes) -> None:
-        """Keep the line of an extreme that is kept nowhere else any more."""
+        """Keep the line of an extreme that is no longer kept elsewhere."""
         self._lines[serial] = line
 
     def serials(self) -> set[int]:
@@ -193,14 +193,14 @@ _KEYS = [(name, True) for name in HIGHEST] + [(name, False) for name in LOWEST]
 
 
 def _some(items: list[int], most: int) -> list[int]:
-    """Return all items, or the first few and every second of the rest where there are too many."""
+    """Return all items or, if there are too many, the first few and every second of the rest."""
     return items if len(items) <= most else items[:_FIRST] + items[_FIRST::2]
 
 
 class _PackedLines:
-    """Lines in order, each found by its number; the newest lie open, the others compressed.
+    """Lines in order, each found by its number; the newest are open, the others compressed.
 
-    The compressed ones are one buffer: blocks as objects would be counted as the program's bytes.
+    The compressed lines are one buffer: one object per block would be counted as the program's.
     """
 
     def __init__(self) -> None:
@@ -208,13 +208,14 @@ class _PackedLines:
         self._packed = bytearray()
         self._block_ends = array("Q")
         self._open = bytearray()
-        # The block of each line and where it ends there; a line begins where the one before ends.
+        # The block of each line and where the line ends in it. It begins where the previous one
+        # ends.
         self._block_of = array("L")
         self._ends = array("L")
         self._unpacked: tuple[int, bytes] = (-1, b"")
 
     def cut(self, count: int) -> None:
-        """Keep the first ``count`` lines, and nothing that an interrupt has left of another."""
+        """Keep the first ``count`` lines, and drop what an interrupt left of another."""
         del self._block_of[count:]
         del self._ends[count:]
         packed = not count or self._block_of[-1] < len(self._block_ends)
@@ -230,7 +231,7 @@ class _PackedLines:
             self._pack()
 
     def _pack(self) -> None:
-        """Compress the open lines, after dropping what an interrupt has left of another block."""
+        """Compress the open lines, after dropping what an interrupt left of another block."""
         del self._packed[self._block_start(len(self._block_ends)) :]
         self._packed += zlib.compress(self._open, _ZLIB_LEVEL)
         self._block_ends.append(len(self._packed))
@@ -252,12 +253,12 @@ class _PackedLines:
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of memory that the lines are held in."""
+        """The bytes of memory that hold the lines."""
         arrays = (len(self._ends) * self._ends.itemsize) * 2
         return len(self._packed) + len(self._open) + len(self._unpacked[1]) + arrays
 
     def forget_unpacked(self) -> None:
-        """Let go of the block that was read last."""
+        """Free the block that was read last."""
         self._unpacked = (-1, b"")
 
     def _text(self, block: int) -> bytes:

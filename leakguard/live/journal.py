@@ -1,4 +1,4 @@
-"""The written record of a running guard: file, log, the run so far, and what is said at the end."""
+"""The record of a running guard: file, log, the run so far, and the report at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TREND_GENERATIONS = 3
 
 
 class Journal:
-    """Takes each snapshot to the run file and the log, and keeps the run for later questions."""
+    """Writes each snapshot to the run file and the log, and keeps the run for later questions."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Journal:
     ) -> None:
         """Open the run file; ``on_screen`` asks for a short report at the end without a log.
 
-        A file that comes to ``most_bytes`` is thinned to half of them.
+        A file that reaches ``most_bytes`` is thinned to half of them.
 
         Raises:
             UsageError: ``out`` cannot be written.
@@ -61,7 +61,7 @@ class Journal:
         self._complained = False
 
     def share(self, children: Children, url: str | None) -> None:
-        """Write in a run directory: follow the child processes too, and copy all to a ``url``.
+        """Write in a run directory: follow child processes too, and copy everything to ``url``.
 
         Raises:
             UsageError: the URL cannot be used.
@@ -74,7 +74,7 @@ class Journal:
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of this process that the run so far is held in."""
+        """The bytes of this process that hold the run so far."""
         return self._history.held_bytes
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
@@ -83,7 +83,7 @@ class Journal:
         try:
             reduced = self._delta.reduced(snapshot)
             self._keep(schema.encode_snapshot(reduced), snapshot, round_)
-        except BaseException:  # an interrupt: later ones must not lean on what nobody can read
+        except BaseException:  # interrupted: later lines must not refer to an unreadable one
             self._delta.first = first
             raise
         if self._children is not None and snapshot.moment == "generation":
@@ -100,7 +100,7 @@ class Journal:
         self._write(line)
 
     def run(self) -> Run:
-        """Return the run so far; a long one is thinned to evenly spaced generations."""
+        """Return the run so far; a long run is thinned to evenly spaced generations."""
         snapshots = tuple(jsonl.decode_snapshots(self._history))
         run = Run(self._info, snapshots, finished=self.finished)
         if self._history.stride == 1:
@@ -110,8 +110,8 @@ class Journal:
     def finish(self, spent: float, tell: Callable[[Callable[[], Report]], object]) -> None:
         """Close the file and write the report to the log, or a short one to standard error.
 
-        ``spent`` is what the guard has cost in seconds; ``tell`` hands the report on to whom else
-        it is of use, and is given what makes it.
+        ``spent`` is the guard's cost in seconds. ``tell`` passes the report on; it gets a function
+        that makes the report.
         """
         if self.finished:
             return
@@ -120,13 +120,13 @@ class Journal:
         report = functools.cache(self._report)
         with _random_kept():
             if self._sink is not None:
-                self._told(lambda sink: sink(_report_text(report())))
+                self._write_log(lambda sink: sink(_report_text(report())))
             elif self._on_screen:
                 _show_end_report(report(), self._evidence)
             tell(report)
 
     def close(self, spent: float) -> None:
-        """Close the file, with what the guard has cost in seconds; harmless when it is already."""
+        """Close the file and record the guard's cost in seconds; harmless if already closed."""
         if self._writer is not None:
             self._safely(lambda writer: writer.close(spent))
             self._writer = None
@@ -173,19 +173,21 @@ class Journal:
         block = snapshot_block(
             snapshot, self._info.large_object, first=self._delta.first, exact=True
         )
-        self._told(lambda sink: sink(block))
+        self._write_log(lambda sink: sink(block))
         if snapshot.moment != "generation" or self._sink is None:
             return
         from leakguard.analysis import growth, trend
 
         recent = Run(self._info, tuple(jsonl.decode_snapshots(self._history.recent(64))))
-        self._told(lambda sink: sink(trend_block(trend(recent, generations=_TREND_GENERATIONS))))
+        self._write_log(
+            lambda sink: sink(trend_block(trend(recent, generations=_TREND_GENERATIONS)))
+        )
         change = growth(recent)
         if change is not None:
-            self._told(lambda sink: sink(growth_block(change)))
+            self._write_log(lambda sink: sink(growth_block(change)))
 
-    def _told(self, tell: Callable[[Callable[[str], object]], object]) -> None:
-        """Write to the log; where that fails it is said once, and tried again the next time."""
+    def _write_log(self, tell: Callable[[Callable[[str], object]], object]) -> None:
+        """Write to the log. A failure is reported once, and the next write is tried again."""
         if self._sink is None:
             return
         try:
@@ -205,7 +207,7 @@ def _report_text(report: Report) -> str:
 
 @contextmanager
 def _random_kept() -> Iterator[None]:
-    """Leave the program's random sequence alone: rich draws from it when a style is made."""
+    """Keep the program's random sequence: rich draws from it when it makes a style."""
     state = random.getstate()
     try:
         yield
@@ -214,9 +216,9 @@ def _random_kept() -> Iterator[None]:
 
 
 def _show_end_report(report: Report, out: Path | str | None) -> None:
-    """Write the short report to standard error, in one piece: one line where nothing leaks.
+    """Write the short report to standard error in one piece; one line if nothing leaks.
 
-    Of the processes of one training the first speaks for all that have nothing to tell.
+    In one training of several processes, the first one speaks for all that have nothing to report.
     """
     from leakguard.render.brief import brief
     from leakguard.render.text import columns
@@ -231,7 +233,7 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
 
 
 def _process(info: RunInfo) -> Iterator[str]:
-    """Say which process of a job speaks: several write to one terminal."""
+    """Name the process of a job: several write to one terminal."""
     if info.job is not None:
         rank = None if info.rank is None else f"rank {info.rank}"
         yield f"  Process: {', '.join(filter(None, (rank, info.role, f'pid {info.pid}')))}"
@@ -244,5 +246,5 @@ def _next_step(out: Path | str | None) -> str:
 
 
 def _other_processes(out: Path | str | None) -> str:
-    """Say where the verdict of the whole job is: this one is of the process that prints it."""
+    """Say where the verdict of the whole job is; this one covers the printing process only."""
     return f"  This process alone; all of the job: leakguard report {out}"

@@ -1,4 +1,4 @@
-"""One look at the process at a generation's end or a moment the user names, as deep as is due."""
+"""One look at the process, as deep as is due: at a generation's end or at a named moment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LATER = "something grows; who holds it is asked at a later look, which max_over
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look saw, at the depth it came to; ``why`` says why it was taken."""
+    """What one look saw, at the depth it reached; ``why`` is the reason that it was taken."""
 
     seen: Observation
     depth: Depth = Depth.NUMBERS
@@ -36,10 +36,10 @@ class Look:
 class Looker:
     """Looks at the process, and remembers from look to look what seems to grow.
 
-    ``grows`` says that the last look saw objects grow, ``swells`` the same of memory and of graphs,
-    and ``climbs`` of memory from one look to the next. It is ``owing`` while who holds what the
-    last look saw grow is still to be asked. ``stays`` tells whether births have seen that each
-    round leaves something behind.
+    The flags are about the last look: ``grows`` if objects grew, ``swells`` if memory or backward
+    graphs grew, ``climbs`` if memory in use grew since the look before. ``owing`` means that its
+    growth still needs a look at holders. ``stays`` returns whether births have seen that each round
+    leaves something behind.
     """
 
     recorder: Recorder
@@ -53,7 +53,6 @@ class Looker:
     climbs: bool = False
     owing: bool = False
     _collection: Collection | None = None
-    _has_asked: bool = False
 
     def glance(self, reading: PackedMeasurement) -> Look:
         """Return the cheap numbers of a reading, with the gauges."""
@@ -62,20 +61,20 @@ class Looker:
     def census(
         self, reading: PackedMeasurement, before: PackedCounts | None = None, why: str | None = None
     ) -> Look:
-        """Count what lives."""
+        """Take a census."""
         with self.schedule.charged(Depth.CENSUS):
             seen = self.recorder.observe(reading, deep=True, before=before)
         return Look(seen, Depth.CENSUS, why=why)
 
     def start(self, reading: PackedMeasurement) -> Look:
-        """Count what lives before the loop, where that costs little."""
+        """Take a census before the loop, if it is cheap."""
         if not self.schedule.costs_little(Depth.CENSUS):
             return self.glance(reading)
         with self.schedule.charged(Depth.CENSUS, in_loop=False):
             return Look(self.recorder.observe(reading, deep=True), Depth.CENSUS, why="start")
 
     def baseline(self, reading: PackedMeasurement) -> Look:
-        """Count what growth is measured against."""
+        """Take the census that growth is measured against."""
         look = self.census(reading, why="baseline")
         if look.seen.census is not None:
             self.suspicion.note(look.seen.census.types)
@@ -87,14 +86,14 @@ class Looker:
             return self.recorder.counts()
 
     def holders(self, reading: PackedMeasurement, why: str) -> Look:
-        """Count what lives and ask who holds what, whatever it costs."""
+        """Take a census and ask for all holders, whatever it costs."""
         look = self.census(reading, why=why)
         return replace(look, depth=Depth.HOLDERS, found=self._ask(()))
 
     def generation(
         self, reading: PackedMeasurement, index: int, why: str | None, targets: Sequence[int]
     ) -> Look:
-        """Look at the end of a generation: a census where there is a reason, holders where needed.
+        """Look at a generation's end: a census if there is a reason, holders if they are needed.
 
         ``targets`` are addresses of objects whose holders are wanted.
         """
@@ -107,39 +106,42 @@ class Looker:
             asks = asks or self._may_ask(index, why, grew=grew)
             self.owing = self._is_rising and not asks
         if asks:
-            look = self._with_holders(look, targets)
+            suspects = self.suspicion.suspects() if self.grows else ()
+            look = self._with_holders(look, targets, suspects, last=why == LAST)
         if look.depth:
             self.schedule.looked(index, look.depth)
+        return self._with_collection(look)
+
+    def _with_collection(self, look: Look) -> Look:
         collection, self._collection = self._collection, None
         return replace(look, collection=collection)
 
     def end(self, reading: PackedMeasurement) -> Look:
-        """Look at the end of the run, with who holds what if something grows.
+        """Look at the end of the run, with who holds what: no other look comes after this one.
 
-        What the last look saw grow, and left to a later one, has not grown any more since then.
+        If the last look saw growth and put off the holders, the answer is due now: nothing has
+        grown since.
         """
-        rose, suspects = self._is_rising, self.suspicion.suspects()
+        suspects = self.suspicion.suspects()
         look = self.census(reading, why="end")
         self._note_growth(look.seen)
-        if rose or self._is_rising or self._has_asked or self.stays():
-            found = self._ask((), self.suspicion.suspects() or suspects)
-            look = replace(look, depth=Depth.HOLDERS, found=found)
-        self.owing = False  # asked, or nothing grew
-        return look
+        look = self._with_holders(look, (), self.suspicion.suspects() or suspects, last=True)
+        self.owing = False
+        return self._with_collection(look)
 
     def asks_for_promised(self, why: str | None) -> bool:
-        """Return whether who holds objects that should be gone may be asked now."""
+        """Return whether the holders of objects that should be gone may be asked for now."""
         return why == LAST or self.affords_holders
 
     @property
     def affords_holders(self) -> bool:
-        """Whether the budget allows to ask who holds what."""
+        """Whether the budget allows a look at holders."""
         return self.schedule.affords(Depth.HOLDERS)
 
     def looks_into_phases(self, index: int, phases: int, *, last: bool) -> bool:
-        """Return whether each of the next generation's phases is counted at both of its ends.
+        """Return whether each of the next generation's phases gets a census at both of its ends.
 
-        Not in one that is traced: a walk allocates for each array, and a traced allocation costs
+        Not in a traced generation: a walk allocates for each array, and a traced allocation costs
         many times as much.
         """
         if not self.recorder.may_look:
@@ -152,11 +154,11 @@ class Looker:
         return due and schedule.affords(Depth.CENSUS, 2 * phases + 1)
 
     def program_has_let_go(self) -> bool:
-        """Return whether the program has lost most of what it gained since the last generation."""
+        """Return whether most of the program's gain was freed since the last generation."""
         return self.schedule.has_let_go(self.recorder.read_all().unpack().metrics)
 
     def remember(self) -> None:
-        """Walk the references for a first time, for later looks to tell what grew since."""
+        """Walk the references once, so that later looks can find what has grown since."""
         if self.schedule.costs_little(Depth.HOLDERS):
             try:
                 with self.schedule.charged(Depth.HOLDERS, in_loop=False):
@@ -165,7 +167,7 @@ class Looker:
                 self._note_no_holders(error)
 
     def holders_of(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
-        """Say who holds what lies at each of these addresses; nothing where that fails."""
+        """Return the holders of the objects at these addresses; nothing if that fails."""
         if not targets:
             return ()
         try:
@@ -176,20 +178,19 @@ class Looker:
             return ()
 
     def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
-        """Return whether who holds what is asked at this look.
+        """Return whether this look asks for holders.
 
-        It is while something grows or stays, once more when that has stopped, and at the end
-        wherever it was asked before: what no longer grows must be seen not to. At the end it is
-        also where memory grows: what is rare among many objects no count has shown yet.
+        It does while something grows or stays, once more when that has stopped, and always at the
+        end: what no longer grows must be seen not to, and what no count has shown yet may be held
+        by what does not look like it.
         """
-        grew |= self.grows or self.stays()
-        if not grew and why != LAST:
-            return False
-        if not (grew or self._has_asked or self._memory_rises):
+        if why == LAST:
+            return True
+        if not (grew or self.grows or self.stays()):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows
-        if why == LAST or (due and schedule.affords(Depth.HOLDERS)):
+        if due and schedule.affords(Depth.HOLDERS):
             return True
         if self.grows:
             self.safety.note("holders", _LATER)
@@ -203,13 +204,14 @@ class Looker:
     def _memory_rises(self) -> bool:
         return self.swells or self.climbs
 
-    def _with_holders(self, look: Look, targets: Sequence[int]) -> Look:
-        self._has_asked = True
+    def _with_holders(
+        self, look: Look, targets: Sequence[int], suspects: Sequence[str], *, last: bool
+    ) -> Look:
         watch, too_many = self.cycles, look.seen.too_many
-        tell = functools.partial(watch.after, too_many) if watch else None
-        found = self._ask(targets, self.suspicion.suspects() if self.grows else (), tell)
+        tell = functools.partial(watch.after, too_many, last=last) if watch else None
+        found = self._ask(targets, suspects, tell)
         if found is not None and watch is not None:
-            watch.note(too_many, found.adrift, found.adrift_bytes)
+            watch.note(too_many, found.adrift, found.adrift_bytes, last=last)
             self._collect_if_called_for(found, watch)
         return replace(look, depth=Depth.HOLDERS, found=found)
 
@@ -235,7 +237,7 @@ class Looker:
         if (memory := seen.anonymous_in_use) is not None:
             self.swells = self.suspicion.note_memory(memory)
             if seen.census is not None:
-                # Pages that are held free in part hide more than a leak between looks far apart.
+                # Half-free pages hide more than a leak when looks are far apart.
                 in_use = memory if seen.in_use is None else seen.in_use
                 self.climbs = self.suspicion.note_memory_at_look(in_use)
         if seen.census is not None:
@@ -250,11 +252,11 @@ class Looker:
             freed = self.recorder.collect()
         told = {name: way for name, way in ways.items() if name in freed.types}
         self._collection = replace(freed, cycles=told)
-        self.grows = True  # which phase made them: the next round tells
+        self.grows = True  # The next generation shows which phase made them.
         self.suspicion.begin_again()
         watch.collected()
 
     def _note_no_holders(self, error: Exception) -> None:
-        """Take that a look at the holders failed."""
+        """Note that a look at holders failed."""
         pass_on(error)
         self.safety.note("holders", error)

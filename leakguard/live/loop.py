@@ -1,9 +1,9 @@
-"""The watched loop: where its generations begin and end, and what is seen at each end."""
+"""The watched loop: where its generations begin and end, and what is recorded at each end."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from leakguard.capture.packed import PackedMeasurement
@@ -18,15 +18,14 @@ from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
 from leakguard.model.snapshot import LOOP_ENDED
 
-# A loop has been long when the program has run so many times as long at its end as at the end of
-# the loop before that was looked at. Chosen: a run then has at most six such looks while it becomes
-# ten times as long.
+# Inspect again after a later loop only if the total run time has grown by this factor since the
+# last such inspection. Chosen: at most six inspections while the run becomes ten times as long.
 _LONGER = 1.5
 
 
 @dataclass(slots=True)
 class WatchedLoop:
-    """Follows the generations of one run, however they are named; ``round`` is the running one."""
+    """Follows the generations of one run, however they are marked; ``round`` is the running one."""
 
     looks: TakenLooks
     traced: TracedGeneration
@@ -34,6 +33,7 @@ class WatchedLoop:
     safety: Safety
     alarm: Alarm | None = None
     births: BirthWatch = field(default_factory=BirthWatch)
+    offspring: Callable[[], Mapping[str, int]] = dict
     round: Round = field(default_factory=Round)
     _recurrence: Recurrence = field(default_factory=Recurrence)
     _opened: Opened | None = None
@@ -49,9 +49,9 @@ class WatchedLoop:
         return self.looks.looker
 
     def announce(self, total: int | None, *, long: bool = False) -> None:
-        """Take how many generations a loop that begins will have; None where nobody knows.
+        """Take the number of generations of a loop that begins; None if it is unknown.
 
-        ``long`` says that they will most likely be many.
+        ``long`` says that there will most likely be many.
         """
         if self._opened is None:
             self.looker.schedule.announce(total, long=long)
@@ -60,13 +60,13 @@ class WatchedLoop:
     def begin_round(
         self, number: int, *, last: bool = False, is_left: Callable[[], bool] | None = None
     ) -> bool:
-        """Begin a generation; ``last`` where it is known to be the last one.
+        """Begin a generation; ``last`` if it is known to be the last one.
 
-        ``is_left`` says that the loop around it has ended: an interrupt may have come before that
-        ended its generation, too.
+        ``is_left`` returns whether the loop around the generation has ended. An interrupt may have
+        ended the loop before it ended the generation.
 
         Returns:
-            Whether it has begun: generations inside a generation are a part of it.
+            Whether it has begun: a generation inside another one is a part of it.
         """
         left = self._is_left is not None and self._is_left()
         if (self._recurrence.stop() or left) and self._opened is not None:
@@ -77,12 +77,12 @@ class WatchedLoop:
         self._called, self._is_left = False, is_left
         try:
             return self.safety.run(self._begin_round, number, last)
-        except BaseException:  # an interrupt: nobody will end it
+        except BaseException:  # after an interrupt nobody will end it
             self._close_unrecorded()
             raise
 
     def call_round(self, number: int | None) -> bool:
-        """Begin a generation that lasts until the next call, unless somebody ends it before."""
+        """Begin a generation that lasts until the next call, unless it is ended before."""
         if self._called and self._opened is not None:
             self.end_round()
         self._caller = Caller.here()
@@ -91,10 +91,10 @@ class WatchedLoop:
         return begun
 
     def end_called(self) -> None:
-        """End the generation that a call began and that nothing but the end of the run ends.
+        """End the last generation that a call began; only the end of the run ends it.
 
-        Where the function that called has returned, and what it held is gone, this is no end of a
-        generation; nor is what comes after the last moment, where moments end generations.
+        It is no full generation if the calling function has returned, because its objects are gone.
+        Nor is what follows the last moment, if moments end generations.
         """
         if not self._called or self._opened is None:
             return
@@ -112,12 +112,12 @@ class WatchedLoop:
         return told == [True]
 
     def phase_begins(self, phase: str) -> None:
-        """Take that an outermost phase begins: where nobody names generations, one may with it."""
+        """Note that an outermost phase begins; it may begin a generation if nothing else does."""
         if self._recurrence.begins(phase):
             self._begin_unnamed()
 
     def moment_passes(self, label: str) -> None:
-        """Take that a moment was recorded: where there are no phases either, it may end one."""
+        """Note that a moment was recorded; without phases, it may end a generation."""
         if self._recurrence.passes(label):
             self._begin_unnamed()
 
@@ -152,9 +152,9 @@ class WatchedLoop:
         self.looks.seen = False
 
     def _settle_in(self) -> None:
-        """Make what the guard keeps from look to look before the first round is measured.
+        """Build the guard's own memory before the first generation is measured.
 
-        Its memory of paths and the modules of the diagnosis would look like growth of the program.
+        Its table of paths and the modules of the diagnosis would look like growth of the program.
         """
         if self.traced.tracing.trace != "off":
             importlib.import_module("leakguard.analysis")
@@ -175,12 +175,12 @@ class WatchedLoop:
         self._opened, self.round = None, self.round.after()
 
     def listen(self) -> None:
-        """Hear whether the run so far has a leak that is new, for ``ring`` to tell."""
+        """Check whether the run so far has a new leak; ``ring`` reports it."""
         if self.alarm is not None:
             self.safety.run(self.alarm.listen, self.looks.scribe.journal)
 
     def ring(self) -> None:
-        """Call the user's own function, between two generations, if a leak is new."""
+        """Call the user's own function, between two generations, if there is a new leak."""
         if self.alarm is not None:
             self.alarm.ring()
 
@@ -198,9 +198,9 @@ class WatchedLoop:
         samples, survivors = self.traced.survivors(), self.promises.collect()
         if moved:  # a trace has let go of memory, or a collection has freed some
             reading = self.looker.recorder.read_all()
-        why = self._reason(index, reading)
+        why = self._why_look(index, reading)
         if not self.looker.asks_for_promised(why):
-            survivors = []  # they count as alive; who holds them would cost too much to ask
+            survivors = []  # They count as alive; asking for their holders would cost too much.
         promised = len(survivors)
         look = self.looker.generation(reading, index, why, [*survivors, *samples])
         held = look.found.held if look.found else ()
@@ -218,20 +218,21 @@ class WatchedLoop:
             cut=self.traced.was_cut,
             taken=round_.taken,
             births=self.births.at_round_end(last=round_.last),
+            children=self.offspring(),
         )
         self._opened, self.round = None, round_.after()
-        self.looks.write(draft, look, index)
+        self.looks.write_look(draft, look, index)
         self.traced.choose(look)
 
-    def _reason(self, index: int, reading: PackedMeasurement) -> str | None:
+    def _why_look(self, index: int, reading: PackedMeasurement) -> str | None:
         schedule = self.looker.schedule
         schedule.note(index, reading.unpack().metrics)
         return schedule.reason(index, last=self.round.last)
 
     def over(self) -> None:
-        """Take the last look while the loop's function still has its locals.
+        """Take the last look while the loop's function still has its local variables.
 
-        When the run ends they may be gone, with all that they held.
+        At the end of the run they may be gone, and so may what they held.
         """
         if not self.looks.seen and self._rounds:
             self.safety.run(self._look_after_loop)
@@ -242,10 +243,10 @@ class WatchedLoop:
             self._seen_at = self.looker.schedule.program_seconds
 
     def _was_long(self) -> bool:
-        """Return whether the loop that ends may be the last one, which no other look comes after.
+        """Return whether this may be the last loop, after which no other look comes.
 
-        The first look takes the place of that at the end of the run. A later one is worth what the
-        last look at a rise is, where the program has run half as long again: few loops can be so.
+        The first such look replaces the one at the end of the run. A later one is taken only after
+        the program has run half as long again, so there are few.
         """
         schedule, before = self.looker.schedule, self._seen_at
         if before is None:
@@ -253,11 +254,11 @@ class WatchedLoop:
         return schedule.program_seconds >= _LONGER * before
 
     def last_look(self, what: str) -> None:
-        """Look at the end of a run that nobody announced, as at the end of a generation."""
+        """Look at the end of a run that was not announced, as at a generation's end."""
         reading = self.looker.recorder.read_all()
         look = self.looker.end(reading)
         within = f" within generation {self.round.number}" if self._opened else ""
         draft = SnapshotDraft(
             what + within, "end", generation=self.round.number, births=self.births.at_end()
         )
-        self.looks.write(draft, look, self.round.index)
+        self.looks.write_look(draft, look, self.round.index)

@@ -1,4 +1,4 @@
-"""What the guard itself costs: seconds of its own work, beside those of the program."""
+"""What the guard itself costs: seconds of its own work, and those of the program."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Seconds for which the time in the queue is not read anew: it is asked for several times at the end
-# of a generation, and each reading takes 20 µs.
+# Seconds for which a reading of the run queue is reused. Several are needed at each generation's
+# end, and each takes 20 µs.
 _FRESH = 2e-3
 
 
 class CostMeter:
-    """Counts the seconds that the guard works, whatever becomes of that work.
+    """Counts the seconds of the guard's work, even if the work fails.
 
-    ``clock`` tells how long the run lasts; ``own_clock`` charges the guard: CPU seconds of the
-    thread that works, so that a busy machine does not make a look seem dear. ``queued`` tells for
-    how long the program could have run and had no processor, which is no time of its own.
+    ``clock`` measures the run. ``own_clock`` charges the guard: CPU seconds of its thread, so that
+    a look on a busy machine does not seem expensive. ``queued`` is the time in which the program
+    could run but had no processor; it is not the program's own.
     """
 
     def __init__(
@@ -27,9 +27,9 @@ class CostMeter:
         own_clock: Callable[[], float] | None = None,
         queued: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self._clock = _finite(clock)
-        self._own_clock = _finite(own_clock or clock)
-        self._queued = _finite(queued)
+        self._clock = _steady(clock)
+        self._own_clock = _steady(own_clock or clock)
+        self._queued = _steady(queued)
         self._start, self._queued_before = self._clock(), self._queued()
         self._waited, self._waited_at = 0.0, self._start
         self._spent = 0.0
@@ -37,7 +37,7 @@ class CostMeter:
 
     @property
     def spent(self) -> float:
-        """Seconds that the guard has cost so far, the work that is going on included."""
+        """Seconds that the guard has cost so far, work in progress included."""
         return self._spent + (0.0 if self._since is None else self._own_clock() - self._since)
 
     @property
@@ -47,15 +47,15 @@ class CostMeter:
 
     @property
     def program(self) -> float:
-        """Seconds of the run that were not the guard's."""
+        """Seconds of the run, without the guard's."""
         return max(self.elapsed - self.spent, 0.0)
 
     @property
     def program_worked(self) -> float:
-        """Seconds of the run that were the program's own: it ran, or waited for what it asked.
+        """Seconds in which the program itself ran, or waited for what it had asked for.
 
-        Like ``spent`` it leaves out what other programs take: a machine with ten times as much to
-        do as it has processors makes a run ten times as long, and its work no more.
+        Time that other programs took is left out, as in ``spent``: a machine with ten times its
+        load makes a run ten times as long, but not its work.
         """
         now = self._clock()
         if not self._waited_at <= now < self._waited_at + _FRESH:
@@ -63,10 +63,10 @@ class CostMeter:
         return max(self.program - self._waited, 0.0)
 
     def charged(self, work: Callable[..., T], *args: object) -> T:
-        """Run ``work`` and charge the guard with its time; what is run inside it is free.
+        """Run ``work`` and charge its time to the guard; nested work is not charged twice.
 
-        What ends the charge calls nothing before it has done so: an interrupt may come after any
-        call, and all the program's time would be the guard's from then on.
+        The charge ends before any further call: an interrupt may come after each call, and from
+        then on all of the program's time would be charged.
         """
         if self._since is not None:
             return work(*args)
@@ -79,8 +79,8 @@ class CostMeter:
                 self._spent += self._own_clock() - since
 
 
-def _finite(clock: Callable[[], float]) -> Callable[[], float]:
-    """Return the clock standing still while it says no finite number: no file holds another."""
+def _steady(clock: Callable[[], float]) -> Callable[[], float]:
+    """Return a clock that keeps its last value while ``clock`` is not finite, as files need."""
     last = 0.0
 
     def read() -> float:

@@ -1,22 +1,22 @@
-"""Names and labels as users give them, made fit for every file, and bounded in number."""
+"""Names and labels of the user, made printable in one line and bounded in number."""
 
 from __future__ import annotations
 
 import re
 
-_LONGEST_NAME = 200  # characters: a label is a heading, and is written down with every snapshot
+_LONGEST_NAME = 200  # Characters. A label is a heading, and is written with every snapshot.
 _NUMBER = re.compile(r"\d+(?:[.,:_-]\d+)*")
-# Layers or stages that somebody numbered are told apart; episodes are not.
+# Numbered layers or stages keep their own names; numbered episodes do not.
 _NUMBERED_APART = 8
-# Kinds of names in one run; what comes after them is told together.
+# Kinds of names in one run. Later kinds share one name.
 _MOST_KINDS = 256
-#: Phases inside phases: deeper ones are a part of the one around them.
+#: Depth of nested phases. Deeper ones count as a part of the phase around them.
 MOST_OPEN_PHASES = 16
 OTHERS = "(other phases)"
 
 
 def plain_text(text: object) -> str:
-    """Return a label in one line of at most 200 characters, whatever was given for it."""
+    """Return a label as one line of at most 200 characters."""
     if type(text) is not str:
         try:
             text = f"{text}"
@@ -28,7 +28,7 @@ def plain_text(text: object) -> str:
 
 
 def plain_truth(given: object) -> bool:
-    """Return whether it is true; what cannot tell, as an array of several numbers, is not."""
+    """Return whether the value is true; what raises, such as an array, counts as false."""
     try:
         return bool(given)
     except Exception:
@@ -41,13 +41,13 @@ def kind_of(name: str) -> str:
 
 
 class PhaseNames:
-    """Which name a phase is recorded under; there is a bounded number of them."""
+    """Which name a phase is recorded under; the number of names is bounded."""
 
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = {}
 
     def recorded(self, name: str) -> str:
-        """Return the name itself, or its kind where too many differ in numbers only."""
+        """Return the name itself, or its kind if too many names differ only in numbers."""
         kind = kind_of(name)
         if kind not in self._names and len(self._names) >= _MOST_KINDS:
             return OTHERS

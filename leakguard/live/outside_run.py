@@ -1,4 +1,4 @@
-"""A process that nobody prepared, sampled from outside: each sample is a round of its run."""
+"""A process without a guard, sampled from outside: each sample is a generation of its run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from leakguard.errors import UsageError
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import jsonl
 
-_KEPT = 4_000  # samples; of more, every second one is dropped
+_KEPT = 4_000  # Samples. Beyond this, every second one is dropped.
 
 
 def run_file_of(pid: int) -> Path | None:
-    """Return the run file that a process has open for writing; None where it has none."""
+    """Return the run file that a process has open for writing; None without one."""
     folder = Path(f"/proc/{pid}/fd")
     try:
         links = [Path(os.readlink(link)) for link in folder.iterdir()]  # noqa: PTH115 - may be gone
@@ -39,7 +39,7 @@ def _is_run(path: Path) -> bool:
 
 
 class OutsideRun:
-    """The run of a process as its kernel tells it; it is over when the process is."""
+    """The run of a process as the kernel reports it; it ends with the process."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class OutsideRun:
         Raises:
             UsageError: there is no such process, or it is another user's.
         """
-        self._pid, self._read, self._clock = pid, read, clock
+        self.pid, self._read, self._clock = pid, read, clock
         self._began = clock()
         self._taken = 0
         self._snapshots: list[Snapshot] = []
@@ -75,7 +75,7 @@ class OutsideRun:
     def poll(self) -> bool:
         """Take a sample; False once the process has ended."""
         try:
-            reading = self._read(self._pid)
+            reading = self._read(self.pid)
         except OSError:
             self.is_over = True
             return False

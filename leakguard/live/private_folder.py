@@ -1,4 +1,4 @@
-"""The folder in which processes say how they can be asked: one for each user, closed to others."""
+"""The folder in which processes say how to reach them: one per user, closed to others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def private_folder(user: int | None = None) -> Path:
-    """Return the folder of a user, of this process' own unless given; it need not be there."""
+    """Return the folder of a user, by default of this process; it may not exist."""
     return Path(tempfile.gettempdir()) / f"leakguard-{os.getuid() if user is None else user}"
 
 
 def check_private(folder: Path, user: int) -> None:
-    """Raise ``PermissionError`` unless a folder, and no link to one, is that user's alone.
+    """Raise ``PermissionError`` unless ``folder`` is a real folder of that user only.
 
     Raises:
         FileNotFoundError: there is none.

@@ -1,4 +1,4 @@
-"""What a project says about itself: the table ``[tool.leakguard]`` of its pyproject.toml."""
+"""The project's own settings: the table ``[tool.leakguard]`` of its pyproject.toml."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE = "pyproject.toml"
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says.
+    """Return the contents of a TOML file.
 
     Raises:
         OSError: it cannot be read.
@@ -29,7 +29,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def leakguard_table(content: Any) -> Mapping[str, Any]:
-    """Return the table ``[tool.leakguard]`` of a project file; an empty one where there is none."""
+    """Return the table ``[tool.leakguard]`` of a project file, or an empty one."""
     for key in ("tool", "leakguard"):
         content = content.get(key) if isinstance(content, Mapping) else None
     return content if isinstance(content, Mapping) else {}
@@ -38,8 +38,8 @@ def leakguard_table(content: Any) -> Mapping[str, Any]:
 def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
     """Return the patterns under ``ignore`` of the nearest project file at or above ``folder``.
 
-    None of them where there is no project file, or it cannot be read: a broken file is other
-    tools' to complain about, and the working folder may be gone.
+    They are empty without a project file, or if it cannot be read: broken files are reported by
+    other tools, and the working folder may be gone.
 
     Raises:
         UsageError: ``ignore`` is no list of texts.
@@ -58,7 +58,7 @@ def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def checked_patterns(patterns: Iterable[Any], where: str) -> tuple[str, ...]:
-    """Return the patterns; one text alone would be taken for a pattern a letter.
+    """Return the patterns; a single text would be read as one pattern per letter.
 
     Raises:
         UsageError: one of them is no text, or all of them are one text.

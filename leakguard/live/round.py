@@ -1,4 +1,4 @@
-"""One round of the watched loop: which phases ran in it, what each added, and where one begins."""
+"""The running generation: which phases ran in it, what each added, and where one begins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _PhaseSum:
 
 @dataclass(slots=True)
 class Opened:
-    """How things stood when the running generation began."""
+    """The state when the running generation began."""
 
     reading: PackedMeasurement
     peak: Peak
@@ -36,12 +36,12 @@ class Opened:
 
 @dataclass(slots=True)
 class Round:
-    """The generation that is running; ``index`` counts rounds from 0, ``number`` is the user's.
+    """The running generation; ``index`` counts from 0, ``number`` is the user's.
 
-    It is ``taken`` for so many generations where these are too many to record each.
-    ``phases_deep`` says whether its phases are looked at with a census. A phase that runs many
-    times in a round is looked at once, each round at another of its runs, and writes at most 16
-    snapshots; phases whose names differ in numbers only are one phase here.
+    ``taken`` is how many generations are recorded as this one, if they are too many to record each.
+    ``phases_deep`` says whether its phases get a census. A phase that runs many times in a
+    generation is inspected once, in each generation at a different run, and writes at most 16
+    snapshots. Phases whose names differ only in numbers count as one here.
     """
 
     index: int | None = None
@@ -54,7 +54,7 @@ class Round:
     _tallies: dict[str, _PhaseSum] = field(default_factory=dict)
 
     def enter(self, phase: str) -> tuple[bool, bool]:
-        """Count one entry of ``phase``; return (write a snapshot, look at it in depth)."""
+        """Count one entry of ``phase``; return (write a snapshot, take a census)."""
         kind = kind_of(phase)
         entered = self._entered[kind] = self._entered.get(kind, 0) + 1
         expected = self.previous.get(kind, 1)
@@ -69,7 +69,7 @@ class Round:
         before: Mapping[str, int | float],
         after: Mapping[str, int | float],
     ) -> None:
-        """Add what one run of ``phase`` changed."""
+        """Add the changes of one run of ``phase``."""
         tally = self._tallies.setdefault(phase, _PhaseSum())
         tally.left += 1
         tally.seconds += seconds
@@ -88,16 +88,16 @@ class Round:
         return self._entered
 
     def after(self) -> Round:
-        """Return the stretch between this round and the next, which still knows these counts."""
+        """Return the state between this generation and the next, with this one's counts."""
         return Round(_entered=dict(self._entered))
 
 
 class Recurrence:
     """Finds the phase that a loop begins with: the first one that comes a second time.
 
-    Only outermost phases of the thread that entered the first one count, and only as long as the
-    program names no generations itself. In a program without phases a moment that is recorded
-    again and again, ``step 100``, ``step 200``, ends one round and begins the next.
+    Only outermost phases count, of the thread that entered the first one, and only while the
+    program marks no generations itself. In a program without phases, a moment that is recorded
+    repeatedly (``step 100``, ``step 200``) ends one generation and begins the next.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Recurrence:
         self._over = False
 
     def passes(self, moment: str) -> bool:
-        """Take that a moment was recorded; return whether a generation begins with it."""
+        """Note that a moment was recorded; return whether it begins a generation."""
         if self._over or self._phases or not self._is_followed():
             return False
         kind = kind_of(moment)
@@ -119,11 +119,11 @@ class Recurrence:
         return kind == self.leader
 
     def begins(self, phase: str) -> bool:
-        """Take that a phase begins; return whether a generation does."""
+        """Note that a phase begins; return whether it begins a generation."""
         if self._over or not self._is_followed():
             return False
         kind = kind_of(phase)
-        if not self._phases:  # phases tell more than moments
+        if not self._phases:  # Phases say more than moments.
             self._phases, self.leader = True, None
         if self.leader is None and kind in self._seen:
             self.leader = kind
@@ -136,7 +136,7 @@ class Recurrence:
         return self.leader is not None and not self._phases and not self._over
 
     def stop(self) -> bool:
-        """Take that the program names its generations; return whether some were found before."""
+        """Note that the program marks its generations; return whether some were found before."""
         self._over, led = True, self.leader is not None and not self._over
         return led
 
@@ -146,21 +146,21 @@ class Recurrence:
 
 
 class Caller(NamedTuple):
-    """The function of the program that began a generation: known by its address, not held."""
+    """The function of the program that began a generation, by address: it is not held."""
 
     frame: int
     code: int
 
     @classmethod
     def here(cls) -> Caller | None:
-        """Return the innermost function around here that is not the guard's own."""
+        """Return the innermost calling function that is not the guard's own."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_ours(frame):
             frame = frame.f_back
         return None if frame is None else cls(id(frame), id(frame.f_code))
 
     def is_running(self) -> bool:
-        """Return whether it has not returned yet, as far as this thread can see."""
+        """Return whether it is still running, as far as this thread can see."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and (id(frame), id(frame.f_code)) != self:
             frame = frame.f_back

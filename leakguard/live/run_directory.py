@@ -1,4 +1,4 @@
-"""A run directory: the processes of one job write beside each other, a file each."""
+"""A run directory: each process of a job writes a file of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leakguard.model.secrets import without_secrets
 from leakguard.store import is_url
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST_FILE_NAME = 60  # characters of a part of a file name
+_LONGEST_FILE_NAME = 60  # Characters of one part of a file name.
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Identity:
 
     @property
     def file_name(self) -> str:
-        """A name that no other process of the job has: rank and role to read, host and pid."""
+        """A name that no other process of the job has: rank and role for people, host and pid."""
         rank = None if self.rank is None else f"rank{self.rank}"
         words = [word for word in (rank, self.role) if word]
         parts = (*(words or ["main"]), self.host, str(self.pid))
@@ -53,16 +53,16 @@ class RunDirectory:
 
     @property
     def is_remote(self) -> bool:
-        """True where the directory is no folder of this machine."""
+        """True if the directory is not on this machine."""
         return is_url(self.place)
 
     @property
     def job(self) -> str:
-        """What the job is called in reports: the last part of the directory."""
+        """The job's name in reports: the last part of the directory."""
         return self.place.rstrip("/").rpartition("/")[2] or "job"
 
     def file_of(self, name: str) -> tuple[Path, str | None]:
-        """Return the file that this process writes, and the URL that it is copied to, if one."""
+        """Return the file that this process writes, and the URL for its copy or None."""
         if not self.is_remote:
             return Path(self.place) / name, None
         own = Path(tempfile.mkdtemp(prefix="leakguard-run-"))
@@ -70,9 +70,9 @@ class RunDirectory:
 
 
 def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
-    """Return the run directory that ``out`` means; None where it means one file or nothing.
+    """Return the run directory that ``out`` means; None if it is one file or nothing.
 
-    A directory is a URL, a path that ends with a slash, or a folder that exists.
+    A directory is a URL, a path that ends with a slash, or an existing folder.
 
     Raises:
         UsageError: a URL names a single file.
@@ -95,29 +95,29 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # a name that no file can have, which opening it will say
+    except OSError:  # An impossible file name; opening it will report that.
         return False
 
 
 def identity(name: str | None = None, environment: Mapping[str, str] = os.environ) -> Identity:
-    """Say which process of a job this is; ``name`` is what the user calls the guard."""
+    """Return which process of a job this is; ``name`` is the user's name of the guard."""
     return Identity(
-        rank=_number(environment, "RANK"),
-        local_rank=_number(environment, "LOCAL_RANK"),
-        world_size=_number(environment, "WORLD_SIZE"),
+        rank=_number_in(environment, "RANK"),
+        local_rank=_number_in(environment, "LOCAL_RANK"),
+        world_size=_number_in(environment, "WORLD_SIZE"),
         role=name or _loader() or _actor() or _child(),
         host=socket.gethostname(),
         pid=os.getpid(),
     )
 
 
-def _number(environment: Mapping[str, str], name: str) -> int | None:
+def _number_in(environment: Mapping[str, str], name: str) -> int | None:
     text = environment.get(name, "")
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _loader() -> str | None:
-    """Name a worker of torch's DataLoader; torch is asked only where the program has it."""
+    """Name a worker of torch's DataLoader; torch is asked only if the program imported it."""
     data = sys.modules.get("torch.utils.data")
     worker = data.get_worker_info() if data is not None else None
     return None if worker is None else f"loader{worker.id}"
@@ -132,7 +132,7 @@ def _actor() -> str | None:
         context = ray.get_runtime_context()
         actor = context.get_actor_id()
         return None if actor is None else context.get_actor_name() or f"actor-{actor[:8]}"
-    except Exception:  # another version of Ray; the process keeps the name that its parent gave
+    except Exception:  # In another version of Ray the process keeps the name that its parent gave.
         return None
 
 

@@ -1,10 +1,11 @@
-"""The guard's own work, done so that the watched program never notices more than its cost."""
+"""Runs the guard's own work so that the program notices nothing of it but its cost."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Mapping
+from os import getpid  # the program may have put a double in its place
 
 from leakguard.alarm import pass_on
 from leakguard.capture.births import hush
@@ -14,16 +15,16 @@ from leakguard.live.meter import CostMeter
 
 
 class Safety:
-    """Runs work for the guard: one thread at a time, charged, and never raising.
+    """Runs work for the guard: one thread at a time, charged to the guard, and without exceptions.
 
-    What fails becomes a note in the next snapshot. An interrupt of the user's goes through, after
-    the work has been left, and so does what a signal handler of the program raises. In a forked
-    child nothing is done: the file belongs to the parent.
+    Errors become notes in the next snapshot. The user's interrupts, and exceptions that the
+    program's own signal handlers raise, propagate after the work has been abandoned. A forked child
+    does nothing: the file belongs to its parent.
     """
 
     def __init__(self, meter: CostMeter) -> None:
         self._meter = meter
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._lock = threading.RLock()
         self._worker: int | None = None
         self._requested: list[Callable[[], object]] = []
@@ -38,13 +39,13 @@ class Safety:
     @property
     def at_home(self) -> bool:
         """True in the process that began the run."""
-        return os.getpid() == self._pid
+        return getpid() == self._pid
 
     def run(self, work: Callable[..., object], *args: object) -> bool:
-        """Run ``work`` unless the run has ended; return whether it went through.
+        """Run ``work`` unless the run has ended; return whether it succeeded.
 
-        The collector is held back: what the guard allocates would set it off, and it would free
-        the cycles that the program would have kept.
+        The collector is held back: the guard's allocations would trigger it, and it would free
+        cycles that the program would have kept.
         """
         done = False
         if self.watching:
@@ -54,19 +55,19 @@ class Safety:
             except Exception as error:
                 pass_on(error)
                 self.note("guard", error)
-            finally:  # who asks for the end of the process is heard, also where work is interrupted
-                self._answer()
+            finally:  # a request to end the process is served even after an interrupt
+                self._run_requests()
         return done
 
     def request(self, work: Callable[[], object]) -> None:
-        """Run ``work`` now, or when the work of this thread is done, in whose middle this came."""
+        """Run ``work`` now or, if this thread is already at work, right after that."""
         if self._worker == threading.get_ident():
             self._requested.append(work)
         else:
             work()
 
     def note(self, about: str, problem: BaseException | str) -> None:
-        """Keep a reason why something is not known, for the next snapshot."""
+        """Remember why something is unknown, for the next snapshot."""
         self._notes[about] = problem if isinstance(problem, str) else reason_of(problem)
 
     def taken_notes(self) -> Mapping[str, str]:
@@ -81,14 +82,14 @@ class Safety:
             hush(True)
             work(*args)
         finally:
-            self._worker = outer  # before any call, after which an interrupt may come
+            self._worker = outer  # before any call: an interrupt may come after one
             hush(outer == me)
         return True
 
-    def _answer(self) -> None:
+    def _run_requests(self) -> None:
         while self._worker is None and self._requested:
-            self._requested.pop()()  # the latest first: it may be the end of the process
+            self._requested.pop()()  # the latest first: it may end the process
 
 
-# A child that was forked during a look, by another thread or by a gauge, may never end that look.
+# A child that another thread or a gauge forks during a look may never end that look.
 os.register_at_fork(after_in_child=give_back_collector)

@@ -1,23 +1,24 @@
-"""Which generations are looked at, and how deep: a few at first, then at growing distances.
+"""Decides which generations are looked at, and how deep: a few at first, then ever fewer.
 
-What a run pays for looks, in seconds of the guard's own work:
+A run pays for its looks in seconds of the guard's own work. It may spend:
 
-* a fixed ``FIXED_SECONDS``, so that a short run gets an answer too;
-* three fifths of ``max_overhead`` of the program's time, without that in which other programs had
-  the processors: a look whenever that much has come in;
-* where memory, threads or files rise: ``RISING_SHARE`` of the program's time, at most
-  ``RISING_SECONDS`` in all; of a loop that is taken to be long, ``RISING_SHARE_OF_LONG``;
-* once a look has seen objects grow: ``GROWING_SECONDS`` for looks of at most ``CHEAP_SECONDS``,
-  to find out who holds them;
-* before the loop, a first walk and a census, each where it costs at most a fifth of
-  ``FIXED_SECONDS``;
-* in a loop that is known to have at most ``SHORT`` generations: every look, up to
-  ``SHORT_SECONDS`` in all; in the first so many of a loop that may end at any time, up to
-  ``EARLY_SHARE`` of their own time; of one that most likely does not, ``FIRST_OF_LONG`` that lie
-  ``APART`` and, where something grows, as many as ``SHORT`` at half of that distance, among the
-  first ``SHORT * APART``;
-* the looks at the second generation, in the middle of a loop whose length is known, and at the end,
-  which are always taken.
+* in any run: ``FIXED_SECONDS``, so that a short run gets an answer too;
+* over time: three fifths of ``max_overhead`` of the program's time, not counting time in which
+  other programs had the processors;
+* while memory, threads or files rise: ``RISING_SHARE`` of the program's time
+  (``RISING_SHARE_OF_LONG`` in a long loop), at most ``RISING_SECONDS`` in all;
+* once a look has seen objects grow: ``GROWING_SECONDS``, for looks of at most ``CHEAP_SECONDS``
+  each, to find out who holds them;
+* before the loop: a first walk and a census, if each costs at most a fifth of ``FIXED_SECONDS``.
+
+The early generations depend on what is known of the loop:
+
+* at most ``SHORT`` generations: every one is looked at, for up to ``SHORT_SECONDS`` in all;
+* unknown length: the first ``SHORT`` are, for up to ``EARLY_SHARE`` of their own time;
+* most likely long: ``FIRST_OF_LONG`` of the first ``SHORT * APART`` are, ``APART`` generations
+  apart; if something grows, ``SHORT`` of them, half as far apart.
+
+Always looked at are the second generation, the middle one of a loop of known length, and the last.
 """
 
 from __future__ import annotations
@@ -32,65 +33,64 @@ from leakguard.capture.heap import LONGEST
 from leakguard.live.heights import Heights
 from leakguard.live.meter import CostMeter
 
-#: The reason for the look at the end of the last generation.
+#: The reason of the look at the end of the last generation.
 LAST = "last generation"
-#: Seconds that any run may pay. A look at a small program was measured to cost 6 ms, and 22 ms on a
-#: busy machine: it is enough for the first 13 of them.
+#: Seconds that any run may spend. Measured: a look at a small program costs 6 ms, and 22 ms on a
+#: busy machine. So they pay for the first 13 looks at least.
 FIXED_SECONDS = 0.3
-#: Seconds, and share of the program's time, that a run in which something rises may pay on top to
-#: have it named. Chosen: enough for two walks of 1,000,000 objects in a run of 20 s. They are all
-#: that early looks may cost in a loop that is long anyway.
+#: Seconds, and share of the program's time, that a run may spend in addition while something rises.
+#: Chosen: they pay for two walks of 1,000,000 objects in a run of 20 s. In a long loop they also
+#: limit the early looks.
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
-#: The same share where there is time: most trainings fill a buffer for minutes, and what leaks is
-#: seen to grow by the looks that are taken early and at the end. Chosen: with those and the share
-#: of ``max_overhead`` a training of a minute with torch then pays less than 2 % of its time.
+#: The same share in a long loop. Most trainings fill a buffer for minutes, and the early looks and
+#: the last one suffice to see a leak. Chosen: a training of a minute with torch pays less than 2 %
+#: of its time in all.
 RISING_SHARE_OF_LONG = 0.005
-#: Seconds where objects grow, and the dearest look that they are for. Chosen: in a small program
-#: they pay some ten censuses and looks at holders, of 6 and 27 ms, on a machine that is half as
-#: fast.
+#: Seconds to spend once objects grow, and the cost of a look that they may pay for. Chosen: in a
+#: small program they pay for some ten censuses and looks at holders, of 6 and 27 ms, on a machine
+#: that is half as fast.
 GROWING_SECONDS = 0.6
 CHEAP_SECONDS = 0.15
-#: Generations that tell something only if each is looked at, and seconds for all of them. Chosen:
-#: it pays for 12 looks at a million objects on a busy machine, two of them at their holders.
+#: A loop of so few generations must look at each of them; and the seconds for all of these looks.
+#: Chosen: they pay for 12 looks at a million objects on a busy machine, two of them at holders.
 SHORT = 12
 SHORT_SECONDS = 6.0
-#: Generations of a loop that is taken to be long which are looked at early, though nothing grows in
-#: them, beside the second one. Chosen: the judge of a look that something grows needs three.
+#: Early looks in a long loop, beside the one at the second generation, if nothing grows. Chosen:
+#: three looks are needed to judge growth.
 FIRST_OF_LONG = 2
-#: How far apart these are: such a loop has small generations at first (see ``launch.pace``), and
-#: one of them may lie between two things that it does at every twentieth of its steps.
+#: Generations between these looks. A long loop has small generations at first (see
+#: ``launch.pace``), and some of its work may come only in every twentieth of them.
 APART = 8
-#: Share of its own time that the beginning of a loop of unknown length may pay, since the loop may
-#: be a short one. Chosen: six generations of half a second, the shortest trainings there are, need
-#: it.
+#: Share of its own time that the beginning of a loop of unknown length may spend, since the loop
+#: may be a short one. Chosen: the shortest trainings have six generations of half a second, and
+#: need it.
 EARLY_SHARE = 0.5
-#: Seconds of CPU, and share of the program's time, that a look which must be taken may always have.
-#: Chosen: what a person would wait for.
+#: Seconds of CPU, or a share of the program's time if that is more, that an obligatory look may
+#: take. Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
-#: Times of its usual price after which a look is ended. Chosen: with objects to ask about it takes
-#: twice as long as without.
+#: A look is ended once it takes this many times its expected cost. Chosen: asking for holders
+#: doubles the cost.
 TIMES_USUAL = 4.0
-# Share of ``max_overhead`` that is spent: the guard's clock does not see that caches are cold after
-# a look, nor the diagnosis at the end of the run, which is still to come. Measured: a guard that
-# had spent 0.65 % by its own clock cost 1.1 % (reports/overhead).
+# Share of ``max_overhead`` that is spent. The guard's clock misses the cold caches after a look,
+# and the diagnosis at the end of the run is still to come. Measured: a guard that had spent 0.65 %
+# by its own clock cost 1.1 % (reports/overhead).
 _AIM = 0.6
-# Looks of one price that the fixed seconds must pay for, for one to come before the loop, and for
-# the price not to be a dear one. Chosen.
+# The fixed seconds must pay for this many looks: for a look to come before the loop, and for a look
+# not to count as expensive. Chosen.
 _BEFORE_LOOP, _NOT_DEAR = 5, 10
-# Factor by which the distance grows from look to look. Chosen: 16 looks in 60 generations, 26 in
-# 600.
+# Factor between one distance of looks and the next. Chosen: 16 looks in 60 generations, 26 in 600.
 _GROWTH = 1.25
-# Generations that the first distance has, and the one after news. Below one, so that the first four
-# looks, and five after news, come in a row.
+# The first distance in generations, and the one after news. They are below one, so that the first
+# four looks, and five after news, are at consecutive generations.
 _FIRST = _GROWTH**-2
 _AFTER_NEWS = _GROWTH**-3
-# Share by which a distance is varied at random, so that no period of the program is met at one
-# point only. Chosen.
+# Random variation of a distance, as a share of it. It keeps looks from meeting a period of the
+# program always at the same point. Chosen.
 _SWAY = 0.3
-# Looks at who holds what that are kept in reserve for something that begins to rise late. Chosen.
+# Looks at holders that are kept in reserve for a late rise. Chosen.
 _RESERVED = 8
-# Looks of which the dearest gives the price: prices of one process differ by what caches hold.
+# The most expensive of the latest looks is the expected cost: costs vary with what caches hold.
 _REMEMBERED = 3
 
 
@@ -102,25 +102,26 @@ class Depth(IntEnum):
     HOLDERS = 2
 
 
-# Seconds at least, and a block of Python's allocator, before anything was measured. A walk took 27
-# and 440 ms compiled with 65,000 and 2,560,000 blocks; in pure Python, with 65,000 and 315,000, a
-# census 38 and 85 ms, and a walk 370 and 1,610 ms. A compiled census took 6 ms with 65,000, and 70
-# ms with 2,560,000 that are alike; but 66 and 125 ms with 540,000 and 1,090,000 that torch and its
-# compiler are made of, which is what a training has.
+# Cost before the first measurement: least seconds, and seconds per block of Python's allocator.
+# Measured for walks: compiled, 27 and 440 ms with 65,000 and 2,560,000 blocks; in pure Python, 370
+# and 1,610 ms with 65,000 and 315,000. For censuses: in pure Python, 38 and 85 ms with these;
+# compiled, 6 ms with 65,000, and 70 ms with 2,560,000 blocks of the same kind. With the 540,000 and
+# 1,090,000 blocks of torch and its compiler, which a training has, a compiled census took 66 and
+# 125 ms.
 _GUESSES = {
     "compiled": {Depth.CENSUS: (4e-3, 110e-9), Depth.HOLDERS: (15e-3, 180e-9)},
     "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
 }
-# Index of the generation that is always looked at first, the second: what is compared must have a
-# beginning, and the first one is a warm-up.
+# Index of the generation that is always looked at first: the second. Growth needs a start to be
+# measured from, and the first generation is a warm-up.
 _BEGINNING = 1
 
 
 class Prices:
-    """What a look at each depth costs, from what the last ones did."""
+    """The expected cost of a look at each depth, from the latest ones."""
 
     def __init__(self, engine: str, blocks: int) -> None:
-        """``blocks`` are those in use in Python's allocator, a measure of the heap's size."""
+        """``blocks`` is the number in use in Python's allocator: it measures the heap."""
         self._guesses = _GUESSES.get(engine, _GUESSES["python"])
         self.blocks = blocks
         self._paid: dict[Depth, deque[tuple[float, int]]] = {}
@@ -131,7 +132,7 @@ class Prices:
         paid.append((seconds, max(self.blocks, 1)))
 
     def of(self, depth: Depth) -> float:
-        """Return what the next look is expected to cost; the price grows with the heap."""
+        """Return the expected cost of the next look, scaled with the size of the heap."""
         if depth is Depth.NUMBERS:
             return 0.0
         paid = self._paid.get(depth)
@@ -142,7 +143,7 @@ class Prices:
 
 
 class Schedule:
-    """Decides, when a generation ends, whether it is looked at and how deep a look may go."""
+    """Decides at each generation's end whether it is looked at, and how deep."""
 
     def __init__(
         self,
@@ -172,23 +173,23 @@ class Schedule:
 
     @property
     def spares_nothing(self) -> bool:
-        """True where there is no limit: every generation and each of its phases is looked at."""
+        """True without a limit: every generation and each of its phases is looked at."""
         return self._share is None
 
     @property
     def program_seconds(self) -> float:
-        """How long the program has run in its generations, the guard's own work left out."""
+        """Seconds that the program has run in its generations, without the guard's own work."""
         return self._meter.program
 
     @property
     def rising(self) -> bool:
-        """True while the cheap numbers go on to new heights."""
+        """True while the cheap numbers reach new maxima."""
         return self._heights.quiet <= max(self._distance, 1)
 
     def announce(self, total: int | None, *, long: bool = False) -> None:
-        """Take how many generations the loop that begins will have; None where nobody knows.
+        """Take the number of generations of the loop that begins; None if it is unknown.
 
-        ``long`` says that these will most likely be many, as of steps that were grouped.
+        ``long`` says that there will most likely be many, as with grouped steps.
         """
         self._total, self._is_long = total, long
         self._is_short = total is not None and total <= SHORT
@@ -203,7 +204,7 @@ class Schedule:
             self._distance, self._next, self._holders_due = _AFTER_NEWS, index, index
 
     def has_let_go(self, metrics: Mapping[str, int | float]) -> bool:
-        """Return whether most of what the generations gained is gone since the last one ended."""
+        """Return whether most of the gain was freed since the last generation's end."""
         return self._heights.has_let_go(metrics)
 
     def reason(self, index: int, *, last: bool = False) -> str | None:
@@ -222,19 +223,19 @@ class Schedule:
         return None
 
     def planned(self, index: int) -> bool:
-        """Return whether generation ``index``, which begins now, will be looked at as it stands."""
+        """Return whether generation ``index``, which begins now, is going to be looked at."""
         date = self._is_early or index >= self._next
         date = date and self.affords_seconds(self._prices.of(Depth.CENSUS))
         return date or self._is_always(index) or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
-        """Return whether so many looks may be taken, and those that must be be paid after them."""
+        """Return whether the budget allows so many looks and the obligatory ones after them."""
         if self._share is None:
             return True
         return self.affords_seconds(self._prices.of(depth), times)
 
     def affords_seconds(self, price: float, times: int = 1) -> bool:
-        """Return the same of work at this price."""
+        """Return the same for work of this cost in seconds."""
         if self._share is None:
             return True
         if self._paid + price * times <= self._allowed_early():
@@ -244,25 +245,25 @@ class Schedule:
         return self._paid + price * times <= allowed
 
     def deep_look_due(self, index: int) -> bool:
-        """Return whether generation ``index`` is one to look deeper in, where something grows.
+        """Return whether generation ``index`` is due for a deeper look, if something grows.
 
-        While it grows that is so at once, and then at longer distances than those of censuses.
+        It is at once, and later at longer distances than those of censuses.
         """
         return self._share is None or self._is_early or index >= self._holders_due
 
     def costs_little(self, depth: Depth) -> bool:
-        """Return whether a look costs so little that it may come before the loop."""
+        """Return whether a look is cheap enough to come before the loop."""
         limit = SHORT_SECONDS if self._is_short else FIXED_SECONDS
         return self._share is None or self._prices.of(depth) <= limit / _BEFORE_LOOP
 
     def saw(self, index: int, *, growing: bool) -> None:
-        """Note what the census of generation ``index`` told; where it is news, look again soon."""
+        """Take the result of a census; if growth is news, look again soon."""
         if growing and not self.growing:
             self._distance, self._holders_due = _AFTER_NEWS, index
         self.growing = growing
 
     def looked(self, index: int, depth: Depth) -> None:
-        """Note that generation ``index`` was looked at, and set the date of the next look."""
+        """Note a look at generation ``index``, and set the date of the next one."""
         self._taken += 1
         self._taken_apart += (index + 1) % APART == 0
         self._next = index + max(1, round(self._distance * self._swayed()))
@@ -273,10 +274,10 @@ class Schedule:
         self._patience = 2 * self._chance.random() + 1
 
     def longest_look(self) -> float:
-        """Return the seconds that the next look may take: one that takes longer is ended.
+        """Return the seconds after which the next look is ended.
 
-        It is what is allowed and not spent, and never less than a person would wait for, or some
-        times what it usually takes: what must be looked at is looked at.
+        It is the unspent budget, but never less than a person would wait for, or a few times the
+        expected cost: an obligatory look must succeed.
         """
         if self._share is None:
             return LONGEST
@@ -287,7 +288,7 @@ class Schedule:
 
     @contextmanager
     def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
-        """Charge looks with the block, and remember its price, whatever becomes of it."""
+        """Charge the looks inside the block, and remember their cost, even if they fail."""
         before = self._meter.spent
         try:
             yield
@@ -299,7 +300,7 @@ class Schedule:
 
     @property
     def is_short(self) -> bool:
-        """True in a loop that is known to be short: each of its generations has to tell."""
+        """True if the loop is known to be short: each of its generations counts."""
         return self._is_short
 
     @property
@@ -308,7 +309,7 @@ class Schedule:
 
     @property
     def _is_early(self) -> bool:
-        """True in a short loop, and at the beginning of one that may turn out to be short."""
+        """True in a short loop, and early in a loop that may turn out to be short."""
         if self._is_short or self._total is not None:
             return self._is_short
         if not self._is_long:
@@ -327,9 +328,9 @@ class Schedule:
 
     @property
     def _time(self) -> float:
-        """The seconds that shares are of: those of its own work in a loop that is long anyway.
+        """The seconds that shares refer to; in a long loop only those in which the program worked.
 
-        Where each of a few generations counts, a machine with much to do has more for looks.
+        In a short loop each generation counts, so a busy machine may spend more on looks.
         """
         return self._meter.program_worked if self._is_long else self._meter.program
 
@@ -341,8 +342,8 @@ class Schedule:
         return min(EARLY_SHARE * self._time, RISING_SECONDS if self._is_long else SHORT_SECONDS)
 
     def _allowed(self, price: float) -> float:
-        """Return what all looks together may have cost by now, for one of this price."""
-        # Dear looks may use half of it: at a million objects the first one and the last.
+        """Return what all looks may have cost by now, if the next one costs ``price``."""
+        # Expensive looks may use half of it: the first and the last one at a million objects.
         fixed = FIXED_SECONDS if price <= FIXED_SECONDS / _NOT_DEAR else FIXED_SECONDS / 2
         allowed = fixed + self._income()
         if self.rising or self.growing:
@@ -362,7 +363,7 @@ class Schedule:
         return self._paid + price <= income - (0 if self.rising else reserve)
 
     def _income(self) -> float:
-        """Return the share of the program's own work, less what the cheap numbers cost."""
+        """Return the share of the program's own work, minus the cost of the cheap numbers."""
         numbers = self._meter.spent - self._on_looks
         return max(_AIM * (self._share or 0.0) * self._meter.program_worked - numbers, 0.0)
 

@@ -1,4 +1,4 @@
-"""What a look saw becomes a snapshot, and goes into the journal."""
+"""Makes a snapshot of a look, and brings it to the journal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from leakguard.model.snapshot import Moment
 
 @dataclass(slots=True)
 class SnapshotDraft:
-    """What is known of a snapshot beside what the look saw.
+    """The facts of a snapshot that the look did not see.
 
-    It is begun after the look: what it is made of must not be counted.
+    It is created after the look, so that its own objects are not counted.
     """
 
     label: str
@@ -37,6 +37,7 @@ class SnapshotDraft:
     births: Births | None = None
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
+    children: Mapping[str, int] = field(default_factory=dict)
 
     def snapshot(
         self,
@@ -47,7 +48,7 @@ class SnapshotDraft:
         notes: Mapping[str, str],
         own_memory: int,
     ) -> Snapshot:
-        """Return the snapshot: this and what the look saw."""
+        """Return the snapshot: these facts, and the look's."""
         seen, found = look.seen, look.found
         return Snapshot(
             serial,
@@ -79,12 +80,13 @@ class SnapshotDraft:
             proofs=self.proofs,
             taken=self.taken,
             births=self.births,
+            children=self.children,
         )
 
 
 @dataclass(slots=True)
 class Scribe:
-    """Writes snapshots into the journal, each with its number, its time and what it cost."""
+    """Writes snapshots to the journal, each with its number, its time and its cost."""
 
     journal: Journal
     meter: CostMeter
@@ -92,7 +94,7 @@ class Scribe:
     sinks: Sinks
     _told: float = 0.0
 
-    def write(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
+    def write_snapshot(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
         """Write one snapshot; ``round_`` counts the generations from 0."""
         spent = self.meter.spent
         cost = Cost(spent - self._told, total=spent, why=look.why)
@@ -109,33 +111,33 @@ class Scribe:
         self.sinks.write(snapshot)
 
     def finish(self) -> None:
-        """Close the journal, with what the guard has cost in all."""
+        """Close the journal, and record the guard's total cost."""
         self.journal.finish(self.meter.spent, self.sinks.finish)
 
     def close(self) -> None:
-        """Close the journal without a word; harmless when it is already."""
+        """Close the journal without a report; harmless if already closed."""
         self.journal.close(self.meter.spent)
 
 
 @dataclass(slots=True)
 class TakenLooks:
-    """Writes down what was looked at.
+    """Records looks.
 
-    ``seen`` says whether what the program did last has been looked at, as deep as it calls for.
+    ``seen`` is true if the program's latest state has been looked at, as deep as was necessary.
     """
 
     looker: Looker
     scribe: Scribe
     seen: bool = True
 
-    def write(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
+    def write_look(self, draft: SnapshotDraft, look: Look, round_: int | None) -> None:
         """Write a snapshot; ``round_`` counts the generations from 0."""
         self.seen = look.seen.census is not None and not self.looker.owing
-        self.scribe.write(draft, look, round_)
+        self.scribe.write_snapshot(draft, look, round_)
 
 
 def _with_large(census: Census | None, look: Look) -> Census | None:
-    """Name large objects with their holder, where holders were asked."""
+    """Name the holders of large objects, if the look asked for holders."""
     if census is None or look.found is None or not look.found.large:
         return census
     return replace(census, large=look.found.large)

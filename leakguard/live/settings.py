@@ -1,4 +1,4 @@
-"""What a guard was told, checked before the loop begins and kept for each of its runs."""
+"""The arguments of a guard, checked before the loop begins."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Share: TypeAlias = "float | str | None"
 Signal: TypeAlias = "int | str | None"
 F = TypeVar("F", bound=Callable[..., object])
 
-# One census of a large process has 0.3 MB as a line, and some of them stay whatever is thinned.
+# One census of a large process is a line of 0.3 MB, and some lines survive all thinning.
 _LEAST_FILE = MB
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The arguments of a guard in the form in which they are used; see ``LeakGuard``."""
+    """The arguments of a guard in the form that is used inside; see ``LeakGuard``."""
 
     watch: Watchlist
     out: Path | None
@@ -68,12 +68,12 @@ class Settings:
 
     @property
     def own_clock(self) -> Callable[[], float]:
-        """What charges the guard: CPU time of its thread, unless the caller brought a clock."""
+        """The clock that charges the guard: CPU time of its thread, unless the caller has one."""
         return own_seconds if self.clock is time.perf_counter else self.clock
 
     @property
     def queued(self) -> Callable[[], float]:
-        """What tells how long no processor was free; nothing does beside a clock of the caller."""
+        """Seconds for which no processor was free; None if the caller has a clock of its own."""
         return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
 
 
@@ -114,8 +114,8 @@ def checked_settings(
         watch=Watchlist(watch),
         out=None if out is None or directory is not None else _path(out),
         sink=log_sink(log),
-        log_every=_count("log_every", log_every),
-        large_object=_size("large_object", large_object),
+        log_every=_checked_generations("log_every", log_every),
+        large_object=_checked_size("large_object", large_object),
         max_overhead=None if max_overhead is None else _share(max_overhead),
         on_signal=None if on_signal is None else _answered(on_signal, out),
         collect=cast("Collect", _choice("collect", collect, get_args(Collect))),
@@ -150,14 +150,14 @@ def _path(out: str | os.PathLike[str]) -> Path:
 
 
 def _file_size(value: object) -> int:
-    size = _size("max_file_size", value)
+    size = _checked_size("max_file_size", value)
     if size < _LEAST_FILE:
         least = format_bytes(_LEAST_FILE)
         raise UsageError(f"max_file_size={shown(value)} is less than {least}; give more, or None")
     return size
 
 
-def _size(name: str, value: object) -> int:
+def _checked_size(name: str, value: object) -> int:
     try:
         return parse_size(cast("str | float", value))
     except UsageError:
@@ -166,7 +166,7 @@ def _size(name: str, value: object) -> int:
         raise UsageError(f"{name}={shown(value)} is not a size; write '50 MB'") from None
 
 
-def _count(name: str, value: object) -> int:
+def _checked_generations(name: str, value: object) -> int:
     wanted = UsageError(f"{name}={shown(value)} is not a number of generations, 1 or more")
     try:
         number = operator.index(cast("Any", value))

@@ -1,4 +1,4 @@
-"""Where a run goes beside its file: the log (a stream, a logger, a function) and dashboards."""
+"""Where a run goes besides its file: the log (a stream, a logger, a function) and dashboards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def log_sink(log: Log | None) -> Callable[[str], object] | None:
 
 
 def write_block(stream: TextIO, block: str) -> None:
-    """Write a block; a stream that cannot encode the pictographs gets them replaced."""
+    """Write a block; pictographs that the stream cannot encode are replaced."""
     try:
         stream.write(block + "\n")
     except UnicodeEncodeError:
@@ -48,14 +48,14 @@ def write_block(stream: TextIO, block: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Say it on standard error, if there is one, in lines as wide as those of the last report."""
-    if sys.stderr is not None:  # print() would take standard output instead
+    """Print a line on standard error, if there is one, wrapped like the last report."""
+    if sys.stderr is not None:  # print() would fall back to standard output
         with contextlib.suppress(OSError, ValueError, AttributeError):
             print(*wrapped(f"leakguard: {text}", columns()), sep="\n", file=sys.stderr)
 
 
 class Sink(Protocol):
-    """Takes the numbers of each generation, and the verdict when the run is over."""
+    """Takes the numbers of each generation, and the verdict at the end of the run."""
 
     def write(self, vitals: Vitals) -> object:
         """Take the numbers of a generation that ended."""
@@ -65,7 +65,7 @@ class Sink(Protocol):
 
 
 class Sinks:
-    """Writes to all sinks of a guard. One that raises is a note, and is tried again."""
+    """Writes to all sinks of a guard. If one raises, it is noted and tried again."""
 
     def __init__(self, sinks: Iterable[Sink], safety: Safety) -> None:
         """Write to ``sinks``, in their order."""
@@ -73,7 +73,7 @@ class Sinks:
         self._safety = safety
 
     def write(self, snapshot: Snapshot) -> None:
-        """Write the numbers of a generation; nothing at any other moment."""
+        """Write the numbers of a generation; nothing at other moments."""
         vitals = vitals_of(snapshot) if self._sinks else None
         if vitals is None:
             return
@@ -85,7 +85,7 @@ class Sinks:
                 self._safety.note(_name(sink), error)
 
     def finish(self, report: Callable[[], Report]) -> None:
-        """Hand over the verdict; what fails now is said on standard error."""
+        """Hand over the verdict; failures are printed on standard error."""
         for sink in self._sinks:
             try:
                 sink.finish(report())

@@ -1,4 +1,4 @@
-"""When a look at who holds what is worth its price: something grew in two rounds."""
+"""Decides when a look at holders is worth its cost: once something grew in two generations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 from leakguard.model.census import GRAPH_NODE
 
-# Classes that a look at holders is asked about at the most. Chosen.
+# Classes that a look at holders asks about, at most. Chosen.
 _MOST_SUSPECTS = 10
-# What the standard library caches comes and goes like builtins.
+# Caches of the standard library come and go like builtins.
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
@@ -21,12 +21,12 @@ class _Threshold(NamedTuple):
     """What makes a type suspicious.
 
     Attributes:
-        enough: rises that there must have been. A rise is a generation that has more instances
-            than any before, or more bytes by ``notable``.
-        spare: bytes that more instances must add to be a rise.
-        notable: bytes that are a rise whatever the instances say.
-        steep: bytes that rises must add on average where generations without one lie between
-            them; the first rise, which may be a warm-up, does not count.
+        enough: rises that it takes. A rise is a generation with more instances than any before, or
+            with ``notable`` bytes more.
+        spare: bytes that additional instances must have to be a rise.
+        notable: bytes that are a rise whatever the number of instances.
+        steep: bytes per generation that rises must average if some generations had none. The first
+            rise does not count: it may be a warm-up.
     """
 
     enough: int
@@ -35,24 +35,24 @@ class _Threshold(NamedTuple):
     steep: int
 
 
-# What is suspicious is only looked into: a verdict takes more. So these are chosen low, in pages of
-# 4 KiB. Of a class any instance more counts, and of bytes sixteen pages.
+# A suspicion only leads to a closer look; a verdict takes more. So these limits are low, in pages
+# of 4 KiB. For a class, one more instance counts; for bytes, sixteen pages.
 _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
-# Any program keeps some numbers, texts and dicts of a generation, and now and then many of them:
-# one rise more, of half a page at least, and of two pages each where they rest.
+# Any program keeps some numbers, texts and dicts per generation, and now and then many. So builtins
+# need one rise more, of half a page at least, and of two pages each if some generations had none.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
-# Where looks lie apart, some numbers of each generation in between: bytes a generation. Chosen:
-# half of the least that a container must gain to be told (analysis.tolerance).
+# Bytes per generation, if looks are far apart: some numbers of each generation lie in between.
+# Chosen: half of the least reported gain of a container (analysis.tolerance).
 _SOME = 512
-# Live memory as a whole is noisier than what is counted: sixty-four pages.
+# Live memory as a whole is noisier than counted objects: sixty-four pages.
 _MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)
-# A short run has one look at its begin and one at its end: graphs are the same from generation to
-# generation unless one is carried over, so that one rise by a hundred nodes is worth a look.
+# A short run has one look at its beginning and one at its end. Graphs are equal in all generations
+# unless one is carried over, so one rise by a hundred nodes is worth a look.
 _GRAPHS = _Threshold(enough=1, spare=65_536, notable=65_536, steep=0)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
-    """What is kept of a type: the heights it rose to, the first one's bytes, and how often."""
+    """What is remembered of a type: its maxima, the bytes of the first, and their number."""
 
     count: int = 0
     bytes: int = 0
@@ -63,7 +63,7 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
 
     @classmethod
     def first(cls, count: int, size: int) -> _Note:
-        """Return the note of a type that is seen for the first time."""
+        """Return the note of a type that is new."""
         return cls(count, size, size)
 
     @property
@@ -76,7 +76,7 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
         return self.streak >= threshold.enough and self.growth.goes_on and is_steep
 
     def after(self, count: int, size: int, threshold: _Threshold) -> _Note:
-        """Return the note a round later."""
+        """Return the note one generation later."""
         more = count > self.count and (not threshold.spare or size > self.bytes + threshold.spare)
         grew = more or size > self.bytes + threshold.notable
         growth = self.growth.after(grew=grew, fell=count < self.count)
@@ -93,10 +93,10 @@ _notes = msgspec.msgpack.Decoder(dict[str, _Note])
 class Suspicion:
     """Follows the counts of the types from one generation's end to the next.
 
-    A class is suspicious once its count, or its bytes by 64 KiB, reached a new height in two
-    generations, in a row or as far apart as before; a builtin type once its bytes rose three times
-    in a row or, with rests, by much. The notes are packed into one object, so that a census
-    does not count them.
+    A class is suspicious once its count reached a new maximum in two generations, or its bytes did
+    by 64 KiB each; the generations are consecutive, or as far apart as before. A builtin type is
+    suspicious once its bytes rose three times in a row, or by much if not in a row. The notes are
+    packed into one object, which a census does not count.
     """
 
     def __init__(self) -> None:
@@ -106,11 +106,11 @@ class Suspicion:
         self._numbers: dict[str, _Note] = {}
 
     def begin_again(self) -> None:
-        """Forget the heights: much was collected, and what grows begins far below them."""
+        """Forget the maxima: a collection freed much, and growth starts again far below them."""
         self._first = True
 
     def note_children(self, count: int) -> bool:
-        """Take the number of child processes at a generation's end; return whether it goes on."""
+        """Take the number of child processes at a generation's end; return whether it rises."""
         return self._goes_on("children", count, 0, _CLASS)
 
     def note_graphs(self, types: Mapping[str, TypeCount]) -> bool:
@@ -119,25 +119,25 @@ class Suspicion:
         return self._goes_on("graphs", entry.count, entry.bytes or 0, _GRAPHS)
 
     def note_memory(self, size: int) -> bool:
-        """Take the live memory at a generation's end; return whether it goes on growing."""
+        """Take the live memory at a generation's end; return whether it still grows."""
         self._apart += 1
         return self._goes_on("memory", 0, size, _MEMORY)
 
     def note_memory_at_look(self, size: int) -> bool:
-        """Take what is in use at a look; return whether it goes on growing from look to look.
+        """Take the bytes in use at a look; return whether they still grow from look to look.
 
-        What adds little in each generation adds enough between two looks that lie far apart.
+        Small growth per generation adds up between looks that are far apart.
         """
         return self._goes_on("memory at looks", 0, size, _MEMORY)
 
     def _goes_on(self, what: str, count: int, size: int, threshold: _Threshold) -> bool:
-        """Take a number that is followed from one time to the next; return whether it goes on."""
+        """Take the next value of a followed number; return whether it still rises."""
         known = self._numbers.get(what) or _Note.first(count, size)
         self._numbers[what] = note = known.after(count, size, threshold)
         return note.is_suspicious(threshold)
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
-        """Take the census of a generation's end; return whether something is suspicious."""
+        """Take the census of a generation's end; return whether anything is suspicious."""
         before, unknown = _notes.decode(self._packed), _Note()
         spare = min(max(_SOME * self._apart, _BUILTIN.spare), _BUILTIN.notable)
         builtin = _BUILTIN._replace(spare=spare)
@@ -151,7 +151,7 @@ class Suspicion:
         return any(note.is_suspicious(_threshold_of(name)) for name, note in after.items())
 
     def suspects(self) -> list[str]:
-        """Return the suspicious classes, builtins aside, those with most instances first."""
+        """Return the suspicious classes without builtins, those with most instances first."""
         notes = _notes.decode(self._packed)
         found = [
             n for n, note in notes.items() if "." in n and note.is_suspicious(_threshold_of(n))

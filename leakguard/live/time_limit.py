@@ -1,4 +1,4 @@
-"""Calls a function when a stretch of the program has lasted too long."""
+"""Calls a function when a part of the program takes too long."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Callable
 
 from leakguard.capture.run_queue import program_clock
 
-# Seconds to wait for the thread's end; where it waits for the guard's other work it ends later.
+# Seconds to wait for the thread to end; it may be busy with other work of the guard.
 _JOIN_SECONDS = 0.1
 
 
 class TimeLimit:
     """A thread that calls ``call`` once after so many seconds, unless it is cancelled before.
 
-    Those in which other programs had the processors do not count.
+    Time in which other programs had the processors does not count.
 
-    The thread is not one of ``threading``: a program that waits until its own have ended would wait
-    for it. While the program forks there is none: a fork beside a thread is warned of.
+    The thread is not one of ``threading``: a program that waits for its own threads would wait for
+    it. It ends while the program forks, because a fork beside a thread causes a warning.
     """
 
     def __init__(self, seconds: float, call: Callable[[], object]) -> None:
@@ -31,7 +31,7 @@ class TimeLimit:
         _waiting.append(self)
 
     def cancel(self) -> None:
-        """Do not call any more."""
+        """Cancel the call."""
         if self in _waiting:
             _waiting.remove(self)
         self.pause()
@@ -43,7 +43,7 @@ class TimeLimit:
             self._running.acquire(timeout=_JOIN_SECONDS)
 
     def go_on(self) -> None:
-        """Wait anew, the whole time."""
+        """Start waiting again, for the whole time."""
         self._begin()
 
     def _begin(self) -> None:

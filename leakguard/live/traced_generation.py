@@ -1,4 +1,4 @@
-"""The generation that is traced: begun, cut when it lasts too long, and asked what it saw."""
+"""The traced generation: begun, cut short if it takes too long, and asked for its lines."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leakguard.model import Site
 
 @dataclass(slots=True)
 class TracedGeneration:
-    """The running generation, if ``tracing`` has something to find out in it; else it does nothing.
+    """The running generation while ``tracing`` wants something from it; otherwise it does nothing.
 
-    A trace that is cut tells what it saw until then, at the end of its generation. Who holds that
-    is asked where the program stands still; of a loop in another thread than the main one the trace
-    is given up.
+    A trace that was cut reports what it has seen, at the end of its generation. The holders are
+    asked for in the loop's own thread, where the program stands still. If the loop is not in the
+    main thread, the trace is given up.
     """
 
     tracing: Tracing
@@ -34,7 +34,7 @@ class TracedGeneration:
     _cut: tuple[Site, ...] | None = None
 
     def begin(self) -> None:
-        """Start to trace, where something is to be traced; note why it cannot be."""
+        """Start to trace, if something is to be traced; note why if it cannot be."""
         self._rounds += 1
         self.tracing.begin()
         self._cut = None
@@ -46,16 +46,16 @@ class TracedGeneration:
 
     @property
     def was_traced(self) -> bool:
-        """True of a generation that is traced, and of one whose trace was cut."""
+        """True for a generation that is traced, or whose trace was cut."""
         return self.tracing.running or self.was_cut
 
     @property
     def was_cut(self) -> bool:
-        """True of a generation whose trace ended before it did."""
+        """True for a generation whose trace ended before it did."""
         return self._cut is not None
 
     def survivors(self) -> list[int]:
-        """End the trace; return where some objects lie that the generation left behind."""
+        """End the trace; return the addresses of some objects that the generation left behind."""
         try:
             return self.tracing.survivors()
         except Exception as error:
@@ -65,7 +65,7 @@ class TracedGeneration:
             return []
 
     def sites(self, held: tuple[Held | None, ...]) -> tuple[Site, ...]:
-        """Return where the survivors were made, with what holds them."""
+        """Return the sites of the survivors, with their holders."""
         return self._cut or self._sites(held)
 
     def _sites(self, held: tuple[Held | None, ...]) -> tuple[Site, ...]:
@@ -77,7 +77,7 @@ class TracedGeneration:
             return ()
 
     def _end_soon(self, rounds: int) -> None:
-        """Have the trace of this round cut in the main thread, after the guard's own work there."""
+        """Have this generation's trace cut in the main thread, after the guard's own work there."""
         cut = partial(self.safety.run, self._stop_early, rounds)
         if not call_in_main_thread(partial(self.safety.request, cut)):
             self._give_up(rounds)
@@ -98,23 +98,23 @@ class TracedGeneration:
             self._cut = ()
 
     def _is_limited(self, rounds: int) -> bool:
-        """Tell whether the trace of this round still runs, and its generation does."""
+        """Return whether this generation and its trace are both still running."""
         return self.tracing.running and self._limit is not None and self._rounds == rounds
 
     def end_limit(self) -> None:
-        """Cut the trace no more: its generation ends."""
+        """Cancel the cut: the generation ends."""
         if self._limit is not None:
             limit, self._limit = self._limit, None
             limit.cancel()
 
     def choose(self, look: Look) -> None:
-        """Where something grew: see in the run so far what a traced generation could tell."""
-        # That objects grow is news of a look; that memory does is read without one.
+        """After growth: check whether a traced generation could add something to the run so far."""
+        # Objects grow between looks; memory is read without one.
         grew = self.looker.swells or (look.depth and self.looker.grows)
         counted = self.was_cut or bool(look.depth)
         worth_it = (grew or self.was_cut) and self.tracing.worth_asking(
             self._rounds, counted=counted
         )
-        # A trace that was cut is worth one diagnosis more.
+        # A trace that was cut is worth one more diagnosis.
         if worth_it and (self.was_cut or self.diagnoses.affordable):
             self.tracing.choose(self._rounds, self.diagnoses.findings)

@@ -1,4 +1,4 @@
-"""When a generation is traced to find out where what grows is made (tier 3)."""
+"""Decides when to trace a generation, to find the line that makes what grows (tier 3)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,28 @@ from leakguard.capture.probe import reason_of
 from leakguard.live.diagnosing import subject
 from leakguard.model import Finding, Site
 
-# What kinds of growth have objects to ask, and what kinds are bytes that no object explains.
+# Kinds of growth that consist of objects, and kinds that are bytes outside of objects.
 _OBJECTS = frozenset({"instances", "container", "tensors", "arrays", "autograd", "cycles", "tasks"})
 _BYTES = frozenset({"native", "memory"})
 _MOST_TRACES = 2
-# How many times as long the trace after one that was cut may last: it is the last one, and knows
-# fewer frames. Chosen: of tiny steps in deep stacks, as of off-policy learning, a generation takes
-# 5 to 7 times as long with 4 frames, and 11 to 15 times with 16.
+# After a trace that was cut, the last one may take this many times as long, with fewer frames.
+# Chosen: with tiny steps in deep stacks, as in off-policy learning, a traced generation takes 5 to
+# 7 times as long with 4 frames, and 11 to 15 times with 16.
 _TIMES_AGAIN = 2
 _FEWEST_ROUNDS = 3
-# Growing bytes are known before it is known which objects they are, and memray rules out asking
-# those later.
+# Growing bytes are known before the objects are, and memray excludes asking for objects later.
 _ROUNDS_FOR_BYTES = 5
-# Where nothing but memory is known, of a generation without a look, the answers of the judge differ
-# from one generation to the next before there are so many: each is asked at the price of a
-# diagnosis, which a run has few of. Chosen: as many as the judge agrees on what grows from.
+# Before this many generations, and without a look, the judge's answers about memory vary from one
+# to the next, and each costs a diagnosis, of which a run has few. Chosen: as many as the judge
+# needs to agree on growth.
 _ROUNDS_FOR_NUMBERS = 9
-# Generations that are not asked about, as a share of those announced and at most. Chosen: a cache
-# of some dozens of entries is full by then, and there are enough generations left.
+# Generations before the first trace, as a share of those announced, and at most. Chosen: by then a
+# cache of some dozens of entries is full, and enough generations are left.
 _WARM_SHARE, _WARM = 8, 12
-# A trace may last so many usual generations: an allocating loop takes 2 to 7 times as long under
-# tracemalloc, and its last phase has to be seen too. Where generations are short it may last as
-# long as the run has until then, within these seconds: loops that only make small objects were seen
-# to take 62 and 94 times as long, and a run of some seconds is not to become one of half a minute.
-# Chosen.
+# A trace is cut after this many usual generations: a loop that allocates takes 2 to 7 times as long
+# under tracemalloc, and its last phase should be traced too. With short generations a trace may
+# take as long as the run so far, within these seconds. Measured: loops that only make small objects
+# take 62 and 94 times as long, and a run of some seconds should not take half a minute. Chosen.
 _USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
 
 
@@ -43,12 +41,12 @@ _USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
 class Tracing:
     """Traces one later generation once the run so far has a suspect; a healthy run pays nothing.
 
-    A suspect must have been one at the asking before too: some vanish with the next generation.
+    The suspect must also have been one in the diagnosis before: some vanish with the next
+    generation.
 
-    A second generation is traced when another suspect turns up, or the first was not found. Where
-    the first trace was cut, before what grows was made maybe, the second costs less: it knows fewer
-    frames. While ``lines_are_known`` without a trace, as by a record of births, none is made by
-    itself.
+    A second generation is traced for another suspect, or if the first was not found. If the first
+    trace was cut, perhaps before the growth, the second one records fewer frames and is cheaper.
+    While ``lines_are_known`` without one, as by a record of births, none is traced unasked.
     """
 
     trace: Trace = "auto"
@@ -75,32 +73,33 @@ class Tracing:
 
     @property
     def may_be_cut(self) -> bool:
-        """True while tracemalloc traces; what memray follows only its own thread may end."""
+        """True while tracemalloc traces. A trace by memray can only be ended by its own thread."""
         return self._running is not None and self._used == "tracemalloc"
 
     @property
     def longest(self) -> float:
-        """Seconds after which a trace is cut: four usual generations, or as long as all before it.
+        """Seconds after which a trace is cut: four usual generations, or as long as the run so far.
 
-        The latter is at least 3 s and at most 10 s. So the traced generation lasts no longer than
-        that and itself, however slow tracing is. After a trace that was cut it is twice as long.
+        The latter counts as at least 3 s and at most 10 s, so the traced generation takes at most
+        that much longer, however slow tracing is. After a trace that was cut the limit is twice as
+        long.
         """
         usual = _USUAL_GENERATIONS * median(self._lengths) if self._lengths else 0.0
         once = max(usual, _SECONDS_AT_LEAST, min(self._lasted, _SECONDS_AT_MOST))
         return once * (_TIMES_AGAIN if self._was_cut else 1)
 
     def announce(self, total: int | None) -> None:
-        """Take how many generations there will be: of many, the first ones are a warm-up.
+        """Take the number of generations. If they are many, the first ones are a warm-up.
 
-        Caches fill there, in healthy programs too, which are not to be traced for it.
+        Caches fill then in healthy programs too, which should not be traced for it.
         """
         if total is not None:
             self._next = max(self._next, min(_WARM, total // _WARM_SHARE))
 
     def worth_asking(self, rounds: int, *, counted: bool = True) -> bool:
-        """Return whether the run so far should be searched for suspects after so many rounds.
+        """Return whether to search the run for suspects after so many generations.
 
-        ``counted`` says whether objects were, in the last one.
+        ``counted`` says whether objects were counted in the last one.
         """
         if self.trace == "off" or (self.trace == "auto" and self.lines_are_known()):
             return False
@@ -109,7 +108,7 @@ class Tracing:
         return not done and not self._suspects and rounds >= first
 
     def choose(self, rounds: int, diagnose: Callable[[], Sequence[Finding]]) -> None:
-        """Choose what the next generation is traced for; ask again later where there is nothing."""
+        """Choose what the next generation is traced for; if there is nothing, ask again later."""
         self._next = rounds + max(1, rounds // 4)
         found = [f for f in diagnose() if f.verdict in ("leak", "suspect")]
         fresh = [
@@ -124,7 +123,7 @@ class Tracing:
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
         beside = [f for f in bytes_only if f.in_pools] if objects else bytes_only
         chosen = objects + beside
-        # What a trace that was cut was to find may go by another type now: both are asked.
+        # The target of a trace that was cut may be attributed to another type now: ask for both.
         again = self._unseen if chosen else ()
         self._suspects = tuple(dict.fromkeys((*again, *map(_suspect, chosen))))
         self._traces += bool(chosen)
@@ -132,7 +131,7 @@ class Tracing:
             self._tried[finding.fingerprint] = self._tried.get(finding.fingerprint, 0) + 1
 
     def begin(self) -> None:
-        """Start the tracer when something is to be traced."""
+        """Start the tracer if something is to be traced."""
         if not self._suspects or self._running is not None:
             return
         name = fitting(self.trace, self._suspects)
@@ -141,7 +140,7 @@ class Tracing:
             return
         problem = self._start(name)
         if problem is not None and self.trace == "auto" and name == "memray" != self._used:
-            # It knows less, the blocks of Python's allocators, and is always there.
+            # It only knows the blocks of Python's allocators, but is always available.
             self._instead = problem if self._start("tracemalloc") is None else None
         if self._running is None and problem is not None:
             self._give_up(problem)
@@ -162,11 +161,11 @@ class Tracing:
         return problem
 
     def survivors(self) -> list[int]:
-        """End the traced generation; return objects whose holders ``sites`` wants to know."""
+        """End the traced generation; return objects whose holders ``sites`` needs."""
         return [] if self._running is None else self._running.survivors(self._suspects)
 
     def sites(self, held_by: Sequence[str | None]) -> tuple[Site, ...]:
-        """Return where the survivors were made, and be done."""
+        """Return the sites of the survivors, and end the search."""
         if self._running is None:
             return ()
         tracer, self._running, self._suspects = self._running, None, ()
@@ -175,17 +174,17 @@ class Tracing:
         return found
 
     def stop(self) -> None:
-        """Stop a trace whose generation will not end."""
+        """Stop the trace of a generation that will not end."""
         if self._running is not None:
             tracer, self._running, self._suspects = self._running, None, ()
             tracer.stop()
 
     def note_cut(self) -> None:
-        """Take that the trace is ended for its price: if another is worth it is asked at once."""
+        """Note that the trace was cut for its cost; another one is considered at once."""
         self._was_cut, self._next, self._unseen = True, 0, self._suspects
 
     def timed(self, seconds: float, traced: bool) -> float | None:
-        """Note how long a generation took; return how many times longer a traced one was."""
+        """Note the length of a generation; return how many times longer a traced one was."""
         if not traced:
             self._lasted += seconds
             self._lengths = [*self._lengths, seconds][-9:]

@@ -41,7 +41,7 @@ class PhaseVisit:
         self._counts: PackedCounts | None = None
 
     def begun(self) -> bool:
-        """Note how things stand before the phase; return whether that worked."""
+        """Record the state before the phase; return whether that worked."""
         return self._safety.run(self._begin)
 
     def _begin(self) -> None:
@@ -55,7 +55,7 @@ class PhaseVisit:
         self._outer = self._births.enter_phase(self._path)
 
     def end(self, error: BaseException | None) -> None:
-        """Leave the phase and record it; one that could not be begun is not recorded."""
+        """Leave the phase and record it, unless its beginning could not be recorded."""
         active.close_phase(self._name, with_inner=active.is_interrupt(error))
         self._births.leave_phase(self._outer)
         self._safety.run(self._record, error)
@@ -74,7 +74,7 @@ class PhaseVisit:
             else self._looker.glance(after)
         )
         number = self._round.number
-        self._scribe.write(
+        self._scribe.write_snapshot(
             SnapshotDraft(
                 self._path if number is None else f"Gen {number}: After {self._path}",
                 "phase",
@@ -92,7 +92,7 @@ class PhaseVisit:
 def peak_of(
     looker: Looker, safety: Safety, peak: Peak, reading: PackedMeasurement
 ) -> dict[str, int | float]:
-    """Return the peak of what ends here; empty, with a note, where it is unknown."""
+    """Return the peak of the phase or generation that ends; empty, with a note, if unknown."""
     try:
         return {"peak": looker.recorder.peaks.stop(peak, reading.high_water)}
     except Unavailable as reason:

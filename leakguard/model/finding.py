@@ -114,7 +114,11 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that the user asked not to be told about, with the pattern that matched it."""
+    """A finding that the user asked not to be told about, with the pattern that matched it.
+
+    ``reason`` is why, in the user's words; None where none was given.
+    """
 
     finding: Finding
     pattern: str
+    reason: str | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from leakguard.model.balance import Balance
 from leakguard.model.finding import Cleared, Finding, Ignored, Verdict
 from leakguard.model.forecast import Forecast
 from leakguard.model.job import ProcessRow
@@ -66,6 +67,7 @@ class Report:
             without bound, or the limit is not known.
         coverage: share of the allocator's in-use bytes that the last census accounted for.
         phase_growth: bytes added per generation by phase; they sum to the generation's growth.
+        balance: how much of the growth of live memory is explained; None where it does not grow.
         limits: what this run could not have seen.
         processes: of a job, a row for each of its processes; ``run`` is that of the worst one.
         remarks: what the processes have in common, hold together and lost, in sentences.
@@ -84,6 +86,7 @@ class Report:
     trend: tuple[TrendRow, ...] = ()
     growth: BaselineGrowth | None = None
     phase_growth: Mapping[str, float] = field(default_factory=dict)
+    balance: Balance | None = None
     limits: tuple[str, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
     remarks: tuple[str, ...] = ()

@@ -162,6 +162,8 @@ class Snapshot:
         taken: how many generations a generation's end is recorded for; None for one.
         births: what is alive by where and when it was made; None at most moments, and without a
             record of births.
+        children: bytes that no other process has of each process below this one, by its number and
+            what it runs; empty where there is none, and where nobody looked.
     """
 
     serial: int
@@ -188,6 +190,7 @@ class Snapshot:
     proofs: tuple[Proof, ...] = ()
     taken: int | None = None
     births: Births | None = None
+    children: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def was_traced(self) -> bool:

@@ -25,7 +25,7 @@ def parse_size(size: str | int | float) -> int:
         UsageError: the text is not a number with a known unit, or is negative.
     """
     if isinstance(size, int | float) and not isinstance(size, bool):
-        number, unit = _finite(size), "b"
+        number, unit = _as_float(size), "b"
     else:
         match = _SIZE.fullmatch(_text(size))
         if match is None:
@@ -47,7 +47,7 @@ def _text(size: object) -> str:
         return ""
 
 
-def _finite(size: int | float) -> float:
+def _as_float(size: int | float) -> float:
     """Return the number; what no float holds is infinite, and refused as such."""
     try:
         return float(size)

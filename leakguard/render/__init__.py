@@ -1,4 +1,4 @@
-"""Reports as text: one file a format, loaded when it is asked for."""
+"""Reports as text: one file per format, loaded on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FORMATS", "TEXT_FORMATS", "Layout", "document", "render", "render_ma
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a reader may choose; each renderer takes what it has a use for.
+    """Options of a reader; each renderer uses those that it needs.
 
     Attributes:
         width: columns of a terminal.
@@ -27,7 +27,7 @@ class Layout:
         fail_on: the verdict from which a test report counts a finding as failed.
         detail: how much a terminal shows: ``brief`` (verdict, fix, holder, line), ``usual``
             (with the findings and what was cleared) or ``full`` (with every table).
-        sources: folder below which the lines that make what leaks may be quoted; None for nowhere.
+        sources: source lines may be quoted from files below this folder; None for no file.
     """
 
     width: int = 80
@@ -48,6 +48,7 @@ _RENDERERS = {
     "junit": "junit:render",
     "github": "github:render",
     "issue": "issue:render",
+    "sarif": "sarif:render",
     "svg": "picture:svg",
     "png": "picture:png",
 }

@@ -1,6 +1,6 @@
-"""The shortest report: the verdict, the fix, who holds it, which line makes it, what is missing.
+"""The shortest report: verdict, fix, holder, line, and what the file lacks.
 
-It imports nothing but the wording, so that the end of a watched program may afford it.
+It imports only the wording, so that a watched program can afford it at its end.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _OTHERS = 3
 def paragraphs(report: Report) -> Iterator[str]:
     """Yield the verdict, the fix of the worst finding, and the names of the others.
 
-    A file that holds less than the whole run says so: its verdict is of what was read.
+    If the file does not hold the whole run, it says so: the verdict is about what was read.
     """
     yield outline.verdict_line(report)
+    yield from filter(None, [outline.explained(report)])
     yield from missing(report.run)
     if report.findings:
         told = {fact.label: fact.value for fact in facts.leak_facts(report.findings[0])}

@@ -1,7 +1,7 @@
 """A leak trace as a picture, drawn by objgraph.
 
-The recorded run has the names of the hops and not the objects, so each hop is stood in for by an
-object of the same type name, held in the same way.
+The recorded run has the names of the hops but not the objects. So an object of a type with the same
+name, held in the same way, stands for each hop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from leakguard.errors import UsageError, install
 from leakguard.model import Finding, Hop, Report
 
-_LINE = re.compile(r"(?P<label>.+?)  \((?P<type>.+)\)")  # as a hop is written in a leak trace
+_LINE = re.compile(r"(?P<label>.+?)  \((?P<type>.+)\)")  # The form of a hop in a leak trace.
 
 
 def draw_chain(report: Report, file: Path) -> None:
@@ -59,9 +59,9 @@ def _convert(dot: str, file: Path) -> None:
 
 
 def _trace(report: Report, finding: Finding) -> tuple[Hop, ...]:
-    """Return the way from a root to an object that leaks, as far as the run knows it.
+    """Return the path from a root to a leaking object, as far as the run has it.
 
-    A container may hold what leaks inside of its entries; the leaking object is the last hop then.
+    If a container holds the leaking object inside of its entries, the object is the last hop.
     """
     snapshots = reversed(report.run.snapshots)
     held = (h.trace for s in snapshots for h in s.holders if h.path == finding.held_by)

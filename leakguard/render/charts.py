@@ -25,7 +25,7 @@ class Chart:
 
 
 def leak_chart(report: Report, finding: Finding, with_memory: bool = True) -> Chart | None:
-    """Return what grows in a finding over generations, with the memory of the run under it."""
+    """Return the growth of a finding over generations, with the memory of the run below it."""
     grows = of.leak_curve(report.run, finding)
     memory = of.memory_curves(report.run) if with_memory else []
     if grows is None and not memory:
@@ -42,7 +42,7 @@ def leak_chart(report: Report, finding: Finding, with_memory: bool = True) -> Ch
 
 
 def memory_chart(report: Report) -> Chart | None:
-    """Return the memory of a run over its generations; None where none was recorded."""
+    """Return the memory of a run over its generations; None if none was recorded."""
     memory = of.memory_curves(report.run)
     if not memory:
         return None
@@ -53,14 +53,14 @@ def memory_chart(report: Report) -> Chart | None:
 
 
 def count_chart(report: Report) -> Chart | None:
-    """Return a small chart for each watched class and gauge; None where there is none."""
+    """Return a small chart for each watched class and gauge; None if there are none."""
     curves = of.count_curves(report.run)
     caption = "The dashed line is what was expected, or the capacity."
     return _small("Watched classes and gauges", report.run, curves, caption)
 
 
 def more_charts(report: Report) -> Chart | None:
-    """Return a small chart for what is rarely asked: other kinds of memory, threads and files."""
+    """Return a small chart for rarely needed numbers: other kinds of memory, threads and files."""
     memory = of.memory_curves(report.run, of.MORE_MEMORY)
     return _small(
         "More numbers of this run", report.run, [*memory, *of.resource_curves(report.run)]
@@ -89,7 +89,7 @@ def _frame(run: Run, finding: Finding | None) -> CommonAxis:
 
 
 def _with_ceiling(report: Report, finding: Finding, curve: Curve) -> Curve:
-    """Return a curve of a count with the count that the user said there should be."""
+    """Return a curve of a count, with the count that the user expects."""
     if curve.key not in ("type", "gauge"):
         return curve
     known = {c.key: c.ceiling for c in of.count_curves(report.run)}

@@ -1,4 +1,4 @@
-"""Budget checks for people and for machines, in the formats a CI job has a use for."""
+"""Budget checks for people and for machines, in the formats of CI jobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render_checks(report: Report, checks: Sequence[Check], format: str, layout: 
 
 
 def verdict_line(checks: Sequence[Check]) -> str:
-    """Return how many limits were broken, in one line."""
+    """Return the number of broken limits, in one line."""
     broken = sum(check.outcome == "broken" for check in checks)
     unknown = sum(check.outcome == "unknown" for check in checks)
     shown = f"{broken or len(checks) - unknown} of {len(checks)}"
@@ -53,7 +53,7 @@ def checks_section(checks: Sequence[Check]) -> Section:
 
 
 def subject(check: Check) -> str:
-    """Return what is limited, with the phase where the limit is about one."""
+    """Return the limited quantity, with the phase if the limit is about one."""
     return f"{clean(check.phase)}: {check.subject}" if check.phase else clean(check.subject)
 
 

@@ -1,4 +1,4 @@
-"""Two runs side by side, as text, Markdown and JSON."""
+"""Two runs side by side, as text, Markdown, JSON and a comment on a change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def render_comparison(comparison: Comparison, format: str, layout: Layout) -> st
 
 
 def headline(comparison: Comparison) -> str:
-    """Return in one sentence what changed: ``WORSE: 1 new finding; leak, was stable``."""
+    """Return the difference in one sentence: ``WORSE: 1 new finding; leak, was stable``."""
     before, after = comparison.before.verdict, comparison.after.verdict
     worse = SEVERITY[after] - SEVERITY[before] or len(comparison.new) - len(comparison.gone)
     word = "WORSE" if worse > 0 else "BETTER" if worse < 0 else "SAME"
@@ -52,14 +52,14 @@ def headline(comparison: Comparison) -> str:
 
 
 def sections(comparison: Comparison) -> Iterator[Section]:
-    """Yield the tables of what moved; empty ones are left out."""
+    """Yield the tables of changed numbers, without empty ones."""
     for key, title, measures in (
         ("measures", "The whole run", comparison.measures),
         ("phases", "Growth per generation by phase", comparison.phases),
         ("counts", "Live objects at the end", comparison.counts),
     ):
         if measures:
-            yield Section(key, title, _COLUMNS, tuple(_row(m) for m in measures))
+            yield Section(key, title, _COLUMNS, tuple(_measure_cells(m) for m in measures))
     if comparison.gone:
         titles = tuple(facts.title(finding) for finding in comparison.gone)
         yield Section("gone", "Gone since the run before", sentences=titles)
@@ -67,7 +67,7 @@ def sections(comparison: Comparison) -> Iterator[Section]:
         yield Section("stayed", "In both runs", sentences=tuple(map(_moved, comparison.stayed)))
 
 
-def _row(measure: Measure) -> tuple[str, str, str, str]:
+def _measure_cells(measure: Measure) -> tuple[str, str, str, str]:
     in_bytes = measure.unit == "bytes"
     text: Callable[[float], str] = format_bytes if in_bytes else format_number
     before, after = measure.before, measure.after
@@ -90,7 +90,7 @@ def _moved(pair: tuple[Finding, Finding]) -> str:
 
 def _terminal(comparison: Comparison, layout: Layout) -> str:
     page = Page(layout.width, layout.color)
-    page.line(f"leakguard diff: {_names(comparison)}", "dim")
+    page.line(f"leakguard diff: {_titles(comparison)}", "dim")
     page.prose(headline(comparison), "bold")
     for block in _blocks(comparison.new):
         page.line()
@@ -107,7 +107,7 @@ def _markdown(comparison: Comparison, layout: Layout) -> str:
     template = environment().get_template("comparison.md.j2")
     return template.render(
         headline=headline(comparison),
-        names=_names(comparison),
+        names=_titles(comparison),
         blocks=list(_blocks(comparison.new)),
         sections=list(sections(comparison)),
     )
@@ -130,7 +130,7 @@ def _json(comparison: Comparison, layout: Layout) -> str:
     })  # fmt: skip
 
 
-def _names(comparison: Comparison) -> str:
+def _titles(comparison: Comparison) -> str:
     return f"{outline.title(comparison.before)} → {outline.title(comparison.after)}"
 
 
@@ -138,8 +138,15 @@ def _blocks(findings: Sequence[Finding]) -> Iterator[str]:
     return (clean_lines(leak_block(finding)) for finding in findings)
 
 
+def _comment(comparison: Comparison, layout: Layout) -> str:
+    from leakguard.render.review_comment import render
+
+    return render(comparison, layout)
+
+
 COMPARISON_FORMATS: dict[str, Callable[[Comparison, Layout], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
     "json": _json,
+    "comment": _comment,
 }

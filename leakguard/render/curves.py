@@ -17,8 +17,8 @@ from leakguard.render.text import clean, short_type
 # Live memory and process memory share a chart; other kinds of memory have their own.
 MEMORY = ("rss", "heap_in_use", "gpu_allocated")
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
-GENERATION = "Generation"  # the title of an axis that begins with the start of the run
-_PLAIN = 0.2  # of its highest value: what rises less looks flat in a chart
+GENERATION = "Generation"  # The title of an axis that begins with the start of the run.
+_PLAIN = 0.2  # Share of its highest value; a smaller rise looks flat in a chart.
 _LARGEST_DRAWN = 1e300  # a gauge may read infinity or no number, which has no place in a chart
 _MOST_POINTS = 400
 _MOST_BANDS = 60  # generations whose phases are still wide enough to see
@@ -58,10 +58,10 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Where the snapshots lie from left to right, each at its place in its generation.
+    """The position of each snapshot on the x axis, within its generation.
 
-    A generation ends at its own number; the place before the first one is the start of the run.
-    A run without generations has its snapshots in their order.
+    A generation ends at its own number. The position before the first one is the start of the run.
+    In a run without generations, snapshots are in their order.
     """
 
     title: str
@@ -88,13 +88,13 @@ def axis(run: Run) -> Axis:
 
 
 def _inside(members: Sequence[Snapshot], start: float, stop: float) -> Iterator[float]:
-    """Yield the places of one generation's snapshots, evenly spaced up to its end."""
+    """Yield the positions of one generation's snapshots, evenly spaced up to its end."""
     for place in range(1, len(members) + 1):
         yield start + max(stop - start, 0.0) * place / len(members)
 
 
 def memory_curves(run: Run, names: Sequence[str] = MEMORY) -> list[Curve]:
-    """Return a curve for each kind of memory that the run knows."""
+    """Return a curve for each kind of memory in the run."""
     curves = [_curve(run, name, METRICS[name].title, _metric(name), True) for name in names
               if name in METRICS]  # fmt: skip
     return [curve for curve in curves if any(point.y for point in curve.points)]
@@ -105,7 +105,7 @@ def count_curves(run: Run) -> list[Curve]:
     curves = [
         _curve(run, f"watched:{name}", f"{short_type(name)} alive", _watched(name),
                ceiling=_expected(run, name))
-        for name in _names(run, "watched")
+        for name in _names_of_values(run, "watched")
     ]  # fmt: skip
     curves += [
         _curve(
@@ -115,22 +115,22 @@ def count_curves(run: Run) -> list[Curve]:
             _about(name, Snapshot.gauge),
             ceiling=_capacity(run, name),
         )
-        for name in _names(run, "gauges")
+        for name in _names_of_values(run, "gauges")
     ]
     return [curve for curve in curves if curve.points]
 
 
 def resource_curves(run: Run) -> list[Curve]:
-    """Return a curve for threads, open files and child processes, where the run knows them."""
+    """Return a curve for threads, open files and child processes, if the run has them."""
     curves = [_curve(run, name, METRICS[name].title, _metric(name)) for name in RESOURCES]
     return [curve for curve in curves if curve.points]
 
 
 def leak_curve(run: Run, finding: Finding) -> Curve | None:
-    """Return what grows in a finding, over the run: objects, entries, a resource, or memory.
+    """Return the growth of a finding over the run: objects, entries, a resource, or memory.
 
-    Of the numbers that could show it the first that rises plainly is taken: twenty more among
-    forty thousand strings would look flat. None where no number is known at two moments.
+    It is the first suitable number that rises visibly: twenty more among forty thousand strings
+    would look flat. None if no number is known at two moments.
     """
     curves = [_curve(run, *shown) for shown in _shown(finding)]
     known = [c for c in curves if len(c.points) > 1 and any(point.y for point in c.points)]
@@ -139,13 +139,13 @@ def leak_curve(run: Run, finding: Finding) -> Curve | None:
 
 
 def _rise(curve: Curve) -> float:
-    """Return by what share of its highest value a curve rises; garbage may be gone at the end."""
+    """Return by what share of its highest value a curve rises."""
     highest = max(point.y for point in curve.points)
     return (highest - curve.points[0].y) / highest if highest > 0 else 0.0
 
 
 def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:
-    """Yield the series that could show a finding, the closest one first."""
+    """Yield the series that may show a finding, the closest one first."""
     if finding.kind in _LEAK_METRICS:
         name = _LEAK_METRICS[finding.kind]
         yield name, METRICS[name].title, _metric(name), METRICS[name].unit == "bytes"
@@ -163,7 +163,7 @@ def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:
 
 
 def looks(run: Run) -> tuple[float, ...]:
-    """Return where the whole heap was looked at, by type."""
+    """Return where objects were counted by type."""
     places = zip(axis(run).positions, run.snapshots, strict=True)
     return tuple(dict.fromkeys(x for x, snapshot in places if _looked(snapshot)))
 
@@ -175,7 +175,7 @@ def _looked(snapshot: Snapshot) -> bool:
 def bands(run: Run, phase: str | None) -> list[Band]:
     """Return the stretches in which a phase ran; none if they would be too thin to see.
 
-    A phase that runs many times on end is one stretch.
+    A phase that runs several times in a row is one stretch.
     """
     if phase is None or len(run.generations) > _MOST_BANDS:
         return []
@@ -190,7 +190,7 @@ def bands(run: Run, phase: str | None) -> list[Band]:
 
 
 def start_of(run: Run, generation: int) -> float | None:
-    """Return where a generation begins on the x axis, None when it has no snapshot."""
+    """Return where a generation begins on the x axis; None without a snapshot."""
     positions = axis(run).positions
     for place, snapshot in enumerate(run.snapshots):
         if snapshot.generation == generation:
@@ -234,7 +234,7 @@ def _entries(path: str) -> Reading:
     return lambda snapshot: next((h.entries for h in snapshot.holders if h.path == path), None)
 
 
-def _names(run: Run, field: str) -> Iterator[str]:
+def _names_of_values(run: Run, field: str) -> Iterator[str]:
     names: dict[str, None] = {}
     for snapshot in run.snapshots:
         names.update(dict.fromkeys(getattr(snapshot, field)))

@@ -1,4 +1,4 @@
-"""What the words of a report mean, how a leak looks in code, how to fix it, and a real case."""
+"""The words of a report: meaning, how a leak looks in code, how to fix it, and a real case."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explanations() -> tuple[Explanation, ...]:
 
 
 def explained(word: str) -> Explanation | None:
-    """Return the explanation of a word or one of its other names; None where there is none."""
+    """Return the explanation of a word or one of its other names; None if there is none."""
     wanted = _plain(word)
     known = explanations()
     exact = (entry for entry in known if _plain(entry.name) == wanted)

@@ -54,22 +54,23 @@ _PLURALS = {"container entry": "container entries", "child process": "child proc
             "object in reference cycles": "objects in reference cycles"}  # fmt: skip
 
 _NO_OBJECT: dict[Kind, str] = {
-    "native": "native memory; no Python object grows with it",
+    "native": "memory outside of the Python objects that were counted",
     "fragmentation": "none; memory that was freed and that the allocator keeps",
     "peak": "none that stays; the memory is given back when the phase is over",
     "gpu": "GPU memory",
+    "children": "none of this process; a child process takes the memory",
     "copies": "none that grows; the same data several times",
     "copy-on-write": "none that grows; pages shared with a forked process become its own",
 }
 
 
 def heading(finding: Finding) -> str:
-    """Return what stands above a finding, ``LEAK DETECTED`` for a leak."""
+    """Return the heading of a finding, ``LEAK DETECTED`` for a leak."""
     return HEADINGS[finding.verdict]
 
 
 def leak_facts(finding: Finding) -> tuple[Fact, ...]:
-    """Return the lines of the block in their fixed order; what is unknown is left out."""
+    """Return the lines of the block in their fixed order, without unknown ones."""
     return (*core_facts(finding), *deep_facts(finding))
 
 
@@ -77,7 +78,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
     """Return the five lines that even a text log allows: phase, growth, object, start, pattern."""
     return (
         Fact("Phase", clean(finding.label or finding.phase or "no single phase stands out")),
-        Fact("Growth", _growth(finding)),
+        Fact("Growth", _growth_line(finding)),
         Fact("Object", _object(finding)),
         Fact("Started", _started(finding)),
         Fact("Pattern", _pattern(finding)),
@@ -85,7 +86,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
 
 
 def _line(finding: Finding) -> str | None:
-    """Return the line that makes it, how sure that is, or why none is named."""
+    """Return the line that makes the objects and how sure it is, or why none is named."""
     if finding.created_at is not None:
         likely = " (likely: as many objects of this type stay from there as grow)"
         return finding.created_at + (likely if finding.created_at_likely else "")
@@ -94,7 +95,7 @@ def _line(finding: Finding) -> str | None:
 
 
 def _holder(finding: Finding) -> str | None:
-    """Return the container that keeps it, or why none is named."""
+    """Return the container that keeps the objects, or why none is named."""
     reason = finding.held_by_unknown
     return finding.holder_name or finding.held_by or (reason and f"unknown: {reason}")
 
@@ -149,7 +150,7 @@ def rate(finding: Finding) -> str:
 
 
 def interval(finding: Finding) -> str | None:
-    """Return the range the rate lies in, in bytes, or in objects where bytes are unknown."""
+    """Return the interval of the rate, in bytes, or in objects if bytes are unknown."""
     if finding.interval is None:
         return None
     if finding.bytes_per_generation is None:
@@ -166,7 +167,7 @@ def _after(facts: list[Fact], label: str) -> int:
     return labels.index("Fix") if "Fix" in labels else len(labels)
 
 
-def _growth(finding: Finding) -> str:
+def _growth_line(finding: Finding) -> str:
     span = interval(finding)
     between = f", {span}" if span and finding.interval and _is_wide(finding) else ""
     manner = "until collected" if _is_cycle(finding) else _MANNERS[finding.pattern]
@@ -247,7 +248,7 @@ def _confidence(finding: Finding) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as whole per cent; 0 % and 100 % only where that is exact."""
+    """Return a share as whole per cent; 0 % and 100 % only if exact."""
     rounded = round(share * 100)
     if rounded == 0 and share > 0:
         return "< 1 %"

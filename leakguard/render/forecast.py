@@ -9,7 +9,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def forecast_sentence(forecast: Forecast) -> str:
-    """Return ``at +7.2 GB a generation the limit of 175 GB is reached in generation 25 (...)``."""
+    """Return ``at +7.2 GB per generation the limit of 175 GB is reached in ...``."""
     details = [text for text in (_range(forecast), _time(forecast)) if text]
     more = f" ({', '.join(details)})" if details else ""
     return (
@@ -19,7 +19,7 @@ def forecast_sentence(forecast: Forecast) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a stretch of time as a person says it: ``3 h 10 min``, ``12 days``."""
+    """Return a duration in plain words: ``3 h 10 min``, ``12 days``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / _MINUTE)

@@ -1,4 +1,4 @@
-"""The findings as annotations of a GitHub Actions job, one workflow command a line."""
+"""The findings as annotations of a GitHub Actions job, one workflow command per line."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return an annotation for each finding, or a notice with the verdict where there is none."""
+    """Return an annotation for each finding, or a notice with the verdict if there is none."""
     lines = (line for report in reports for line in _annotations(report, layout.fail_on))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _annotations(report: Report, fail_on: str) -> Iterator[str]:
     for finding in report.findings:
-        yield _finding(finding, fail_on)
+        yield _finding_annotation(finding, fail_on)
     if not report.findings:
         heading = f"leakguard: {outline.title(report)}"
         yield annotation("notice", {"title": heading}, outline.verdict_line(report))
 
 
-def _finding(finding: Finding, fail_on: str) -> str:
+def _finding_annotation(finding: Finding, fail_on: str) -> str:
     failed = SEVERITY[finding.verdict] >= SEVERITY["suspect" if fail_on == "suspect" else "leak"]
     properties = {**place(finding), "title": f"{facts.heading(finding)}: {facts.title(finding)}"}
     return annotation("error" if failed else "warning", properties, _message(finding))
 
 
 def place(finding: Finding) -> dict[str, str]:
-    """Return the file and line an annotation belongs to, nothing when they are unknown."""
+    """Return the file and line of an annotation; nothing if they are unknown."""
     found = place_of(finding.created_at)
     return {} if found is None else {"file": found[0], "line": str(found[1])}
 

@@ -1,7 +1,7 @@
-"""The report as one HTML file that needs no network and runs no script but its own few lines.
+"""The report as one HTML file without network access, with a few lines of script.
 
-The Content-Security-Policy lets through what the hashes name and nothing else; all text enters
-through a template that escapes it. Charts are SVG in the page: no script draws them.
+The Content-Security-Policy allows only what its hashes name. All text enters through a template
+that escapes it. Charts are SVG in the page; no script draws them.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def _page(report: Report, layout: Layout) -> dict[str, Any]:
         "word": outline.VERDICTS[report.verdict],
         "meaning": outline.MEANINGS[report.verdict],
         "headline": outline.headline(report),
+        "told": outline.explained(report),
         "run": outline.title(report),
-        "findings": [_finding(report, finding, layout) for finding in report.findings],
+        "findings": [_finding_fields(report, finding, layout) for finding in report.findings],
         "memory": None if report.findings else memory_chart(report),
         "counts": count_chart(report),
         "more": more_charts(report),
@@ -74,7 +75,7 @@ def _sections(report: Report, layout: Layout) -> list[Section]:
     ]
 
 
-def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
+def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]:
     snapshot = outline.evidence(report, finding)
     told = facts.leak_facts(finding)
     folder = None if layout.redact else layout.sources
@@ -97,12 +98,12 @@ def _finding(report: Report, finding: Finding, layout: Layout) -> dict[str, Any]
 
 
 def _snapshot(report: Report, snapshot: Snapshot) -> str:
-    """Return the block of a log without its pictographs, for which fonts of printers have boxes."""
+    """Return the block of a log without pictographs, which many print fonts lack."""
     return _PICTOGRAPH.sub("", clean_lines(snapshot_block(snapshot, report.run.info.large_object)))
 
 
 def _explained(word: str) -> tuple[str, Markup]:
-    """Return a word and what it means as HTML; the text is this package's own."""
+    """Return a word and its meaning as HTML; the text is this package's own."""
     from markdown_it import MarkdownIt
 
     entry = explained(word)

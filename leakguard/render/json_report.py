@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from leakguard.model.balance import Balance
 from leakguard.model.finding import Finding, Ignored
 from leakguard.model.forecast import Forecast
 from leakguard.model.holder import Proof
@@ -40,6 +41,7 @@ _FINDING = (
 _CLEARED = "metric pattern reason plateau until"
 _LEDGER = "growth since until generations unknown"
 _FORECAST = "rate used limit generation between seconds"
+_EXPLAINED = "growth findings healthy rest daily"
 _TREND = "label generation phase rss change"
 _GROWTH = "baseline current rss_before rss_after"
 
@@ -74,8 +76,9 @@ def report_value(report: Report) -> Json:
         "forecast": _forecast(report.forecast),
         "coverage": report.coverage,
         "trend": [fields(row, _TREND) for row in report.trend],
-        "growth": _growth(report.growth),
+        "growth": _baseline_growth(report.growth),
         "phase_growth": dict(report.phase_growth),
+        "explained": _explained(report.balance),
         "limits": list(report.limits),
         "notes": list(notes(report.run)),
     }
@@ -129,7 +132,11 @@ def _proof(proof: Proof | None) -> Json | None:
 
 
 def _ignored(item: Ignored) -> Json:
-    return {"pattern": item.pattern, "finding": finding_value(item.finding)}
+    return {
+        "pattern": item.pattern,
+        "reason": item.reason,
+        "finding": finding_value(item.finding),
+    }
 
 
 def _ledger(ledger: Ledger | None) -> Json:
@@ -142,11 +149,15 @@ def _forecast(forecast: Forecast | None) -> Json | None:
     return None if forecast is None else fields(forecast, _FORECAST)
 
 
-def _growth(growth: BaselineGrowth | None) -> Json | None:
+def _baseline_growth(growth: BaselineGrowth | None) -> Json | None:
     if growth is None:
         return None
     counts = [fields(change, "type before after") for change in growth.counts]
     return {**fields(growth, _GROWTH), "counts": counts}
+
+
+def _explained(balance: Balance | None) -> Json | None:
+    return None if balance is None else fields(balance, _EXPLAINED)
 
 
 def _finite(value: Any) -> Any:

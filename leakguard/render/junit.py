@@ -1,4 +1,4 @@
-"""The report as JUnit XML: one suite a run, one test case a finding or cleared suspicion."""
+"""The report as JUnit XML: one suite per run, one test case per finding or cleared suspicion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
 def document(root: ET.Element) -> str:
     """Return the suites as a file, with their cases counted."""
     for suite in (root, *root.iter("testsuite")):
-        _count(suite)
+        _set_totals(suite)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -83,7 +83,7 @@ def add_case(suite: ET.Element, name: str, phase: str | None = None) -> ET.Eleme
                          name=legal(name), time="0")  # fmt: skip
 
 
-def _count(element: ET.Element) -> None:
+def _set_totals(element: ET.Element) -> None:
     element.set("tests", str(len(list(element.iter("testcase")))))
     element.set("failures", str(len(list(element.iter("failure")))))
     element.set("errors", "0")

@@ -1,4 +1,4 @@
-"""A run that goes on, on one screen: verdict, memory, phases, counts, holders, forecast."""
+"""A run in progress on one screen: verdict, memory, phases, counts, holders, forecast."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leakguard.render.text import clean, short_type
 
 # Memory metrics shown beside RSS, if a run has them.
 _MEMORY = ("live_memory", "heap_held", "private", "pss", "gpu_allocated", "swap", "peak")
-_VIEW_ROWS = 8  # phases, types and holders that a screen shows
+_VIEW_ROWS = 8  # Phases, types and holders on a screen.
 
 
 def live_view(report: Report, *, width: int, color: bool, state: str = "") -> str:
-    """Return the screen as text with ``width`` columns; ``state`` is said behind the name."""
+    """Return the screen as text with ``width`` columns; ``state`` follows the name."""
     page, run = Page(width, color), report.run
     cost = watching_cost(run)
     told = (name(run), *_where(run), state, f"watching cost {cost}" if cost else "")
@@ -36,7 +36,7 @@ def live_view(report: Report, *, width: int, color: bool, state: str = "") -> st
     page.line(_memory_line(report, width))
     for line in _other_memory(run):
         page.prose(line, indent=2, hang=4)
-    for section in (processes_section(report), _phases(report), _counts(run), _holders(run)):
+    for section in (processes_section(report), _phases(report), _count_section(run), _holders(run)):
         if section.rows:
             page.section(section)
     page.line()
@@ -48,7 +48,7 @@ def live_view(report: Report, *, width: int, color: bool, state: str = "") -> st
 
 
 def live_line(report: Report) -> str:
-    """Return one line for a pipe: where the run is, its memory and the verdict."""
+    """Return one line for a pipe: generation, memory and verdict."""
     shots = report.run.snapshots
     last = next((s for s in reversed(shots) if "rss" in s.metrics), None)
     where = next(iter(_where(report.run)), "before its first generation")
@@ -57,7 +57,7 @@ def live_line(report: Report) -> str:
 
 
 def _where(run: Run) -> list[str]:
-    """Say which generation the run is in, and for how long."""
+    """Return the current generation, and how long it has been running."""
     rounds, last = run.generations, run.snapshots[-1] if run.snapshots else None
     told = [f"generation {rounds[-1]:,}"] if rounds else []
     if last is not None and last.seconds:
@@ -67,7 +67,7 @@ def _where(run: Run) -> list[str]:
 
 
 def _whose(report: Report) -> str | None:
-    """Return which process of a job the numbers are of; None for a run of a single process."""
+    """Return the process of a job that the numbers are from; None for a single process."""
     pid = report.run.info.pid
     return next((clean(row.label) for row in report.processes if row.pid == pid), None)
 
@@ -83,7 +83,7 @@ def _culprit(report: Report) -> list[str]:
 
 
 def _memory_line(report: Report, width: int) -> str:
-    """Return RSS over the run with its ends, and the limit that it runs towards."""
+    """Return RSS over the run with its ends, and the limit that it approaches."""
     limit = report.run.info.memory_limit
     most = f"  limit {format_size(limit)}" if limit else ""
     spark = outline.trend_sparkline(report, max(10, width - 36 - len(most)))
@@ -104,7 +104,7 @@ def _other_memory(run: Run) -> list[str]:
 
 
 def _phases(report: Report) -> Section:
-    """Return the last RSS and the growth a generation of each phase."""
+    """Return the last RSS, and the growth per generation of each phase."""
     last: dict[str, Snapshot] = {}
     for snapshot in report.run.snapshots:
         if snapshot.phase and snapshot.generation is not None and "rss" in snapshot.metrics:
@@ -124,14 +124,14 @@ def _phases(report: Report) -> Section:
 
 
 def _inside(snapshot: Snapshot, largest: int) -> str:
-    """Return what the phase added the last time it ran."""
+    """Return what the phase added in its latest run."""
     entry = snapshot.entry.get("rss")
     if entry is None:
         return ""
     return format_size_change(int(snapshot.metrics["rss"] - entry), largest)
 
 
-def _counts(run: Run) -> Section:
+def _count_section(run: Run) -> Section:
     """Return the counts of watched classes, else of the types that gained most."""
     watched = next((s.watched for s in reversed(run.snapshots) if s.watched), {})
     first = next((s.watched for s in run.snapshots if s.watched), {})
@@ -171,7 +171,7 @@ def _gained(run: Run) -> list[tuple[str, str, str, str]]:
 
 
 def _holders(run: Run) -> Section:
-    """Return the containers that gained entries at the last look, with what they hold."""
+    """Return the containers that gained entries at the last look, with their contents."""
     holders = next((s.holders for s in reversed(run.snapshots) if s.holders), ())
     grown = [h for h in holders if h.before is not None and h.entries > h.before]
     rows = tuple(

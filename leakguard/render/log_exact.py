@@ -41,7 +41,7 @@ def exact_sections(
     if snapshot.census is not None and first is not None:
         yield "🔬 Types changed since the start:"
         yield from _packed(_types(snapshot, snapshot.census, first), "; ")
-    found = list(_found(snapshot))
+    found = list(_records(snapshot))
     if found:
         yield "🔗 Found in the heap:"
         yield from found
@@ -104,7 +104,7 @@ def _phases(snapshot: Snapshot) -> Iterator[str]:
         yield from _packed(changes, indent="      ")
 
 
-def _found(snapshot: Snapshot) -> Iterator[str]:
+def _records(snapshot: Snapshot) -> Iterator[str]:
     """Yield containers, garbage, broken promises and sites, one JSON record a row."""
     collection = () if snapshot.collection is None else (snapshot.collection,)
     large = () if snapshot.census is None else snapshot.census.large

@@ -37,12 +37,13 @@ def document(report: Report) -> str:
         run=outline.title(report),
         verdict=outline.VERDICTS[report.verdict],
         headline=outline.headline(report),
-        findings=[_finding(report, finding) for finding in report.findings],
+        explained=outline.explained(report),
+        findings=[_finding_fields(report, finding) for finding in report.findings],
         sections=list(outline.sections(report, _ROWS_IN_TEXT)),
     )
 
 
-def _finding(report: Report, finding: Finding) -> dict[str, str | None]:
+def _finding_fields(report: Report, finding: Finding) -> dict[str, str | None]:
     snapshot = outline.evidence(report, finding)
     return {
         "title": facts.title(finding),

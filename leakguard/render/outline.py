@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leakguard.model.census import LargeObject
-from leakguard.model.finding import SEVERITY, Cleared, Finding
+from leakguard.model.finding import SEVERITY, Cleared, Finding, Ignored
 from leakguard.model.metric import METRICS
 from leakguard.model.report import Report, TrendRow
 from leakguard.model.run import Run
@@ -38,11 +38,14 @@ MEANINGS = {
 # Words that a headline may begin with although the verdict's word already says them.
 _SAID_ALREADY = ("No leak: ", "Cannot tell: ")
 
+# Share of the growth from which on what is no leak is worth a word. Chosen: a hundredth.
+_WORTH_SAYING = 0.01
+
 Row = tuple[str, ...]
 
 
 def worst(reports: Iterable[Report]) -> Report:
-    """Return the report with the worst verdict, the first one of equals."""
+    """Return the report with the worst verdict; of equals, the first."""
     return max(reports, key=lambda report: SEVERITY[report.verdict])
 
 
@@ -57,14 +60,26 @@ def verdict_line(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """Return the sentence of the verdict, or what the verdict means where there is none.
+    """Return the sentence of the verdict, or the meaning of the verdict if there is none.
 
-    The word of the verdict stands beside it, so the sentence does not begin with it again.
+    The verdict's word stands in front of it, so the sentence does not repeat it.
     """
     sentence = clean(report.headline)
     for said in _SAID_ALREADY:
         sentence = sentence.removeprefix(said)
     return sentence or MEANINGS[report.verdict]
+
+
+def explained(report: Report) -> str | None:
+    """Return how much of the growth the findings explain; None where nothing is to be explained."""
+    balance = report.balance
+    if balance is None or not any(f.verdict in ("leak", "suspect") for f in report.findings):
+        return None
+    told, whole = (format_size(n, balance.growth) for n in (balance.findings, balance.growth))
+    of = f"{told.partition(' ')[0]} of {whole} per generation"
+    if balance.healthy < _WORTH_SAYING * balance.growth:
+        return f"Explained: {of}"
+    return f"Explained: {of}; {format_bytes(balance.healthy)} more fills up or is no leak"
 
 
 def evidence(report: Report, finding: Finding) -> Snapshot | None:
@@ -89,7 +104,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
         _trend(report, trend_rows),
         _parts("phases", "Growth by phase", " per generation", "Phase", _phase_growth(report)),
         ledger_section(report),
-        _counts(report),
+        _count_section(report),
         Section("limits", "What this run could not show", sentences=unseen),
         Section("notes", "Notes", sentences=tuple(n for n in notes(report.run) if n not in unseen)),
         Section("run", "This run", ("Fact", "Value"), run_facts(report.run), texts=frozenset({1})),
@@ -99,7 +114,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
 
 
 def overview(reports: Sequence[Report]) -> Section:
-    """Return the table that stands before several reports: what each run says in one line."""
+    """Return the table before several reports: one line per run."""
     rows = tuple(
         (
             title(report),
@@ -113,13 +128,13 @@ def overview(reports: Sequence[Report]) -> Section:
 
 
 def subject(item: Cleared) -> str:
-    """Return what grew, as a person calls it: a metric by its title, anything else by its name."""
+    """Return the title of a metric that grew, or the name of anything else."""
     metric = METRICS.get(item.metric)
     return metric.title if metric else clean(item.metric)
 
 
 def limits(report: Report) -> tuple[str, ...]:
-    """Return what this run could not have seen."""
+    """Return what this run could not have shown."""
     seen = tuple(clean(limit) for limit in report.limits)
     if report.coverage is None:
         return seen
@@ -128,7 +143,7 @@ def limits(report: Report) -> tuple[str, ...]:
 
 
 def trend_sparkline(report: Report, width: int = 40) -> str:
-    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``, or nothing when the run has fewer than two rows."""
+    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``; nothing if the run has fewer than two rows."""
     sizes = [row.rss for row in report.trend]
     if len(sizes) < 2:
         return ""
@@ -143,11 +158,15 @@ def _cleared(report: Report) -> Section:
 
 def _ignored(report: Report) -> Section:
     rows = tuple(
-        (item.finding.verdict, clean(item.pattern), facts.title(item.finding))
-        for item in report.ignored
+        (item.finding.verdict, _asked(item), facts.title(item.finding)) for item in report.ignored
     )
     columns = ("Verdict", "Pattern", "Finding")
     return Section("ignored", "Ignored on request", columns, rows, texts=frozenset({1, 2}))
+
+
+def _asked(item: Ignored) -> str:
+    """Return the pattern that leaves a finding out, with the reason where one was given."""
+    return clean(item.pattern if item.reason is None else f"{item.pattern} ({item.reason})")
 
 
 def _why(item: Cleared) -> str:
@@ -199,7 +218,7 @@ def _forecast_sentence(report: Report) -> str | None:
 
 
 def _phase_growth(report: Report) -> Mapping[str, float]:
-    """Return what each phase adds; nothing for a stable run that shrinks, where no phase grows."""
+    """Return the growth of each phase; nothing for a stable run that shrinks."""
     shrinks = sum(report.phase_growth.values()) <= 0
     return {} if report.verdict == "stable" and shrinks else report.phase_growth
 
@@ -215,7 +234,7 @@ def _parts(key: str, title: str, per: str, head: str, parts: Mapping[str, float]
     return Section(key, f"{title}: {total}{per}", (head, "Bytes", "Share"), rows, shares)
 
 
-def _counts(report: Report) -> Section:
+def _count_section(report: Report) -> Section:
     changes = () if report.growth is None else report.growth.counts
     rows = tuple(
         (short_type(c.type), f"{c.before:,}", f"{c.after:,}", f"{c.after - c.before:+,}")
@@ -225,7 +244,7 @@ def _counts(report: Report) -> Section:
 
 
 def large_objects(run: Run) -> Section:
-    """Return the large objects of the latest census that has any, as it listed them."""
+    """Return the large objects of the latest census that lists any."""
     seen = (s for s in reversed(run.snapshots) if s.census is not None and s.census.large)
     latest = next(seen, None)
     if latest is None or latest.census is None:

@@ -74,7 +74,7 @@ class Page:
     def table(self, section: Section) -> None:
         """Write a table: names and texts that may wrap, numbers, and a bar for a share.
 
-        In an aligned one only the last text may.
+        In an aligned table only the last text may wrap.
         """
         last, places = len(section.columns) - 1, _places(section, self._width)
         columns = [
@@ -107,7 +107,7 @@ def _sentence(label: str, rest: Sequence[str]) -> str:
 
 
 def _places(section: Section, width: int) -> list[int]:
-    """Return which columns a page of this width has: all that it can, else without spare ones."""
+    """Return the columns that fit this width: all, or all but the spare ones."""
     rows = (section.columns, *section.rows)
     widths = [sum(_PADDING[1::2]) + max(map(len, cells)) for cells in zip(*rows, strict=True)]
     places = list(range(len(widths)))

@@ -1,7 +1,7 @@
-"""One chart as the places of its marks: SVG draws it at any width, since x is a share of it.
+"""The positions of a chart's marks, for SVG of any width.
 
-What runs from left to right is a percentage of the width and what runs from top to bottom is in
-pixels, so that letters keep their size on a telephone and on paper; only the lines are stretched.
+Positions from left to right are percentages of the width, those from top to bottom are pixels. So
+letters keep their size on a phone and on paper; only the lines are stretched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOP, BOTTOM, HEIGHT, SMALL = 26, 36, 150, 60
 BOX = 1000
 # Per cent of the width: on the left the numbers of the y axis, on the right half a dot.
 _LEFT, _RIGHT = 11, 1.5
-_NEAREST_POINTS = 0.6  # per cent of the width between two triangles
+_NEAREST_POINTS = 0.6  # Per cent of the width between two triangles.
 _COLORS = 8
 # More dots only cost bytes; the line shows them all.
 _MOST_DOTS = 150
@@ -27,7 +27,7 @@ _MOST_DOTS = 150
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value that can be pointed at; ``look`` where it was counted by a look at the heap."""
+    """A value with a tooltip; ``look`` if a look at the heap counted it."""
 
     x: float
     y: float
@@ -68,12 +68,12 @@ class Plot:
     """A chart, ready to be drawn.
 
     Attributes:
-        title: what a reader who cannot see it is told.
+        title: what screen readers say.
         height: pixels, with the legend and the axis.
         bottom: the pixel of the x axis.
-        ceiling: the pixel of the highest value that was expected; None without one.
-        looks: per cent of the width where the heap was looked at.
-        mark: the generation from which it grows; None where that is not known.
+        ceiling: the pixel of the highest expected value; None without one.
+        looks: per cent of the width at which there were looks.
+        mark: the generation in which growth begins; None if unknown.
     """
 
     title: str
@@ -91,7 +91,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The stretch of numbers that an axis shows."""
+    """The range of numbers on an axis."""
 
     low: float
     high: float
@@ -107,7 +107,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class CommonAxis:
-    """What the charts of one run have in common: the x axis and what is marked along it."""
+    """The common part of a run's charts: the x axis and its marks."""
 
     x: Scale
     x_title: str
@@ -118,7 +118,7 @@ class CommonAxis:
 
 
 def plot(curves: Sequence[Curve], frame: CommonAxis, title: str, small: bool = False) -> Plot:
-    """Return the chart of one or more curves in the same unit; each has a point at least."""
+    """Return the chart of one or more curves in the same unit; each has at least one point."""
     height = SMALL if small else HEIGHT
     bottom = TOP + height
     ceilings = [curve.ceiling for curve in curves if curve.ceiling is not None]
@@ -146,7 +146,7 @@ def plot(curves: Sequence[Curve], frame: CommonAxis, title: str, small: bool = F
         shades=tuple(_stretch(band, frame.x) for band in frame.bands),
         looks=() if small else tuple(_apart([frame.x.percent(x) for x in frame.looks])),
         ceiling=pixel(min(ceilings)) if ceilings else None,
-        mark=_mark(frame),
+        mark=_start_tick(frame),
     )
 
 
@@ -163,7 +163,7 @@ def ticks(low: float, high: float, most: int, whole: bool = True) -> list[float]
 
 
 def _y_scale(values: Sequence[float], ceilings: Sequence[float]) -> Scale:
-    """Return a scale from 0, or from near the lowest value where growth would not be seen."""
+    """Return a scale from 0, or from near the lowest value if growth would be invisible."""
     low, high = min(values), max([*values, *ceilings])
     if low < 0 or high <= 0:
         return Scale(low, high)
@@ -197,7 +197,7 @@ def _column(value: float, frame: CommonAxis) -> Tick:
 
 
 def _apart(places: Sequence[float]) -> Iterator[float]:
-    """Yield the places that do not cover the one before: a long run has thousands of looks."""
+    """Yield the positions that do not cover the one before: a long run has thousands of looks."""
     latest = -_NEAREST_POINTS
     for place in places:
         if place - latest >= _NEAREST_POINTS:
@@ -210,7 +210,7 @@ def _stretch(band: Band, x: Scale) -> Stretch:
     return Stretch(round(start, 1), round(stop - start, 1), band.phase)
 
 
-def _mark(frame: CommonAxis) -> Tick | None:
+def _start_tick(frame: CommonAxis) -> Tick | None:
     if frame.since is None:
         return None
     anchor = "start" if frame.x.share(frame.since) < 0.5 else "end"
@@ -227,6 +227,6 @@ def _amount(value: float, scale: int, unit: str) -> str:
 
 
 def whole_range(values: Iterable[float]) -> Scale:
-    """Return the scale that holds all values, one generation wide at least."""
+    """Return the scale of all values, at least one generation wide."""
     known = list(values) or [0.0]
     return Scale(min(known), max(max(known), min(known) + 1))

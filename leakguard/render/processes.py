@@ -1,4 +1,4 @@
-"""The processes of a job: a table with a row for each, and what they have in common."""
+"""The processes of a job: a table with one row each, and what they have in common."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATES = {
 
 def processes_section(report: Report) -> Section:
     """Return the table of a job's processes; empty for a run of a single process."""
-    rows = tuple(map(_row, report.processes))
+    rows = tuple(map(_process_cells, report.processes))
     columns = ("Process", "State", "Verdict", "RAM", "Private", "A round", "What grows")
     return Section(
         "processes",
@@ -32,7 +32,7 @@ def processes_section(report: Report) -> Section:
     )
 
 
-def _row(row: ProcessRow) -> tuple[str, ...]:
+def _process_cells(row: ProcessRow) -> tuple[str, ...]:
     memory = row.rss if row.pss is None else row.pss
     state = _STATES[row.state]
     return (

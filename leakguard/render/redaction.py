@@ -1,4 +1,4 @@
-"""A report without home folders, user names and secrets, for posting where strangers read."""
+"""A report without home folders, user names and secrets, fit to be published."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLAIN = frozenset({int, float, bool, type(None)})
 
 
 def redacted(report: Report) -> Report:
-    """Return ``report`` with every text in it made fit to show; numbers stay as they are."""
+    """Return ``report`` with all texts fit to be published; numbers stay."""
     shots = report.run.snapshots
     rest = replace(report, run=replace(report.run, snapshots=()))
     inside = [_texts(shot) for shot in shots]
@@ -49,10 +49,10 @@ def redact(text: str) -> str:
 
 
 def _changed(texts: set[str]) -> dict[str, str]:
-    """Return the texts that are not fit to show, with what is shown instead."""
+    """Return the unsafe texts with their replacements."""
     shown = {text: redact(text) for text in texts}
     users = sorted({user for text in texts for user in _HOME.findall(text) if len(user) > 2})
-    if users:  # a name that a home folder gives away may stand elsewhere without it
+    if users:  # a name known from a home folder may appear without it elsewhere
         named = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, users))})(?![\w-])")
         shown = {text: named.sub("user", kept) for text, kept in shown.items()}
     return {text: kept for text, kept in shown.items() if kept != text}
@@ -79,7 +79,7 @@ def _texts(value: Any) -> set[str]:
 
 
 def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
-    """Return ``value`` with the changed strings; what holds none of them stays the same object."""
+    """Return ``value`` with the replaced strings; a value without any stays the same object."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -91,7 +91,7 @@ def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
         return _replaced_mapping(value, changed)
     moved = {}
-    for name, old in zip(_names(value), _values(value), strict=True):
+    for name, old in zip(_field_names(value), _values(value), strict=True):
         new = _replaced(old, changed)
         if new is not old:
             moved[name] = new
@@ -108,10 +108,10 @@ def _replaced_mapping(value: Mapping[Any, Any], changed: Mapping[str, str]) -> M
     return value if same else pairs
 
 
-def _names(value: object) -> Iterable[str]:
+def _field_names(value: object) -> Iterable[str]:
     # The field names that dataclasses.fields returns, without a new tuple for each value of a run.
     return getattr(value, "__dataclass_fields__", ())
 
 
 def _values(value: object) -> list[Any]:
-    return [getattr(value, name) for name in _names(value)]
+    return [getattr(value, name) for name in _field_names(value)]

@@ -57,7 +57,7 @@ def notes(run: Run) -> tuple[str, ...]:
 
 
 def watching_cost(run: Run) -> str | None:
-    """Return the seconds that the snapshots took, and their share of the run where it is known."""
+    """Return the seconds that the snapshots took, and their share of the run if it is known."""
     spent = run.watch_seconds
     if not spent:
         return None
@@ -67,7 +67,7 @@ def watching_cost(run: Run) -> str | None:
 
 
 def _slowed(run: Run, lasted: float | None) -> str:
-    """Return how much longer the traced generations took, which the looks' seconds leave out."""
+    """Return how much longer the traced generations took; the looks' seconds exclude that."""
     more = run.tracing_seconds
     share = f" ({more / lasted * 100:.2g} %)" if lasted else ""
     return f"; tracing took {more:.2g} s more{share}" if more > 0 else ""

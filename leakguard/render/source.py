@@ -1,4 +1,4 @@
-"""The line of a program that makes what leaks, with the lines around it."""
+"""The source line that makes what leaks, with the lines around it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SourceLine:
 
 
 def place_of(site: str | None) -> tuple[str, int] | None:
-    """Return the file and the line of ``rollout.py:88 in play``; None where there is none."""
+    """Return file and line of ``rollout.py:88 in play``; None if it has none."""
     found = _SITE.fullmatch(clean(site or ""))
     return None if found is None else (found["file"], int(found["line"]))
 
@@ -31,7 +31,7 @@ def place_of(site: str | None) -> tuple[str, int] | None:
 def source_lines(site: str | None, folder: Path | None) -> tuple[SourceLine, ...]:
     """Return the line with three lines on each side; nothing unless it is Python below ``folder``.
 
-    A run may come from a stranger, and a report may be sent on: no other file is quoted.
+    A run may come from a stranger, and a report may be passed on: no other file is quoted.
     """
     place = place_of(site)
     if place is None or folder is None:

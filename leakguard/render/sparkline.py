@@ -9,7 +9,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """Return one character a value, from the lowest to the highest; long series by peaks."""
+    """Return one character per value, from the lowest to the highest; long series by peaks."""
     if not values:
         return ""
     shown = [max(part) for part in parts(values, width)]
@@ -28,9 +28,9 @@ def parts(values: Sequence[float], most: int) -> list[Sequence[float]]:
 
 
 def extremes(values: Sequence[float], most: int) -> list[int]:
-    """Return at most ``most`` positions, in order, that keep the ends and every bucket's extremes.
+    """Return at most ``most`` positions, in order, with the ends and each bucket's extremes.
 
-    A spike of one snapshot in a hundred thousand stays visible; the points between are left out.
+    A spike of one snapshot in a hundred thousand stays visible.
     """
     if len(values) <= most:
         return list(range(len(values)))

@@ -1,4 +1,4 @@
-"""The templates of this package, and how text that came from a log enters them."""
+"""The templates of this package, and how foreign text enters them safely."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import escape
 
 from leakguard.render.text import clean
 
@@ -29,6 +30,7 @@ def environment() -> Environment:
     )
     env.filters["md"] = markdown_text
     env.filters["fenced"] = fenced
+    env.filters["preformatted"] = preformatted
     return env
 
 
@@ -36,6 +38,11 @@ def markdown_text(text: object) -> str:
     """Return ``text`` so that Markdown shows it as it is, in a paragraph or a table cell."""
     safe = re.sub("[&<>@]", lambda m: _ENTITIES[m[0]], clean(text))
     return _MARKDOWN.sub(r"\\\1", safe)
+
+
+def preformatted(block: str) -> str:
+    """Return a block for a place inside HTML, where some dialects of Markdown know no fences."""
+    return f"<pre>\n{escape(block)}\n</pre>"
 
 
 def fenced(block: str) -> str:

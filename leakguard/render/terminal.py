@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from leakguard.render import Layout
 
 _ROWS_ON_SCREEN = 24
+_MORE = "--full adds paths, evidence, what was ruled out, trend, ledger and objects"
 _WHOLE_FINDINGS = 4
-# Tables that a reader needs right after the findings; the full report has the others.
+# What a reader needs first: lines of a finding beside the five that any log allows, and tables
+# right after the findings; the full report has the others.
+_USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Fix"})
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 
 
@@ -54,32 +57,34 @@ def _write_brief(report: Report, page: Page) -> None:
 def _write(report: Report, page: Page, full: bool) -> None:
     page.line(f"leakguard: {outline.title(report)}", "dim")
     page.prose(outline.verdict_line(report), VERDICT_COLORS[report.verdict])
+    if (explained := outline.explained(report)) is not None:
+        page.prose(explained)
     if report.findings:
         _write_culprit(report, report.findings[0], page, full)
-    _write_others(report.findings[1:], page)
+    _write_others(report.findings[1:], page, full)
     for section in outline.sections(report, _ROWS_ON_SCREEN):
         if full or section.key in _USUAL_SECTIONS:
             page.section(section)
     if not full:
         page.line()
-        page.line("--full adds the snapshot, the trend, the ledger and the objects", "dim")
+        page.line(_MORE, "dim")
 
 
 def _write_culprit(report: Report, finding: Finding, page: Page, full: bool) -> None:
     if finding.fix:
         page.prose(f"Fix: {clean(finding.fix)}", "bold", hang=2)
     page.line()
-    _write_facts(finding, page, without_fix=True)
+    _write_facts(finding, page, full, without_fix=True)
     snapshot = outline.evidence(report, finding) if full else None
     if snapshot is not None:
         page.line()
         page.block(snapshot_block(snapshot, report.run.info.large_object))
 
 
-def _write_others(findings: Sequence[Finding], page: Page) -> None:
+def _write_others(findings: Sequence[Finding], page: Page, full: bool) -> None:
     for finding in findings[:_WHOLE_FINDINGS]:
         page.line()
-        _write_facts(finding, page)
+        _write_facts(finding, page, full)
     rest = findings[_WHOLE_FINDINGS:]
     if rest:
         page.heading(f"{len(rest)} more (the JSON and HTML reports have all)")
@@ -87,14 +92,15 @@ def _write_others(findings: Sequence[Finding], page: Page) -> None:
         page.prose(f"- {finding.verdict}: {facts.title(finding)}", indent=2, hang=4)
 
 
-def _write_facts(finding: Finding, page: Page, without_fix: bool = False) -> None:
+def _write_facts(finding: Finding, page: Page, full: bool, without_fix: bool = False) -> None:
+    """Write a finding: its usual lines, or all of them with those that stand below each."""
     page.line(f"{facts.heading(finding)}:", VERDICT_COLORS[finding.verdict])
     for fact in facts.core_facts(finding):
         page.line(f"- {fact.label}: {fact.value}")
     for fact in facts.deep_facts(finding):
-        if fact.label == "Fix" and without_fix:
+        if (fact.label == "Fix" and without_fix) or not (full or fact.label in _USUAL_FACTS):
             continue
         style = "bold" if fact.label == "Fix" else ""
         page.prose(f"- {fact.label}: {fact.value}".rstrip(), style, hang=2)
-        for more in fact.more:
+        for more in fact.more if full else ():
             page.prose(more, indent=4, hang=6)

@@ -12,7 +12,7 @@ from textwrap import wrap
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 # Cf holds the marks that turn the reading direction, Cs lone surrogates that no encoder accepts.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_ARROWS = 7  # values of a series that one line shows
+_ARROWS = 7  # Values of a series in one line.
 _WIDEST_TEXT = 100  # columns; longer lines are hard to read
 
 
@@ -30,7 +30,7 @@ def clean_lines(text: str) -> str:
 
 
 def columns() -> int:
-    """Return the columns of the terminal, 80 without one, and no more than a line reads well."""
+    """Return the columns of the terminal, 80 without one, within a readable length of line."""
     return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)
 
 

@@ -10,23 +10,23 @@ from leakguard.render.section import Section
 from leakguard.render.source import source_lines
 from leakguard.render.text import clean
 
-_MOST_ROWS = 30  # rows; what lies below is far less than what leaks
+_MOST_ROWS = 30  # Rows; further ones are far smaller than a leak.
 _UNKNOWN = ""
 _COLUMNS = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
 _NUMBERS = ("Objects", "Bytes")
 
 
 def traced_lines(run: Run, folder: Path | None) -> Section:
-    """Return the latest traced generation as a table, largest first; without rows where none was.
+    """Return the latest traced generation as a table, largest first; no rows if there was none.
 
-    A column that no line has anything for is left out.
-    ``folder`` is where source lines may be read; None for none.
+    A column without any entry is left out. ``folder`` is where source lines may be read; None for
+    none.
     """
     traced = next((s for s in reversed(run.snapshots) if s.sites), None)
     if traced is None:
         return Section("traced", "Lines of a traced generation")
     ranked = sorted(traced.sites, key=lambda site: (-(site.bytes or 0), -site.count))
-    rows = tuple(dict.fromkeys(_row(site, folder) for site in ranked[:_MOST_ROWS]))
+    rows = tuple(dict.fromkeys(_site_cells(site, folder) for site in ranked[:_MOST_ROWS]))
     title = f"What stayed of the traced generation {traced.generation}, by line"
     told = [i for i in range(len(_COLUMNS)) if any(row[i] != _UNKNOWN for row in rows)]
     return Section(
@@ -38,7 +38,7 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
     )
 
 
-def _row(site: Site, folder: Path | None) -> tuple[str, ...]:
+def _site_cells(site: Site, folder: Path | None) -> tuple[str, ...]:
     made = f"{site.place} in {site.function}" if site.function else site.place
     source = next((line.text.strip() for line in source_lines(made, folder) if line.made), _UNKNOWN)
     return (

@@ -73,9 +73,9 @@ def _load_folder(folder: Path) -> list[Run]:
         raise UnreadableRun(
             f"{folder} holds no *.jsonl file; give the file that LeakGuard(out=...) wrote, or a log"
         )
-    return [_named(run, file) for file in files for run in load_runs(file)]
+    return [_named_after(run, file) for file in files for run in load_runs(file)]
 
 
-def _named(run: Run, file: Path) -> Run:
+def _named_after(run: Run, file: Path) -> Run:
     """Return the run called after its file, unless its program gave it a name."""
     return replace(run, info=replace(run.info, name=run.info.name or str(file)))

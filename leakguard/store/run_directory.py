@@ -107,10 +107,10 @@ def _read(folder: Path, notes: list[str]) -> Iterator[tuple[Path, list[Run]]]:
         try:
             yield path, jsonl.read_runs(path)
         except (UnreadableRun, OSError) as error:
-            notes.append(f"{path.name} was left out: {_reason(error, path)}")
+            notes.append(f"{path.name} was left out: {_why_unreadable(error, path)}")
 
 
-def _reason(error: Exception, path: Path) -> str:
+def _why_unreadable(error: Exception, path: Path) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error).removeprefix(os.fspath(path)).strip()

@@ -76,7 +76,7 @@ _UNIT = r"[kmgt]i?b?|bytes|b"
 SIZE = rf"{NUMBER}(?:\s?(?:{_UNIT})\b)?"
 
 
-def _named(prefix: str, spellings: tuple[Spelling, ...]) -> str:
+def _alternatives(prefix: str, spellings: tuple[Spelling, ...]) -> str:
     return "|".join(f"(?P<{prefix}{n}>{one.key})" for n, one in enumerate(spellings))
 
 
@@ -88,8 +88,8 @@ BY_GROUP = {
 _GPU_WORDS = "|".join(sorted(OF_GPU - {"vram"}))
 #: A number behind one of the words, with what stands before them, and a limit behind a slash.
 SPELLED = re.compile(
-    rf"(?<![\w%])(?:(?:{_GPU_WORDS})[ _.-]?(?:{_named('g', GPU_SPELLINGS)})"
-    rf"|(?:(?P<of>[a-z]{{1,20}})[ _.-])?(?:{_named('s', SPELLINGS)}))"
+    rf"(?<![\w%])(?:(?:{_GPU_WORDS})[ _.-]?(?:{_alternatives('g', GPU_SPELLINGS)})"
+    rf"|(?:(?P<of>[a-z]{{1,20}})[ _.-])?(?:{_alternatives('s', SPELLINGS)}))"
     r"(?:[ _/.-]?[\[(]?(?P<unit>bytes|[kmgt]i?b|b)[\])]?)?"
     r"[\"']?(?:\s{0,8}(?P<sign>[:=])\s{0,8}|\s(?:is |at |of )?)[\"']?"
     rf"(?P<used>{SIZE})(?![\w%]|\.\d|\s?%)(?:\s?/\s?(?P<limit>{SIZE}))?",

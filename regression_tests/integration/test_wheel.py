@@ -64,7 +64,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _dependencies() -> list[Path]:
     packages = Path(sysconfig.get_path("purelib"))
     wanted = ("click", "jinja2", "markupsafe", "msgspec", "psutil", "rich", "pygments", "mdurl",
-              "markdown_it", "tomli")  # fmt: skip
+              "markdown_it", "packaging", "tomli")  # fmt: skip
     return [packages / name for name in wanted if (packages / name).is_dir()]
 
 

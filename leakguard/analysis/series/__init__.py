@@ -1,4 +1,4 @@
-"""One judge for a series of numbers, one a generation: does it grow without bound?"""
+"""Judges a series of numbers, one per generation: does it grow without bound?"""
 
 from leakguard.analysis.series.estimators import rate
 from leakguard.analysis.series.explanations import forget

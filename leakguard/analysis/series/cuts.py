@@ -1,4 +1,4 @@
-"""Where a series that is level in pieces changes its level, and the rise that pieces share."""
+"""Where the level of a piecewise constant series changes, and the slope that its pieces share."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ def shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
 
 
 def level_cuts(values: Sequence[float], variance: float) -> list[int]:
-    """Return where a series that is level in pieces changes its level.
+    """Return where the level of a piecewise constant series changes.
 
-    Optimal partitioning (Jackson et al. 2005): least squares plus 3 log(n) noise variances a cut,
-    one log(n) for its level and two for its place (modified BIC, Zhang & Siegmund 2007).
-    Pruned (PELT, Killick et al. 2012): a place that is worse than a cut here never is best later.
+    Optimal partitioning (Jackson et al. 2005). A cut costs 3 log(n) noise variances of least
+    squares: one log(n) for its level and two for its position (modified BIC, Zhang & Siegmund
+    2007). Pruned (PELT, Killick et al. 2012): a position that is worse than a cut here will never
+    be the best one.
     """
     n, centre = len(values), values[0]
     sums, squares = [0.0], [0.0]

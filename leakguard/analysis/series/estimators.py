@@ -22,8 +22,8 @@ ROUNDING = 1e-9
 # Widen an error up to this lag-1 correlation: by sqrt(19), 4.4 times, at most. Chosen: more
 # correlation in few samples cannot be told from a trend.
 _MOST_ALIKE = 0.9
-# A ``t`` beyond which no test of ours asks, and halvings of the interval below it, after which it
-# is narrower than a double tells there.
+# No test asks for a ``t`` beyond this. After so many halvings, the interval below it is narrower
+# than the precision of a double.
 _LARGEST_T = 1e9
 _HALVINGS = 60
 
@@ -43,7 +43,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def value_variance(changes: Sequence[float]) -> float:
-    """Return the robust variance of a value, from changes: each has the variance of two."""
+    """Return the robust variance of a value from changes, each of which has twice that variance."""
     return 0.5 * spread(changes) ** 2
 
 
@@ -56,10 +56,10 @@ def slope_variance(n: int) -> float:
 
 
 def noise(times: Sequence[float], values: Sequence[float]) -> float:
-    """Return the standard deviation of a value beside any smooth trend, robust.
+    """Return the robust standard deviation of a value around any smooth trend.
 
-    A value is compared with the straight line between its neighbours, which cancels a trend. Less
-    than the true spread where the noise is autocorrelated: its slow part passes for trend.
+    Each value is compared with the straight line between its neighbours, which cancels a trend.
+    With autocorrelated noise the result is too small: the slow part of the noise counts as trend.
     """
     left = []
     for i in range(1, len(values) - 1):
@@ -70,7 +70,7 @@ def noise(times: Sequence[float], values: Sequence[float]) -> float:
 
 
 class FittedLine(NamedTuple):
-    """A least-squares line: slope a generation, its standard error, mean of the values."""
+    """A least-squares line: slope per generation, its standard error, mean of the values."""
 
     slope: float
     error: float
@@ -80,7 +80,7 @@ class FittedLine(NamedTuple):
 def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
     """Return the least-squares line through at least three values.
 
-    The error is widened for neighbours whose rests are alike (lag-1 correlation).
+    The error is widened if the residuals of neighbours are alike (lag-1 correlation).
     """
     n = len(times)
     middle, mean = math.fsum(times) / n, math.fsum(values) / n
@@ -96,9 +96,9 @@ def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
 
 
 class Bend(NamedTuple):
-    """Last slope of a fitted parabola over its first one, and the standard error of that ratio.
+    """The last slope of a fitted parabola divided by its first one, and the standard error of that.
 
-    Above 1 the growth speeds up, below it slows down; 0 for a first slope that falls.
+    Above 1 the growth accelerates, below 1 it slows down; 0 if the first slope is negative.
     """
 
     ratio: float
@@ -109,7 +109,7 @@ def bend(times: Sequence[float], values: Sequence[float], least: float = 0.0) ->
     """Return how growth bends, from at least three values.
 
     Args:
-        least: variance that a value has at the least.
+        least: lower bound of a value's variance.
     """
     n, middle = len(times), math.fsum(times) / len(times)
     mean = math.fsum(values) / n
@@ -131,7 +131,7 @@ def bend(times: Sequence[float], values: Sequence[float], least: float = 0.0) ->
     if first <= ROUNDING * abs(last):
         return Bend(math.inf if last > 0.0 else 0.0, 0.0)
     ratio = last / first
-    # How the ratio moves with the slope and with the curve, in units of one over the first slope.
+    # The derivative of the ratio by slope and by curvature, times the first slope.
     by_slope, by_curve = 1.0 - ratio, end - begin * ratio
     moves = math.hypot(by_slope / math.sqrt(n * second), by_curve / math.sqrt(bows))
     return Bend(ratio, math.sqrt(variance) * moves / first)
@@ -158,11 +158,11 @@ def partial_slope(values: Sequence[float], on: Sequence[float], beside: Sequence
 def rate(
     values: Sequence[float], at: Sequence[float] | None = None, inflation: float = 1.0
 ) -> tuple[float, tuple[float, float]]:
-    """Return the Theil-Sen slope a generation and its 95 % interval (Sen 1968, equation 2.6).
+    """Return the Theil-Sen slope per generation and its 95 % interval (Sen 1968, equation 2.6).
 
     Args:
         values: at least two; more than ``MOST_LOOKS`` are averaged in blocks first.
-        at: the generation of each value, ascending; one after the other when None.
+        at: the generation of each value, ascending; consecutive ones if None.
         inflation: factor on the interval's width for autocorrelated noise (Hamed & Rao 1998).
     """
     times = list(range(len(values))) if at is None else at

@@ -1,8 +1,8 @@
-"""The explanations of a series, healthy ones and growth, weighed against each other.
+"""Weighs the explanations of a series, benign ones and growth, against each other.
 
-Each is a shape under noise that may wander, scored by -2 log likelihood plus a price for each
-parameter. The price is what a t test asks of it: with few looks it is high, with many it settles,
-and no length is a special one. Growth is believed when every healthy explanation scores worse.
+Each is a shape under noise that may drift. Its score is -2 log likelihood plus a penalty for each
+parameter, as a t test would demand: high for few looks, lower for many, without steps in between.
+Growth is accepted if every benign explanation scores worse.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ RISK = 0.004
 _RISK_OF_TWO = 0.0125
 # A residual below this share of the energy is rounding.
 _LEFT_BY_ROUNDING = 1e-12
-# Factor between neighbouring time constants of the grid (``wandering._TAUS``), and the one at which
-# the search between them stops: 0.1 % of a time constant moves no score that decides.
+# Factor between neighbouring time constants of the grid (``wandering._TAUS``). The search between
+# them stops at 0.1 % of a time constant, which changes no score by a decisive amount.
 _GRID, _FINEST_STEP = 2.0, 1.001
 
 
@@ -59,7 +59,7 @@ class Fit:
 
 @lru_cache(maxsize=512)
 def price(freedom: int, parameters: int) -> float:
-    """Return what ``parameters`` must gain in -2 log likelihood for t tests to accept them all."""
+    """Return the gain in -2 log likelihood at which t tests accept all ``parameters``."""
     total = 0.0
     for left in range(freedom - 1, freedom - parameters - 1, -1):
         if left < 1:
@@ -73,12 +73,12 @@ class Explanations:
     """The best fit of each kind of explanation of one series.
 
     Args:
-        times: of the looks, at least three, from 0 on, a mean gap of 1 apart.
+        times: of the looks, at least three, from 0 on, with a mean gap of 1.
         values: the series at these looks.
         steps: looks at which the value may have jumped.
-        least: variance that a value has at the least.
-        late: changes that growth must show when it starts after the first look.
-        noises: how many noise models may explain the values, the one that wanders most first.
+        least: lower bound of a value's variance.
+        late: changes that growth must show if it starts after the first look.
+        noises: how many noise models may explain the values, the one with most drift first.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Explanations:
         end: int | None = None,
         tau: float | None = None,
     ) -> float:
-        """Keep a fit when it is the best of its kind; return its score."""
+        """Keep a fit if it is the best of its kind; return its score."""
         freedom = self._freedom
         least = freedom * self._least * (2.0 if model.walk else 1.0)
         variance = (max(energy - explained, _LEFT_BY_ROUNDING * energy) + least) / freedom
@@ -197,11 +197,11 @@ class Explanations:
     def refine(self) -> None:
         """Fit curves between the grid's time constants and looks as well.
 
-        On a series with little noise the nearest grid point leaves enough over to look like growth.
+        With little noise, the residual of the nearest grid point would look like growth.
         """
         self._refine_tau()
         self._refine_warm_leak()
-        reach = len(self.design.times) // (2 * PLACES)  # half the way to the next place
+        reach = len(self.design.times) // (2 * PLACES)  # Half the distance to the next position.
         while reach and "fill" in self.best:
             fill = self.best["fill"]
             start, end = fill.start or 0, fill.end or 0
@@ -244,7 +244,7 @@ class Explanations:
         return [one for one in self._series if id(one[0]) in wanted]
 
     def _offer_warm_leak(self, start: int, tau: float) -> float:
-        """Weigh growth after a warm-up; return its score, infinite where it does not grow."""
+        """Score growth after a warm-up; infinite if it does not grow."""
         best = math.inf
         if tau > self.design.taus[self.design.warm_ups - 1]:
             return best
@@ -290,7 +290,7 @@ def _worth(model: Model, surprises: Sequence[float], curve: Sequence[float]) -> 
 def _best_growth(
     pairs: Iterable[Pair], ramps: Sequence[float], others: Sequence[float]
 ) -> tuple[float, int, int] | None:
-    """Return the best of the pairs whose first curve rises; None when none does."""
+    """Return the best of the pairs whose first curve rises; None if there is none."""
     best, at = 0.0, None
     for i, j, first, both, second in pairs:
         p, q = ramps[i], others[j]
@@ -303,7 +303,7 @@ def _best_growth(
 
 
 def forget() -> None:
-    """Let go of the tables that are kept for the next series, up to 30,000 numbers a length."""
+    """Free the tables cached for the next series, up to 30,000 numbers per length."""
     design.cache_clear()
     price.cache_clear()
     quantile.cache_clear()

@@ -1,7 +1,8 @@
-"""Does a series of numbers grow without bound? One road for any length and any spacing of looks.
+"""Does a series of numbers grow without bound? One procedure for any length and spacing of looks.
 
-Set-up is put aside; a series that never rose, that rests, or that falls back is told by its shape;
-whatever rises to the end is weighed: growth is believed when every healthy explanation is rejected.
+The set-up is left out. A series that never rose, that came to rest, or that falls back is decided
+by its shape. One that rises to the end is weighed: growth is accepted if every benign explanation
+is rejected.
 """
 
 from __future__ import annotations
@@ -63,21 +64,21 @@ def judge_series(
     warmup: int = 2,
     describe: Callable[[float], str] = format_number,
 ) -> SeriesVerdict:
-    """Return what kind of series ``values`` is.
+    """Return the verdict on ``values``.
 
     Args:
-        values: finite numbers, in any unit; one a generation, oldest first, where ``at`` is None.
-        at: the generation of each value, any number of generations apart and in any order. Rates
-            are a generation, and ``started``, ``stopped`` and a plateau's round are generations.
+        values: finite numbers in any unit; if ``at`` is None, one per generation, oldest first.
+        at: the generation of each value, with any distances and in any order. Rates are per
+            generation, and ``started``, ``stopped`` and a plateau's round are generations.
         integer: the values are counts, exact to one.
-        noise_floor: a move of a value by less than this means nothing (a page, a block).
+        noise_floor: smaller changes of a value mean nothing (a page, a block).
         capacity: the value at which the series is known to stop, in its own unit.
         warmup: how many changes at the start may be left out as warm-up.
         describe: how a value is written in the reason, for example ``format_bytes``.
 
     Raises:
-        ValueError: for a value that is not finite, a negative noise floor or warm-up, or
-            generations that are not one for each value, finite and different.
+        ValueError: a value is not finite, the noise floor or warm-up is negative, or the
+            generations are not finite, different, and one for each value.
     """
     times, series = checked(values, at, noise_floor, warmup)
     unit = unit_of(series)
@@ -95,7 +96,7 @@ def judge_series(
 
 
 def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
-    """The road: the first of these that knows an answer gives it."""
+    """Return the answer of the first rule that has one."""
     if not looks.values or looks.span <= looks.noise_floor:
         return _flat(looks)
     if len(looks) < FEWEST_LOOKS:
@@ -153,7 +154,7 @@ def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVer
 
 
 def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
-    """What set-up did in the first rounds says nothing about the rounds after it."""
+    """The changes of the set-up say nothing about later generations."""
     changes = looks.changes
     most = min(warmup, len(looks) - (FEWEST_LOOKS if looks.integer else _AFTER_SET_UP))
     if most < 1:
@@ -180,7 +181,7 @@ def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
 
 
 def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> int | None:
-    """Return when growth may have begun: a warm-up on top of it has the growth in it."""
+    """Return when growth may have begun: a warm-up may contain growth as well."""
     first = len(skipped)
     if verdict.started != math.ceil(looks.times[first + 1]):
         return verdict.started
@@ -212,7 +213,7 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
 
 
 def _accelerates(looks: Looks) -> SeriesVerdict | None:
-    """Each change tops the one before: nothing that fills up does so."""
+    """Each change exceeds the previous one: nothing that fills up does so."""
     rates = looks.paces[-_EVER_LARGER:]
     if len(rates) < _EVER_LARGER or rates[0] <= looks.noise_floor:
         return None
@@ -233,7 +234,7 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
 
 
 def _even_counts(looks: Looks) -> SeriesVerdict | None:
-    """Integers do not lie: the same number more at even distances is a leak after three rises."""
+    """Counts are exact: the same increase at even distances is a leak after three rises."""
     rises = shapes.even_counts(looks)
     if not rises:
         return None
@@ -300,7 +301,7 @@ def _falls_back(looks: Looks) -> SeriesVerdict | None:
 
 
 def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict | None:
-    """Return the verdict on what is left without the teeth; None where there are few."""
+    """Return the verdict on the series without its teeth; None if too little is left."""
     if len(floors) < cuts.ENOUGH:
         return None
     level = sawtooth.levelled(looks, falls, floors)
@@ -312,7 +313,7 @@ def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict
 
 
 def _weighed_in_blocks(looks: Looks) -> SeriesVerdict:
-    """Weigh the means of neighbours where there are many looks, and date growth by the looks."""
+    """Weigh the means of neighbours if there are many looks; date growth by the looks."""
     blocks = looks.in_blocks()
     verdict = _weighed(blocks)
     if blocks is looks or verdict.growing != "yes" or verdict.started is None:
@@ -339,7 +340,7 @@ def _weighed(looks: Looks) -> SeriesVerdict:
 
 
 def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
-    """Growth with an event or two in it, as an import is: all other rounds show it."""
+    """Growth with one or two events in it, such as imports: all other generations show it."""
     rest = shapes.beside_jumps(looks)
     if rest is None or rest.span <= rest.noise_floor:
         return None
@@ -367,7 +368,7 @@ def _staircase(looks: Looks) -> SeriesVerdict | None:
 
 
 def _from_afar(looks: Looks) -> SeriesVerdict | None:
-    """Looks at a count in clusters, judged by one of each: a cluster may lie between two rises."""
+    """Looks in clusters are judged by one of each: a whole cluster may lie between two rises."""
     chosen = [0]
     for place, time in enumerate(looks.times):
         if time - looks.times[chosen[-1]] >= looks.gap:

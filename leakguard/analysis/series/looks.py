@@ -1,4 +1,4 @@
-"""The looks under judgement: a value at each of some generations, and verdicts about them."""
+"""A series under judgement, a value at each of some looks; and verdicts about it."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Looks:
 
     @property
     def changes(self) -> list[float]:
-        """By how much each value but the first differs from the one before."""
+        """The difference of each value but the first to the one before."""
         return [b - a for a, b in pairwise(self.values)]
 
     @property
     def paces(self) -> list[float]:
-        """The change a generation from each look to the next."""
+        """The change per generation since the previous look."""
         gaps = (b - a for a, b in pairwise(self.times))
         return [change / gap for change, gap in zip(self.changes, gaps, strict=True)]
 
@@ -77,12 +77,12 @@ class Looks:
 
     @property
     def gap(self) -> float:
-        """Mean distance of two looks, in generations."""
+        """Mean distance between looks, in generations."""
         return self.length / (len(self) - 1) if len(self) > 1 else 1.0
 
     @property
     def least_variance(self) -> float:
-        """Variance that a value has at the least, as a count and by its noise floor."""
+        """Lower bound of a value's variance: for a count, and by the noise floor."""
         of_a_count = _COUNT_VARIANCE if self.integer else 0.0
         return of_a_count + _FLOOR_VARIANCE * self.noise_floor**2
 
@@ -96,7 +96,7 @@ class Looks:
         return self.of(range(first, len(self)))
 
     def with_values(self, values: Sequence[float], times: Sequence[float] | None = None) -> Looks:
-        """Return looks with other values (at other times)."""
+        """Return the series with other values (at other times)."""
         at = self.times if times is None else times
         return Looks(at, values, self.integer, self.noise_floor, self.describe)
 

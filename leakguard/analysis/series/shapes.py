@@ -1,5 +1,6 @@
-"""Healthy shapes that a series shows by itself, before any model is fitted: it never rose, it
-stopped rising, it rises by the same at even distances, or beside a jump.
+"""Benign shapes that a series shows by itself, before any model is fitted.
+
+It never rose, it stopped rising, it rises by the same at even distances, or beside a jump.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _BENT, _EARLY = 0.5, 0.5
 
 
 def never_rose(looks: Looks) -> bool:
-    """Return True when the last quarter is not above the second and third, nor the first."""
+    """Return True if the last quarter is above neither the second and third nor the first."""
     values, quarter = looks.values, len(looks) // 4
     if not quarter:
         return values[-1] <= values[0]
@@ -58,7 +59,7 @@ def never_rose(looks: Looks) -> bool:
 
 
 def quiet_shape(looks: Looks) -> Shape:
-    """Return what to call a series that does not rise in the end."""
+    """Return the name of a series that does not rise in the end."""
     if len(teeth(looks)) > 1:
         return "sawtooth"
     if estimators.spread(looks.values) > _ONE_LEVEL * looks.span or looks.span <= looks.noise_floor:
@@ -68,7 +69,7 @@ def quiet_shape(looks: Looks) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A flat tail: the look at which the growth was over, and whether it lasted long enough."""
+    """A flat tail: the look at which growth ended, and whether it has lasted long enough."""
 
     first: int
     level: float
@@ -76,7 +77,7 @@ class Rest:
 
 
 def rest(looks: Looks) -> Rest | None:
-    """Return the flat tail of a series that had grown, None where there is none."""
+    """Return the flat tail of a series that had grown; None without one."""
     n, values, times = len(looks), looks.values, looks.times
     if len(teeth(looks)) > 1:
         return None
@@ -110,7 +111,7 @@ def _is_flat(tail: Looks, pace: float) -> bool:
 
 
 def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
-    """Return the look from which on the values are at the level of the rest, and that level."""
+    """Return the look from which the values are at the level of the rest, and that level."""
     level = estimators.median(sorted(tail.values))
     risen = level - looks.values[0]
     near = max(_NEAR_DEVIATIONS * tail.spread(), NEAR_SHARE * risen, looks.noise_floor)
@@ -129,13 +130,13 @@ def _is_long(looks: Looks, first: int) -> bool:
 
 
 def longest_pause(looks: Looks, until: int) -> float:
-    """Return the longest wait between two jumps up that lie before a look, in generations."""
+    """Return the longest wait between two jumps up before a look, in generations."""
     rises = [looks.times[i] for i, height in looks.jumps(0.0) if height > 0.0 and i <= until]
     return max((b - a for a, b in pairwise(rises)), default=0.0)
 
 
 def one_dominates(changes: Sequence[float]) -> bool:
-    """Return True when one rise is nearly all of them."""
+    """Return True if one rise is nearly all of them."""
     rises = [change for change in changes if change > 0.0]
     return bool(rises) and max(rises) >= NEARLY_ALL * math.fsum(rises)
 
@@ -168,7 +169,7 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
 
 
 def even_counts(looks: Looks) -> list[int]:
-    """Return the looks at which a count rose by the same, evenly and to the end, or none.
+    """Return the looks at which a count rose by the same amount, evenly and to the end; else none.
 
     Exact counts need three rises, as any trend needs three looks.
     """
@@ -185,7 +186,7 @@ def even_counts(looks: Looks) -> list[int]:
 
 
 def beside_jumps(looks: Looks) -> Looks | None:
-    """Return a series without its one or two jumps up; None where it has none, or more."""
+    """Return a series without its one or two jumps up; None if it has none, or more."""
     jumps = dict(looks.jumps())
     if not 0 < len(jumps) <= 2 or min(jumps.values()) < 0.0:
         return None

@@ -1,4 +1,4 @@
-"""Steps: a series that is level in between, rises in a few events, or in an even staircase."""
+"""Steps: a series that is level in between and rises in a few events, or in an even staircase."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLOSER = 1.6
 
 
 def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
-    """Return True when a series is level between a few cuts, though it rises in all."""
+    """Return True if a series is level between a few cuts, though it rises as a whole."""
     if not 0 < len(cuts) <= _EVENTS:
         return False
     slope = estimators.line(looks.times, looks.values).slope
@@ -40,14 +40,14 @@ def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
 
 
 def _around_levels(looks: Looks, cuts: Sequence[int]) -> float:
-    """Return the squares that are left when a series is level between its cuts."""
+    """Return the residual squares of a series that is level between its cuts."""
     pieces = [looks.values[a:b] for a, b in pairwise((0, *cuts, len(looks)))]
     means = [math.fsum(piece) / len(piece) for piece in pieces]
     return math.fsum((v - m) ** 2 for p, m in zip(pieces, means, strict=True) for v in p)
 
 
 def _around_a_line(looks: Looks) -> float:
-    """Return the squares that a straight line leaves over."""
+    """Return the residual squares of a straight line."""
     slope, _, mean = estimators.line(looks.times, looks.values)
     middle = math.fsum(looks.times) / len(looks)
     rows = zip(looks.times, looks.values, strict=True)
@@ -55,9 +55,9 @@ def _around_a_line(looks: Looks) -> float:
 
 
 def steps(looks: Looks) -> list[int]:
-    """Return the looks at which a series that is level in pieces steps up or down.
+    """Return the looks at which a piecewise constant series steps up or down.
 
-    In a short series steps pass for noise, and hide others: what the first ones leave over is less.
+    In a short series steps count as noise and hide others; the first cuts reduce that noise.
     """
     cuts: list[int] = []
     variance = estimators.value_variance(looks.changes)
@@ -72,13 +72,13 @@ def steps(looks: Looks) -> list[int]:
 
 
 def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
-    """Return the levels of an even staircase that goes on, None for any other series."""
+    """Return the levels of an even staircase that goes on; None for any other series."""
     whole = _evenly(looks, _whole(looks, cuts))
     if len(whole) < ENOUGH:
         return None
     before, *levels = _levels(looks, whole)
     rises = sorted(b - a for a, b in pairwise((before, *levels)))
-    # Fewer than five steps that are nearly all that was gained are lone ones.
+    # Fewer than five steps with nearly all of the gain are single events.
     lone = math.fsum(rises[: 1 - ENOUGH]) < _BESIDE_LARGEST * math.fsum(rises)
     if lone or any(after <= before for before, after in pairwise(levels)):
         return None
@@ -92,9 +92,9 @@ def _levels(looks: Looks, cuts: Sequence[int]) -> list[float]:
 
 
 def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
-    """Return the cuts, one for each step that means something.
+    """Return the cuts, one per real step.
 
-    A mean of neighbours may lie amid a step, and cuts at neighbouring looks then are one step.
+    A mean of neighbours may lie within a step; cuts at neighbouring looks are then one step.
     """
     whole: list[int] = []
     begun = 0
@@ -107,9 +107,9 @@ def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
 
 
 def _evenly(looks: Looks, cuts: Sequence[int]) -> list[int]:
-    """Return the cuts since which no wait was long; none where these are few.
+    """Return the cuts since which no wait was long; none if they are few.
 
-    What went before may be lone steps; a staircase that begins after these has ten steps.
+    Earlier ones may be single events; a staircase that begins after them has ten steps.
     """
     for first in range(len(cuts)):
         begun = [looks.times[i] for i in cuts[first:]]

@@ -1,4 +1,4 @@
-"""What is taken to be judged: finite values in the order of their generations, and their unit."""
+"""The values to be judged: finite, in the order of their generations, and scaled."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Values between which squares, and products of them, neither overflow nor vanish.
+# Between these values, squares and their products neither overflow nor vanish.
 _SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
-# Powers of two on either side of 1 that a double holds, less some.
+# Powers of two on either side of 1 that a double holds, minus some.
 _POWERS_OF_TWO = 1_000
 
 
@@ -36,7 +36,7 @@ def checked(
 
 
 def unit_of(series: Sequence[float]) -> float:
-    """Return 1, or the power of two that brings numbers whose squares overflow or vanish near 1."""
+    """Return 1, or the power of two that moves extreme numbers near 1."""
     peak = max(map(abs, series), default=0.0)
     if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
         return 1.0

@@ -1,4 +1,4 @@
-"""What kind of series a list of rounds is: the value that ``judge_series`` returns."""
+"""The verdict on a series: the value that ``judge_series`` returns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ EVEN_ODDS, LESS_LIKELY, RESTING, UNLIKELY, NO_SIGN = 0.5, 0.4, 0.3, 0.2, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Plateau:
-    """Where a filling series is predicted to end.
+    """The predicted end of a filling series.
 
     Attributes:
         value: the predicted final value, in the series' unit.
-        round: index (generation) of the round that comes within 5 % of the remaining way (of the
-            noise, where that is larger), perhaps beyond the series. None when none can be named.
+        round: the generation in which it comes within 5 % of the remaining way (or within the
+            noise, if that is more), perhaps in the future. None if it cannot be predicted.
     """
 
     value: float
@@ -35,25 +35,25 @@ class Plateau:
 
 @dataclass(frozen=True, slots=True)
 class SeriesVerdict:
-    """What kind of series this is, how sure that is, and what would decide it.
+    """The kind of a series, how sure that is, and what would decide it.
 
     Attributes:
-        shape: the best description; ``flat`` also covers a series that falls.
-        growing: ``yes`` when every healthy explanation was rejected, ``no`` when a healthy one
-            stands, ``cannot tell`` when these rounds do not decide.
-        rate: change per round since ``started`` (of the whole series where nothing grows).
+        shape: the best description; ``flat`` includes falling series.
+        growing: ``yes`` if every benign explanation was rejected, ``no`` if one was accepted,
+            ``cannot tell`` if these generations do not decide.
+        rate: change per generation since ``started`` (of the whole series if nothing grows).
         interval: (low, high) of the rate, 95 %, distribution-free and widened for autocorrelation.
-        started: index of the first round whose value shows the growth, or its generation where the
-            generations were given; None where nothing grows.
-        stopped: the round (generation) after which a series that had grown stayed flat; None where
-            it never grew, still does, or that is not known.
+        started: the first generation whose value shows the growth (an index if no generations
+            were given); None if nothing grows.
+        stopped: the generation after which a series that had grown stayed flat; None if it
+            never grew, still grows, or if that is unknown.
         plateau: predicted end of a series that fills; None otherwise.
-        noise: standard deviation of what is left of a round's value beside the shape, robust.
-        detectable: smallest rate that this length and noise would have shown; infinite when there
-            are too few rounds to show any.
-        more_rounds: how many more rounds would decide, at the observed rate; None when the verdict
-            is decided, or when no reasonable number of rounds would.
-        confidence: 0 to 1, of ``growing``; for ``cannot tell`` how likely growth looks.
+        noise: robust standard deviation of a value around the shape.
+        detectable: smallest rate that this length and noise would have shown; infinite if there
+            are too few generations to show any.
+        more_rounds: how many more generations would decide, at the observed rate; None if the
+            verdict is decided, or if no reasonable number would.
+        confidence: 0 to 1, of ``growing``; for ``cannot tell`` the probability of growth.
         reason: one sentence with the numbers.
         ruled_out: the other explanations, and why they do not hold.
     """
@@ -73,7 +73,7 @@ class SeriesVerdict:
     stopped: int | None = None
 
     def after(self, first: int, reason: str) -> SeriesVerdict:
-        """Return this verdict on rounds from ``first`` on as one on the whole series."""
+        """Return this verdict, on the values from ``first`` on, for the whole series."""
         plateau = self.plateau
         if plateau is not None and plateau.round is not None:
             plateau = replace(plateau, round=plateau.round + first)
@@ -81,7 +81,7 @@ class SeriesVerdict:
         return replace(self, plateau=plateau, started=started, reason=f"{reason}, {self.reason}")
 
     def times(self, unit: float) -> SeriesVerdict:
-        """Return this verdict on values that are so many times as large."""
+        """Return this verdict for values that are larger by a factor."""
         plateau = self.plateau
         return replace(
             self,

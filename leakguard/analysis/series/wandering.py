@@ -1,10 +1,10 @@
-"""Noise that wanders: what a series does by itself, and how the shapes beneath it are weighed.
+"""Noise that drifts: what a series does by itself, and how the shapes beneath it are fitted.
 
 The local level model (Harvey 1989, chapter 2): a value is a shape, plus white noise, plus a level
-that takes random steps, wider for looks that lie further apart. It tells drift from diffusion: a
-trend must be steadier than what a wandering level does by itself, and how much the level wanders is
-read from the same series. The Kalman filter turns values into surprises that are independent, for
-looks any distance apart; so every fit is an ordinary least-squares sum.
+that takes random steps, larger ones between looks that are further apart. It separates drift from
+diffusion: a trend must be steadier than a drifting level, and the same series shows how much the
+level drifts. The Kalman filter turns values into independent surprises at looks any distance apart,
+so every fit is an ordinary least-squares sum.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Model:
         return dot(self.curves[one], self.curves[other])
 
     def surprises(self, values: Sequence[float]) -> list[float]:
-        """Return by how much each value but the first differs from what the ones before say."""
+        """Return the difference of each value but the first to its prediction."""
         level, surprises = values[0], []
         for value, (gain, scale) in zip(values[1:], self._gains, strict=True):
             surprise = value - level

@@ -1,4 +1,4 @@
-"""What a weighing of growth against healthy explanations comes to, as a verdict."""
+"""The verdict on growth that was weighed against benign explanations."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Most further samples for which the number that would decide is computed. Chosen: nobody waits for
-# more.
+# Most further samples for which the deciding number is computed. Chosen: nobody waits for more.
 _HORIZON = 400
 # Confidence in growth. The first number is lost with one change, and less with more (0.6 for two
 # changes, 0.73 for three, 0.89 for seven). The second is lost if the best benign explanation scores
@@ -42,7 +41,7 @@ _PLAIN: dict[Kind, str] = {
 
 
 def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    """Return the verdict of growth that no healthy explanation comes near to."""
+    """Return the verdict of growth that no benign explanation comes close to."""
     looks = weighing.looks
     settled = weighing.settled(growth)
     grown = looks.since(settled)
@@ -77,7 +76,7 @@ def _confidence(changes: int, lead: float) -> float:
 
 
 def _start(weighing: Weighing, growth: Fit) -> int:
-    """Return the last look before the growth: where a broken line fits best, near the fit's."""
+    """Return the last look before the growth, near the fit's: where a broken line fits best."""
     looks, start = weighing.looks, growth.start or 0
     if looks.integer:
         while start < len(looks) - 2 and looks.values[start + 1] <= looks.values[start]:
@@ -90,9 +89,9 @@ def _start(weighing: Weighing, growth: Fit) -> int:
 
 
 def _first(looks: Looks, begun: int, rate: float) -> float:
-    """Return the generation that begins the growth, after the look ``begun``.
+    """Return the generation in which growth begins, after the look ``begun``.
 
-    Between two looks at an exact count it is as far back as its gain, at its rate, takes.
+    For an exact count it is interpolated between two looks, from its gain and its rate.
     """
     before, after = looks.times[begun], looks.times[begun + 1]
     if not looks.integer or rate <= 0.0:
@@ -102,12 +101,12 @@ def _first(looks: Looks, begun: int, rate: float) -> float:
 
 
 def first_within(looks: Looks, width: float, started: float) -> float:
-    """Return the generation that begins growth which blocks of looks have shown.
+    """Return the generation in which growth begins that blocks of looks have shown.
 
     Args:
         looks: all of them.
         width: of a block, in generations.
-        started: where the block lies that shows the growth first.
+        started: where the first block with growth lies.
     """
     reach = PLACES * width
     near = looks.of(i for i, t in enumerate(looks.times) if abs(t - started) <= reach)
@@ -121,7 +120,7 @@ def first_within(looks: Looks, width: float, started: float) -> float:
 
 
 def _broken(looks: Looks, start: int) -> float:
-    """Return how much a line after ``start``, level before, explains."""
+    """Return how much a line after ``start`` explains that is level before."""
     ramp = [max(0.0, t - looks.times[start]) for t in looks.times]
     mean, level = math.fsum(ramp) / len(ramp), math.fsum(looks.values) / len(ramp)
     along = math.fsum((r - mean) * (v - level) for r, v in zip(ramp, looks.values, strict=True))
@@ -129,7 +128,7 @@ def _broken(looks: Looks, start: int) -> float:
 
 
 def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> SeriesVerdict:
-    """Return doubt: growth beats what is healthy, and something else speaks against it."""
+    """Return doubt: growth scores best, but something else speaks against it."""
     nearly = _nearly_over(weighing, growth) if shape == "filling" else None
     if nearly is not None:
         return nearly
@@ -147,7 +146,7 @@ def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> Seri
 
 
 def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
-    """A curve that has little left to its plateau is no leak, however few rounds it has."""
+    """A curve that has nearly reached its plateau is no leak, however few generations it has."""
     plateau = weighing.plateau()
     if plateau is None or not weighing.saturates(growth):
         return None
@@ -166,7 +165,7 @@ def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
 
 
 def healthy(weighing: Weighing) -> SeriesVerdict:
-    """Return the verdict when a healthy explanation stands."""
+    """Return the verdict if a benign explanation is accepted."""
     looks, kind = weighing.looks, weighing.healthiest
     fit, lead = weighing.best[kind], weighing.lead[kind]
     if kind == "wandering" and weighing.rises and weighing.growth is not None:
@@ -190,7 +189,7 @@ def healthy(weighing: Weighing) -> SeriesVerdict:
 
 
 def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
-    """Return True when what the explanation says has happened is not still under way."""
+    """Return True unless the explanation describes something that is still going on."""
     looks = weighing.looks
     if "saturation" in kind:
         plateau = weighing.plateau()

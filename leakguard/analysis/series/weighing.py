@@ -1,4 +1,4 @@
-"""Looks with their explanations weighed: which healthy ones does growth not beat?"""
+"""A series with its explanations scored: which benign ones does growth not beat?"""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _GAP_DIGITS = 9
 
 
 def _noises(looks: Looks) -> int:
-    """Return how many noise models may explain the looks, a pure random walk being the first."""
+    """Return how many noise models may explain the looks; the first is a pure random walk."""
     most = max((b - a for a, b in pairwise(looks.times)), default=0.0)
     if looks.integer or most >= _RARE * looks.gap:
         return 1 if len(looks) < _LOOKS_FOR_NOISE else NOISES
@@ -55,7 +55,7 @@ def _noises(looks: Looks) -> int:
 
 
 class Saturation(NamedTuple):
-    """Where a saturation ends, when it is there but for 5 %, and what share of it is left."""
+    """Where a saturation has all but 5 % of its height, and what share of it is left."""
 
     value: float
     round: int
@@ -63,13 +63,13 @@ class Saturation(NamedTuple):
 
 
 class Weighing:
-    """The explanations of some looks, and growth among them.
+    """The explanations of a series, and growth among them.
 
     Attributes:
         looks: without spikes.
         best: the best fit of each kind of explanation.
-        growth: the best fit of growth; None when nothing rises.
-        lead: by how much each healthy explanation scores worse than growth.
+        growth: the best fit of growth; None if nothing rises.
+        lead: by how much each benign explanation scores worse than growth.
     """
 
     def __init__(self, looks: Looks) -> None:
@@ -91,7 +91,7 @@ class Weighing:
             self._explanations.refine()
 
     def _centred(self) -> list[float]:
-        """Return the values from 0 on and of span 1: their squares neither overflow nor vanish."""
+        """Return the values from 0 on, scaled to a span of 1 so that squares do not overflow."""
         first = self.looks.values[0]
         return [(value - first) / self._span for value in self.looks.values]
 
@@ -129,7 +129,7 @@ class Weighing:
         return gained > doubtful * growth.parameters
 
     def settled(self, growth: Fit) -> int:
-        """Return the look from which on nothing but the growth moves the value."""
+        """Return the look from which only the growth moves the value."""
         n, start = len(self.looks), growth.start or 0
         if growth.tau is not None:
             over = self.looks.times[0] + _TAUS_OF_WARM_UP * growth.tau * self._gap
@@ -139,7 +139,7 @@ class Weighing:
         return start
 
     def grown(self, growth: Fit) -> Looks:
-        """Return the looks since they settled, without the warm-up or the late step beside it."""
+        """Return the looks after the warm-up, without a late step during growth."""
         looks, beside = self.looks, self._beside(growth)
         if beside is None:
             return looks.since(self.settled(growth))
@@ -150,7 +150,7 @@ class Weighing:
         return looks.with_values(left).since(self.settled(growth))
 
     def _beside(self, growth: Fit) -> list[float] | None:
-        """Return the curve of height 1 that is to be taken from the looks; None where none is."""
+        """Return the curve of height 1 to subtract from the looks; None without one."""
         begun, n = self.looks.times[0], len(self.looks)
         if growth.tau is not None:
             return [-math.exp(-(t - begun) / (growth.tau * self._gap)) for t in self.looks.times]
@@ -160,12 +160,12 @@ class Weighing:
         return [float(i >= growth.end) for i in range(n)]
 
     def is_few_steps(self, growth: Fit) -> bool:
-        """Return True when the rise happens at a few looks, and nothing between them."""
+        """Return True if the rise happens at a few looks, and not between them."""
         grown = self.grown(growth)
         return len(grown) > 3 and staircase.is_few_steps(grown, staircase.steps(grown))
 
     def slows(self, growth: Fit) -> bool:
-        """Return True when the growth bends down, or might, though no shape describes it."""
+        """Return True if the growth bends down, or may, though no shape describes it."""
         grown = self.grown(growth)
         if len(grown) < FEWEST_LOOKS:
             return True
@@ -174,9 +174,9 @@ class Weighing:
         return ratio < least and ratio + _BEND_ERRORS * error < 1.0
 
     def fades(self, growth: Fit) -> bool:
-        """Return True when the latest eighth lies surely below the line that the others make.
+        """Return True if the latest eighth is surely below the line of the others, and rises less.
 
-        And rises less: growth that had a few jumps goes on beside that line as steeply as before.
+        Growth with a few jumps goes on below that line, but as steeply as before.
         """
         grown = self.grown(growth)
         late = max(1, len(grown) // 8)
@@ -207,10 +207,10 @@ class Weighing:
         return self.grown(fit).rate(widening)
 
     def detectable(self, fit: Fit, length: int | None = None) -> float:
-        """Return the smallest rate a generation that would be believed, under a fit's noise.
+        """Return the smallest rate per generation that would be accepted, under a fit's noise.
 
         Args:
-            length: looks that the series would have; its own when None.
+            length: looks that the series would have; its own if None.
         """
         n = len(self.looks)
         t = estimators.quantile(RISK, max(1, (length or n) - 2))
@@ -218,7 +218,7 @@ class Weighing:
         return t * scale * math.sqrt(fit.variance / fit.model.energy[0]) / self._gap
 
     def plateau(self) -> Saturation | None:
-        """Return where the best saturation ends; None where none can be fitted."""
+        """Return where the best saturation ends; None if none can be fitted."""
         fit = self.best.get("saturation") or self.best.get("step and saturation")
         if fit is None or fit.tau is None:
             return None
@@ -234,7 +234,7 @@ class Weighing:
         return Saturation(level + height * (1.0 - mean), math.ceil(begun + full), 1.0 - curve[-1])
 
     def saturates(self, growth: Fit) -> bool:
-        """Return True when a saturation fits closer than growth, whatever its parameters cost."""
+        """Return True if a saturation fits better than growth, whatever its parameters cost."""
         fit, freedom = self.best.get("saturation"), len(self.looks) - 1
         if fit is None:
             return False
@@ -246,7 +246,7 @@ class Weighing:
         return self.looks.times[min(place, len(self.looks) - 1)]
 
     def generations(self, looks: float) -> float:
-        """Return how long so many looks take."""
+        """Return the length of so many looks, in generations."""
         return looks * self._gap
 
 
@@ -257,9 +257,9 @@ def _late_slope(looks: Looks) -> float:
 
 
 def _error_share(fit: Fit, n: int, length: int) -> float:
-    """Return the error of a slope over ``length`` looks in units of the one over ``n``.
+    """Return the error of a slope over ``length`` looks, relative to the one over ``n``.
 
-    White noise lets it fall with the power 3/2 of the length, a wandering level with 1/2.
+    With white noise it falls with the power 3/2 of the length, with a drifting level with 1/2.
     """
     white = estimators.slope_variance(n)
     wandering = max(0.0, 1.0 / fit.model.energy[0] - white)
@@ -274,7 +274,7 @@ def _candidates(looks: Looks) -> list[int]:
 
 
 def _largest_shift(values: Sequence[float]) -> int:
-    """Return the look from which on the mean differs most from the mean before (CUSUM)."""
+    """Return the look at which the mean changes most (CUSUM)."""
     n = len(values)
     mean = math.fsum(values) / n
     total, best, at = 0.0, -1.0, 1

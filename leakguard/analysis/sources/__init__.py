@@ -1,7 +1,7 @@
-"""Where growth is read from: one file a source. A new kind of leak is one more function here.
+"""Where growth is read from, one file per source. A new kind of leak is one more function here.
 
-A source takes the case and returns what became more; it knows nothing of the other sources. What
-explains what, and what is left to report, is decided in ``leakguard.analysis.account``.
+A source takes the case and returns its growth; it knows nothing of the other sources. ``account``
+decides what explains what, and what is left to report.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from leakguard.analysis.sources.copies import copies
 from leakguard.analysis.sources.cycles import cycles
 from leakguard.analysis.sources.gauges import gauges
 from leakguard.analysis.sources.metrics import metrics
+from leakguard.analysis.sources.offspring import offspring
 from leakguard.analysis.sources.peaks import peaks
 from leakguard.analysis.sources.promises import promises
 from leakguard.analysis.sources.types import types
@@ -31,4 +32,5 @@ SOURCES: tuple[ReadGrowth, ...] = (
     metrics,
     peaks,
     copies,
+    offspring,
 )

@@ -1,7 +1,7 @@
-"""The same data in memory more than once: no leak, a warning.
+"""The same data in memory more than once: no leak, but a warning.
 
-Each environment, worker or data set that copies what it could share costs the size of it for as
-long as the program runs.
+An environment, worker or data set that copies what it could share costs that memory for the whole
+run.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _Groups: TypeAlias = "dict[_Alike, list[LargeObject]]"
 
 
 def copies(case: Case) -> list[Growth]:
-    """Return large arrays with the same contents, unchanged in every look of three generations.
+    """Return large arrays with the same contents, unchanged in each look of three generations.
 
-    What stays the same for so long is data, and no state that moves on.
+    What stays the same for so long is data, and not changing state.
     """
-    looks = [s for s in case.run.snapshots if s.generation is not None and _told(s)]
+    looks = [s for s in case.run.snapshots if s.generation is not None and _with_contents(s)]
     groups = [(look.generation or 0, _groups(look)) for look in looks]
     return [
         _growth(contents, items, since, looks[-1])
@@ -47,7 +47,7 @@ def copies(case: Case) -> list[Growth]:
     ]
 
 
-def _told(snapshot: Snapshot) -> list[LargeObject]:
+def _with_contents(snapshot: Snapshot) -> list[LargeObject]:
     """Return the large objects of a look whose contents were read."""
     large = () if snapshot.census is None else snapshot.census.large
     return [item for item in large if item.digest is not None]
@@ -56,13 +56,13 @@ def _told(snapshot: Snapshot) -> list[LargeObject]:
 def _groups(snapshot: Snapshot) -> _Groups:
     """Return the large objects of one look that have a copy beside them."""
     groups: defaultdict[_Alike, list[LargeObject]] = defaultdict(list)
-    for item in _told(snapshot):
+    for item in _with_contents(snapshot):
         groups[_Alike(item.type, item.shape, item.dtype, item.digest)].append(item)
     return {contents: items for contents, items in groups.items() if len(items) > 1}
 
 
 def _since(looks: list[tuple[int, _Groups]], contents: _Alike) -> list[int]:
-    """Return the generations of the last looks in a row that all show these copies."""
+    """Return the generations of the last consecutive looks that all show these copies."""
     last = takewhile(lambda look: contents in look[1], reversed(looks))
     return sorted({generation for generation, _ in last})
 

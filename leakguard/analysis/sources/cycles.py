@@ -1,12 +1,13 @@
-"""Garbage in reference cycles: what the collector takes is a cost, what it never takes is a leak.
+"""Garbage in reference cycles: a cost if the collector frees it, a leak if it never does.
 
-The guard collects, now and then, after much has piled up that no root leads to. What such a
-collection frees had been garbage; whether the program's own collector would have come for it, the
-counts between the guard's collections tell.
+The guard runs the collector now and then, after much unreachable memory has piled up. What such a
+collection frees was garbage. The counts between the guard's collections show whether the program's
+own collector would have freed it.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +37,7 @@ _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
 def cycles(case: Case) -> list[Growth]:
-    """Return the class that leads what collections freed, when they freed much of it."""
+    """Return the class that leads what collections freed, if they freed much of it."""
     least = 0 if switched_off(case) else MATERIAL_BYTES
     collected = [s for s in case.run.snapshots if s.collection and not _was_held(case, s)]
     leads = [_lead(snapshot, least) for snapshot in collected]
@@ -62,8 +63,7 @@ def switched_off(case: Case) -> bool:
 def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
     """Return the class that a collection freed most of, the program's own classes first.
 
-    One that freed less than ``least`` bytes frees what every program leaves behind, and what the
-    program's own collector, where it is on, comes for.
+    Less than ``least`` bytes are what every program leaves behind for its own collector.
     """
     collection = snapshot.collection
     if collection is None or (collection.bytes or 0) < least or not collection.types:
@@ -74,10 +74,10 @@ def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
 
 
 def _was_held(case: Case, snapshot: Snapshot) -> bool:
-    """True where a root led to what was freed as long as the loop ran: its function had it.
+    """True if what was freed was reachable as long as the loop ran, from its function.
 
-    What a loop left in a list is garbage once the function is over, in cycles where each of it
-    knows the others, such as exceptions with the frame that kept them.
+    Objects that a loop left in a list become garbage once the function is over. They form cycles if
+    they refer to each other, such as exceptions with the frame that kept them.
     """
     lead = _lead(snapshot)
     looks = [s for s in case.run.snapshots if s.serial < snapshot.serial and s.holders]
@@ -97,10 +97,10 @@ def _is_adrift(holder: Holder) -> bool:
 
 
 def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
-    """True where the program's own collector comes for the garbage, again and again.
+    """True if the program's own collector frees the garbage, again and again.
 
-    Looks may be too far apart to see the count fall; live memory, which is read in every
-    generation, then does not grow.
+    Looks may be too far apart to show the count fall. Live memory is read in every generation; it
+    does not grow then.
     """
     drops = _own_drops(case, name, freeing)
     if drops >= _TIMELY or _own_full_collections(case) < _TIMELY:
@@ -110,9 +110,9 @@ def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
 
 
 def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
-    """Return how often the count fell without a collection of the guard's: the collector's work.
+    """Return how often the count fell without a collection of the guard's.
 
-    Between looks that are far apart it comes back unseen: by what is left of what was made.
+    Between looks that are far apart, the count of objects made and left shows collections too.
     """
     ours = {snapshot.generation for snapshot in freeing}
     series = case.timeline.best_series(name, count_reader(name))
@@ -135,7 +135,7 @@ def _own_full_collections(case: Case) -> int:
 
 
 def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
-    """Tell garbage that the collector takes as what it is, a cost, with its size and its peak."""
+    """Report garbage that the collector frees as a cost, with its size and its peak."""
     sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
     counts = case.timeline.best_series(name, count_reader(name)).values
     often = _own_full_collections(case)
@@ -162,7 +162,7 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
 
 
 def _freed_with(name: str, collections: Sequence[Collection]) -> frozenset[str]:
-    """Return the types that collections freed beside a class, in no much smaller number."""
+    """Return the types that collections freed along with a class, in a similar number."""
     freed: Counter[str] = Counter()
     for collection in collections:
         freed.update(collection.types)
@@ -215,19 +215,19 @@ def _fix(case: Case, way: tuple[Hop, ...]) -> str:
 
 
 def _again(piled_up: bool, freeing: list[Snapshot]) -> tuple[str, ...]:
-    """Return the second witness: they piled up, or were freed more than once."""
+    """Return the second measurement: they piled up, or were freed more than once."""
     if piled_up:
         return ("until then their number grew in every generation",)
     return ("it happened more than once",) if len(freeing) > 1 else ()
 
 
 def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:
-    """Return the way from an instance back to itself, where a look has seen it."""
+    """Return the path from an instance back to itself, if a look has seen it."""
     return next((way for c in collections if (way := c.cycles.get(name))), ())
 
 
 def _cut(way: tuple[Hop, ...]) -> str:
-    """Name the reference that closes the cycle, where the cycle is known."""
+    """Name the reference that closes the cycle, if the cycle is known."""
     if not way:
         return ""
     before = way[-2].type
@@ -240,7 +240,7 @@ def _rate(before: Series) -> float | None:
 
 
 def _started_at(whole: Series) -> int | None:
-    """Return the first generation at whose end there are more than before it."""
+    """Return the first generation at whose end there are more than before."""
     previous = whole.baseline or 0.0
     for generation, value in zip(whole.generations, whole.values, strict=True):
         if value > previous:
@@ -250,11 +250,11 @@ def _started_at(whole: Series) -> int | None:
 
 
 def _until(whole: Series, collected: Snapshot) -> Series:
-    """Return the counts from the last time they fell up to the first collection.
+    """Return the counts from their last fall up to the first collection.
 
     The collection itself came after the counting of its generation.
     """
-    last = collected.generation or 0
+    last = math.inf if collected.generation is None else collected.generation
     kept: list[tuple[int, float]] = []
     for generation, value in zip(whole.generations, whole.values, strict=True):
         if generation > last:

@@ -1,4 +1,4 @@
-"""Numbers the user reports: filling towards a capacity is healthy, growing without one is not."""
+"""Numbers that the user reports: filling up to a capacity is healthy, growth without one is not."""
 
 from __future__ import annotations
 

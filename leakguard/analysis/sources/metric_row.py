@@ -1,4 +1,4 @@
-"""How one number of the process is read, as a row of the table in ``metrics``."""
+"""How one number of the process is judged: a row of the table in ``metrics``."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Said = Callable[[Case, Judged], str]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """How one metric is read.
+    """How one metric is judged.
 
     Attributes:
-        least: bytes a generation from which on a rise matters at once; less has to come to more.
-        floor: moves of the value below this mean nothing.
-        integer: the values are counts of things, exact to one.
-        second: metrics one of which grows with it where it is a leak; ``and_second`` says so.
+        least: bytes per generation from which a rise matters at once; less must reach a total.
+        floor: smaller changes of the value mean nothing.
+        integer: the values are counts, exact to one.
+        second: metrics, one of which grows too if it is a leak; ``and_second`` names it.
         exact: the kernel or the interpreter counts it, so it needs no second.
-        takes_ram: False where its bytes are none of the memory that can run out.
+        takes_ram: False if its bytes are not part of the limited memory.
         counts_as: the type that the finding names.
-        reason: the sentence with the numbers, where the standard one does not do.
-        applies: what else must hold.
-        healthy: why this rise is no leak; None where nothing explains it.
+        reason: the sentence with the numbers, if the standard one does not fit.
+        applies: a further condition.
+        healthy: why this rise is no leak; None if nothing explains it.
     """
 
     metric: str
@@ -48,7 +48,7 @@ class MetricRow:
 
 
 def grows(judged: Judged) -> str:
-    """Return the sentence that says by how much a metric grows."""
+    """Return the sentence with the growth of a metric."""
     name, verdict = METRICS[judged.series.name].words, judged.verdict
     if judged.series.unit == "count":
         return f"{name} grow by {format_number(verdict.rate)} per generation: {verdict.reason}"
@@ -58,5 +58,5 @@ def grows(judged: Judged) -> str:
 
 
 def always(text: str) -> Said:
-    """Return what says the same of every run."""
+    """Return a function that returns the same text for every run."""
     return lambda case, judged: text

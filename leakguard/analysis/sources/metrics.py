@@ -1,7 +1,7 @@
-"""Numbers of the process that grow, in one table: live memory, mappings, the GPU, handles ...
+"""Numbers of the process that grow, in one table: live memory, mappings, handles, and more.
 
-A row says from where on a rise is worth a finding, which second number confirms it, and what to
-change. What a rise is explained by is decided in ``account``.
+A row has the least rise worth a finding, the second number that confirms it, and the fix.
+``account`` decides what explains a rise.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         contribution=case.contribution(row.metric, judged.started_at),
         exact=row.exact,
         worst=row.worst,
-        evidence=(_said(case, row, judged), *_confirmed(case, row)),
+        evidence=(_growth_text(case, row, judged), *_confirmed(case, row)),
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
@@ -79,7 +79,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
 
 
 def _judged(case: Case, row: MetricRow) -> Judged | None:
-    """Return the metric with its verdict, with the row's own noise floor where it has one."""
+    """Return the metric with its verdict, with the row's own noise floor if it has one."""
     if not row.floor and not row.integer:
         return case.metric(row.metric)
     series = case.timeline.metric(row.metric)
@@ -88,12 +88,12 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
     return case.judge(series, integer=row.integer, noise_floor=row.floor)
 
 
-def _said(case: Case, row: MetricRow, judged: Judged) -> str:
+def _growth_text(case: Case, row: MetricRow, judged: Judged) -> str:
     return grows(judged) if row.reason is None else row.reason(case, judged)
 
 
 def _confirmed(case: Case, row: MetricRow) -> tuple[str, ...]:
-    """Name the second number, where one grows with it."""
+    """Name the second number, if one grows too."""
     for name in row.second:
         judged = case.metric(name)
         if judged is not None and judged.may_grow:
@@ -105,7 +105,7 @@ def _confirmed(case: Case, row: MetricRow) -> tuple[str, ...]:
 
 
 def _is_fragmentation(case: Case, held: Judged) -> bool:
-    """True where RSS grows with what is held free, and live memory does not."""
+    """True if RSS grows with memory held free, and live memory does not."""
     live, rss = case.memory(), case.metric("rss")
     if live is None or rss is None or rss.verdict.growing == "no":
         return False
@@ -140,17 +140,17 @@ def _held_fix(case: Case, held: Judged) -> str:
 
 
 def _is_mapped_evenly(case: Case, space: Judged) -> bool:
-    """True where most generations map more: arenas and stacks of threads come in rare steps."""
+    """True if most generations map more; arenas and thread stacks come in rare steps."""
     values = space.series.values
     rises = sum(later > before for before, later in pairwise(values))
     return rises >= MAJORITY * (len(values) - 1)
 
 
 def _is_mapped_before(case: Case, shared: Judged) -> str | None:
-    """Explain shared pages that are touched one after another in what was mapped long before.
+    """Explain shared pages that are touched one after another in a mapping of long ago.
 
-    An object store or a ring of buffers is mapped once, as large as it will ever be; a leak maps
-    more as more is shared.
+    An object store or a ring of buffers is mapped once, in its full size. A leak maps more as more
+    is shared.
     """
     space = case.metric("vms")
     if space is None or _late_gain(space) >= _late_gain(shared) / 2:
@@ -171,9 +171,9 @@ def _late_gain(judged: Judged) -> float:
 
 
 def _is_copy_on_write(case: Case, private: Judged) -> bool:
-    """True where pages become private that were there before: neither RSS nor live memory grows.
+    """True if existing pages become private: neither RSS nor live memory grows.
 
-    In a process that others were forked from that happens when those others end.
+    It happens in a process from which others were forked, when those end.
     """
     info = case.run.info
     if not info.forked and info.observer is None:
@@ -184,7 +184,7 @@ def _is_copy_on_write(case: Case, private: Judged) -> bool:
 
 
 def _slope(judged: Judged) -> float:
-    """Return what a metric gained a generation from its first value to its last."""
+    """Return the mean gain of a metric per generation, from its first value to its last."""
     return slope(judged.series.generations, judged.series.values)
 
 
@@ -198,7 +198,7 @@ def _copied_reason(case: Case, private: Judged) -> str:
 
 
 def lost_in_pools(case: Case) -> bool:
-    """True where most of the growth of live memory lies in Python's small-object allocator."""
+    """True if most of the growth of live memory lies in Python's small-object allocator."""
     memory, pools = case.metric("live_memory"), case.metric("python_in_use")
     if memory is None or pools is None or not pools.may_grow:
         return False
@@ -225,10 +225,10 @@ _BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks", "rss_in_use")
 
 
 def _memory_row(case: Case) -> MetricRow:
-    """Return the row of the measure that shows best whether live memory grows.
+    """Return the row of the measure that best shows whether live memory grows.
 
-    An arena that is doubled now and then takes memory in ever larger steps, which tell little; how
-    much of it is touched shows in RAM.
+    An arena that doubles takes memory in ever larger steps, which say little; RAM shows how much of
+    it is used.
     """
     memory, touched = case.memory(), case.metric("rss_anonymous")
     if memory is None:
@@ -262,7 +262,7 @@ def _live_memory(metric: str) -> MetricRow:
 
 
 def _is_beside_memory(case: Case, gpu: Judged) -> bool:
-    """True where a driver's number is neither the run's only one nor worse than torch's own."""
+    """True if a driver's number is neither the run's only one nor worse than torch's own."""
     memory = case.memory()
     alone = memory is not None and memory.series.name == GPU_MEMORY
     return not alone and case.metric("gpu_allocated") is None

@@ -1,7 +1,7 @@
-"""A phase that needs much more memory for a moment than before and after: no leak, a warning.
+"""A phase that briefly needs much more memory than before and after: no leak, but a warning.
 
-A checkpoint that is pickled and compressed whole takes its size twice; a run dies of that as surely
-as of a leak.
+A checkpoint that is pickled and compressed whole takes its size twice. That ends a run as surely as
+a leak does.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from leakguard.model.units import MB, format_bytes
 # memory held before, because then it decides how much memory a run needs. Chosen.
 _LARGE_PEAK = 64 * MB
 _LARGE_SHARE = 0.5
-# Share of the available memory from which on any large peak is reported. Chosen.
+# Share of the available memory from which any large peak is reported. Chosen.
 _NEAR_LIMIT = 0.9
-# Generations with such a peak: a first one may be a warm-up.
+# Generations with such a peak: the first one may be a warm-up.
 _TIMES = 2
-# Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may have had it.
+# Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may be the cause.
 _CONFIDENCE = 0.95
 
 
 def peaks(case: Case) -> list[Growth]:
-    """Return each phase whose peak lies far above what it starts and ends with, twice or more."""
+    """Return each phase with a peak far above its start and end, in two generations or more."""
     return [
         growth
         for station in case.timeline.stations
         if station is not None and not _has_inner(case, station)
-        if (growth := _judge(case, station)) is not None
+        if (growth := _station_growth(case, station)) is not None
     ]
 
 
@@ -40,7 +40,7 @@ def _has_inner(case: Case, station: str) -> bool:
     return any(name.startswith(station + "/") for name in names)
 
 
-def _judge(case: Case, station: str) -> Growth | None:
+def _station_growth(case: Case, station: str) -> Growth | None:
     snapshots = case.timeline.at(station)
     excess = {g: over for g, s in snapshots.items() if (over := _excess(s)) is not None}
     high = {g: over for g, over in excess.items() if _is_high(case, snapshots[g], over)}
@@ -50,9 +50,9 @@ def _judge(case: Case, station: str) -> Growth | None:
 
 
 def _excess(snapshot: Snapshot) -> float | None:
-    """Return by how much the peak lies above the start and the end of the phase.
+    """Return by how much the peak exceeds the start and the end of the phase.
 
-    What the allocator came to keep was given back, to it.
+    Memory that the allocator keeps free counts as returned.
     """
     start, end = snapshot.entry.get("rss"), snapshot.metrics.get("rss")
     top = snapshot.metrics.get("peak")

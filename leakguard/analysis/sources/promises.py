@@ -1,4 +1,4 @@
-"""Objects the program said it had given up, and that are still alive."""
+"""Objects that the program promised to have released, and that are still alive."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
 from leakguard.model import Expectation, Holder, Snapshot
 
-# Confidence (0 to 1). Chosen: an object alive after a collection is alive, but seen once it may be
-# about to go.
+# Confidence (0 to 1). Chosen: an object alive after a collection is alive, but one that was seen
+# once may be about to go.
 _BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
 
 

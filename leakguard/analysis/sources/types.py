@@ -28,7 +28,7 @@ KINDS: dict[str, Kind] = {
 
 
 def types(case: Case) -> list[Growth]:
-    """Return the types that have more instances every generation, each with its phases."""
+    """Return the types that have more instances in every generation, each with its phases."""
     names = (name for name in case.timeline.changing_types() if name not in _HANDLES)
     found = (_growing(case, name) for name in names)
     return [growing for growing in found if growing is not None]
@@ -66,7 +66,7 @@ def _growing(case: Case, name: str) -> Growth | None:
 
 
 def _completed(judged: Judged, alike: Judged | None) -> Judged:
-    """Return what is known of a count with what memory says of the generations between looks."""
+    """Return the verdict on a count together with live memory between the looks."""
     if alike is None or not judged.grows:
         return alike or judged
     started, start = judged.started_at, alike.started_at
@@ -77,10 +77,10 @@ def _completed(judged: Judged, alike: Judged | None) -> Judged:
 
 
 def _as_memory_does(case: Case, series: Series) -> Judged | None:
-    """Believe counts that rise from look to look in the proportions that live memory does.
+    """Accept counts that rise from look to look in proportion to live memory.
 
-    Few looks, or looks in clusters, cannot tell of a count whether and since when it grows; the
-    memory of every generation can. A builtin type must be most of what memory gained.
+    From few looks, or looks in clusters, a count cannot show whether and since when it grows; the
+    memory of every generation can. A builtin type must be most of the memory's gain.
     """
     memory = case.memory()
     start = None if memory is None or not memory.grows else memory.started_at
@@ -94,7 +94,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     first, last = looks[0], looks[-1]
     gained, lasted = sizes[last] - sizes[first], last - max(start - 1, first)
     if MAJORITY * gained > memory.verdict.rate * lasted:
-        return None  # between looks at different heights of a tooth, most of it is the tooth's
+        return None  # Between looks at different heights of a tooth, most of it is garbage.
     if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * gained:
         return None
     rate = (counts[last] - counts[first]) / lasted
@@ -112,7 +112,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
 def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:
     """Return the looks since growth shows, and the last one before.
 
-    Where that one lay higher, it was at the tip of a tooth, which is no beginning.
+    If that one is higher, it was at the tip of a tooth, which is no start.
     """
     since = sorted(at for at in values if at >= start)
     before = sorted(at for at in values if at < start)[-1:]
@@ -120,7 +120,7 @@ def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:
 
 
 def _gained_bytes(case: Case, counts: Series, first: int, last: int) -> float:
-    """Return a type's growth between two looks, read from the snapshots that counted it."""
+    """Return a type's growth between two looks, from the snapshots that counted it."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
     sizes = series.by_generation
     return sizes.get(last, 0.0) - sizes.get(first, 0.0)
@@ -132,7 +132,7 @@ def _last_watched(case: Case, name: str) -> Watched | None:
 
 
 def _bytes_rate(case: Case, counts: Series, since: int | None) -> float | None:
-    """Return what a type gains a generation since its growth shows; before, it was another one."""
+    """Return a type's gain per generation since its growth shows; earlier its rate was another."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
     sizes = series.by_generation
     looks = _looks_since(min(since or 0, max(sizes, default=0)), sizes)

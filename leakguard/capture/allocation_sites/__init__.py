@@ -1,9 +1,9 @@
-"""Where the objects that survive a generation were made: one generation is traced to find out.
+"""Traces one generation, to find where the objects that survive it were made.
 
-``tracemalloc`` tells for a live object which lines made it, so it serves whatever has a Python
-type; it knows the blocks of Python's allocators, too. ``memray`` sees what native code allocates,
-and tells bytes by line. It may come after tracemalloc and never before: once a memray tracker has
-run, tracemalloc misses allocations.
+``tracemalloc`` knows the lines that made a live object. It serves everything that has a Python
+type, and the blocks of Python's allocators. ``memray`` sees the allocations of native code, as
+bytes by line. It may run after tracemalloc but never before: once a memray tracker has run,
+tracemalloc misses allocations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Trace = Literal["auto", "memray", "tracemalloc", "off"]
 
 
 class Tracer(Protocol):
-    """One traced generation: it starts when it is made, and ends with ``survivors`` or ``stop``."""
+    """One traced generation, from its creation to ``survivors`` or ``stop``."""
 
     name: str
 
@@ -32,7 +32,7 @@ class Tracer(Protocol):
 
 
 class Start(Protocol):
-    """Starts a tracer; a ``shallow`` trace costs less and knows the innermost calls only."""
+    """Starts a tracer; a ``shallow`` trace is cheaper and keeps only the innermost calls."""
 
     def __call__(self, suspects: Sequence[Suspect], *, shallow: bool) -> Tracer: ...
 

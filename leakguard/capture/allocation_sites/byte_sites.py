@@ -1,4 +1,4 @@
-"""Lines by the bytes that they left behind, whatever tool has seen them."""
+"""Lines by the bytes that they left behind, for either tool."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from leakguard.capture.library import OWN_FOLDER
 from leakguard.capture.stack import Frame, described, named, origin, place
 from leakguard.model import Site
 
-#: Fewer bytes than these, one page, are no line's leak.
+#: Fewer bytes, less than one page, are no leak of a line.
 SMALLEST = 4_096
 MOST_SITES = 5
-# Of a generation's survivors so many groups, largest first, are looked up in the source files.
+# Groups of a generation's survivors, largest first, that are looked up in the source files.
 _MOST_GROUPS = 200
 # CPython's Objects/obmalloc.c: blocks up to 512 bytes lie in pools, in steps of 16.
 _POOLED, _STEP = 512, 16
@@ -22,9 +22,9 @@ _MALLOC_HEADER, _LEAST_CHUNK = 8, 32
 
 
 def in_use(size: int, count: int, *, pooled: bool) -> int:
-    """Return the bytes that ``count`` allocations of ``size`` bytes in all take where they lie.
+    """Return the bytes that ``count`` allocations of ``size`` bytes in all occupy.
 
-    ``pooled`` says that they were asked of Python's allocators, which pass on what is large.
+    ``pooled`` says that Python's allocators served them; they pass large ones on.
     """
     each = size / max(count, 1)
     if pooled and each <= _POOLED:
@@ -37,22 +37,24 @@ def _rounded(size: float) -> int:
 
 
 def largest(sites: Iterable[Site]) -> list[Site]:
-    """Return the places with the most bytes, with the stack that left most of them."""
+    """Return the sites with the most bytes, with the stack that left most of them."""
     merged: dict[str, Site] = {}
-    for site in sorted(sites, key=_size):
+    for site in sorted(sites, key=_traced_bytes):
         known = merged.get(site.place)
-        count, size = (0, 0) if known is None else (known.count, _size(known))
-        merged[site.place] = replace(site, count=count + site.count, bytes=size + _size(site))
-    found = [s for s in merged.values() if _size(s) >= SMALLEST and s.place != "?:0"]
-    return sorted(found, key=_size, reverse=True)[:MOST_SITES]
+        count, size = (0, 0) if known is None else (known.count, _traced_bytes(known))
+        merged[site.place] = replace(
+            site, count=count + site.count, bytes=size + _traced_bytes(site)
+        )
+    found = [s for s in merged.values() if _traced_bytes(s) >= SMALLEST and s.place != "?:0"]
+    return sorted(found, key=_traced_bytes, reverse=True)[:MOST_SITES]
 
 
-def _size(site: Site) -> int:
+def _traced_bytes(site: Site) -> int:
     return site.bytes or 0
 
 
 def traced_blocks(tracer: str) -> list[Site]:
-    """Return the lines whose blocks, as tracemalloc sees them, are still in use."""
+    """Return the lines whose blocks are still in use, according to tracemalloc."""
     groups = tracemalloc.take_snapshot().statistics("traceback")
     kept = (g for g in groups if not g.traceback[-1].filename.startswith(OWN_FOLDER))
     chosen = [group for _, group in zip(range(_MOST_GROUPS), kept, strict=False)]
@@ -66,7 +68,7 @@ def _block_site(group: tracemalloc.Statistic, tracer: str) -> Site:
 
 
 def byte_site(stack: list[Frame], count: int, size: int, tracer: str) -> Site:
-    """Return the site of allocations that no object is asked about."""
+    """Return the site of allocations that belong to no object."""
     asked = origin(stack)
     at = stack[asked]
     return Site(place(at), at.function, size, count, described(stack, asked), tracer)

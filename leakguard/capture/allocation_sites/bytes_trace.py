@@ -18,31 +18,35 @@ from leakguard.capture.stack import Frame
 from leakguard.errors import install
 from leakguard.model import Site
 
-# Frames read of a stack; memray has all of them. What a layer of a transformer allocates lies some
-# thirty calls below the line of a trainer that asks for the loss.
+# Frames that are read of a stack; memray has all of them. An allocation in a layer of a transformer
+# lies some thirty calls below the trainer's line that computes the loss.
 _FRAMES_OF_BYTES = 64
 
 
 class BytesTrace:
-    """One traced generation; its record lies in a folder that is gone when it ends.
+    """One traced generation; its record is in a folder that is deleted at its end.
 
-    What survives is summed up while it runs, so that the record of a long generation is small.
+    Survivors are summed up during the trace, so that the record of a long generation stays small.
     """
 
     name = "memray"
 
     def __init__(self, suspects: Sequence[Suspect] = (), *, shallow: bool = False) -> None:
-        """Start tracing, and where bytes in pools are asked for, Python's allocators too.
+        """Start tracing; if bytes in pools are wanted, Python's allocators too.
 
         With these, a generation that only makes small objects took 9 times as long, and 15 times
-        under tracemalloc; without, 1.8 times. A ``shallow`` trace costs as much: memray follows
-        each call.
+        under tracemalloc; without them, 1.8 times. A ``shallow`` trace costs the same: memray
+        follows every call.
 
         Raises:
-            Unavailable: memray is not installed, or this process is traced already.
+            Unavailable: memray is not installed, this process is traced already, or has greenlets.
         """
         if tracemalloc.is_tracing():
             raise Unavailable("tracemalloc traces this process, and memray beside it would disturb")
+        if "greenlet" in sys.modules:
+            raise Unavailable(
+                "memray would go on tracing the switches of greenlets when it is over"
+            )
         memray = _memray()
         self._folder = Path(tempfile.mkdtemp(prefix="leakguard-"))
         try:

@@ -1,8 +1,8 @@
-"""What the interpreter has in reserve of lists, dicts and tuples, taken out before a trace.
+"""Empties the interpreter's free lists of lists, dicts and tuples before a trace.
 
-CPython keeps some freed objects of these types and hands them out again without an allocation, so
-that a tracer never hears of them: of 30 lists that a generation leaves behind each may be such a
-one (``Objects/listobject.c``, ``dictobject.c``, ``tupleobject.c``).
+CPython keeps some freed objects of these types and reuses them without an allocation, which a
+tracer therefore misses. All of the 30 lists that a generation leaves behind may be such objects
+(``Objects/listobject.c``, ``dictobject.c``, ``tupleobject.c``).
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-# Tuples up to this length are kept in reserve, each length apart (PyTuple_MAXSAVESIZE).
+# Tuples up to this length have free lists, one per length (PyTuple_MAXSAVESIZE).
 _LONGEST_TUPLE = 20
 # Objects in all, at most: CPython keeps 2,000 tuples of each length, and 80 lists and dicts each
 # (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
 _MOST_SPARE = 50_000
-# So many objects in a row that the tracer saw, and nothing older lies below them: to ask for a
-# stack of 16 frames makes 16 pairs, which may be freed on top of the reserve.
+# After so many consecutive objects that the tracer knows, the free list is empty. Asking for a
+# stack of 16 frames makes 16 pairs, which may be freed on top of the list.
 _IN_A_ROW = 24
 
 
 def reserve(names: Collection[str], is_known: Callable[[Any], bool]) -> list[Any]:
-    """Return what there is in reserve of the builtin types of these names.
+    """Return the free objects of the builtin types of these names.
 
-    As long as it is kept, new objects of the type are allocated. ``is_known`` tells of an object
-    whether the tracer saw its allocation.
+    While they are kept, new objects of the type are allocated. ``is_known`` returns whether the
+    tracer saw an object's allocation.
     """
     spare: list[Any] = []
     for name in sorted(names):
@@ -42,7 +42,7 @@ def _new_list() -> list[Any]:
 
 
 def _new_dict() -> dict[Any, Any]:
-    return {}  # the call of the class allocates
+    return {}  # Calling the class allocates.
 
 
 def _new_tuple(length: int) -> tuple[Any, ...]:

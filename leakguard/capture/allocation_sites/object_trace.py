@@ -30,14 +30,14 @@ from leakguard.model import Site
 Lines = heap.Origin
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
-# Collector header, and before it the two pointers that stand for an instance's dict.
+# Collector header, and before it the two pointers that replace an instance's dict.
 _HEADERS = 2 * _POINTER + 2 * _POINTER
 
 
 def origin_of(item: Any) -> Lines | None:
     """Return (file, line) of the frames that made an object, innermost first; None if untraced."""
     if sys.version_info[:2] == (3, 11) and flags(type(item)) & MANAGED_DICT:
-        # 3.11 looks for such an object where its collector header begins, not its block.
+        # Python 3.11 looks up such an object by its collector header, not by its block.
         return _at_address()(0, id(item) - _HEADERS)
     trace = tracemalloc.get_object_traceback(item)
     return None if trace is None else tuple((f.filename, f.lineno) for f in reversed(trace))
@@ -54,13 +54,13 @@ def _at_address() -> Callable[[int, int], Lines | None]:
 # below the line that asked for it. Measured: 12 frames cost 1.2 times as much as 6 in a network,
 # the same where stacks are short, and 1.7 times in a deep recursion.
 _FRAMES_OF_OBJECTS = 16
-# Frames of a shallow trace: the line that calls ``np.repeat`` is the third. The line number of each
-# frame is looked up anew at every allocation. Measured in training steps of TD3 and of DQN: with 1,
-# 2, 4, 8 and 16 frames 3.4, 5.0, 6.9, 11 and 15 times as long; 2.8, 3.7, 5.1, 7.9 and 11.
+# Frames of a shallow trace: the line that calls ``np.repeat`` is the third. Each allocation looks
+# up the line number of each frame. Measured in training steps of TD3 and of DQN: with 1, 2, 4, 8
+# and 16 frames 3.4, 5.0, 6.9, 11 and 15 times as long; 2.8, 3.7, 5.1, 7.9 and 11.
 _FRAMES_IF_SHALLOW = 4
-# So many stacks are asked for their holders. A loss that is kept is one tensor beside a dozen of
-# its graph, which other lines make: of the rarer stacks those are told whose objects are elements
-# of a container.
+# Stacks whose objects are asked for their holders. A kept loss is one tensor beside a dozen objects
+# of its graph, made by other lines: of rarer stacks, those count whose objects are elements of a
+# container.
 _MOST_ASKED = 20
 _ELEMENT = "[*]"
 
@@ -70,9 +70,9 @@ _Key = tuple[str, Lines]
 class ObjectTrace:
     """One traced generation.
 
-    Where the program runs tracemalloc itself, its traces are read and nothing is started or
-    stopped; they may be older than this generation. Beside a tracker of memray that is not the
-    guard's (``memray run``) it works, too: 19,928 of 20,000 new objects had their stack.
+    If the program runs tracemalloc itself, its traces are read, and nothing is started or stopped;
+    they may be older than this generation. It works beside a tracker of memray that is not the
+    guard's (``memray run``): 19,928 of 20,000 new objects had their stack.
     """
 
     name = "tracemalloc"
@@ -94,13 +94,13 @@ class ObjectTrace:
         self._blocks: list[Site] = []
 
     def survivors(self, suspects: Sequence[Suspect]) -> list[int]:
-        """Stop, and return where a few objects of each site lie, to find out who holds them."""
+        """Stop; return the addresses of a few objects of each site, to find their holders."""
         names = {suspect.type for suspect in suspects if suspect.type is not None}
         kept: dict[_Key, tuple[int, ...]] = {}
         try:
             if names:
                 kept = self._counted(names)
-            # A program's own traces may be of all its life: it takes seconds to go through them.
+            # A program's own traces may cover its whole life: reading them takes seconds.
             if self._own and any(suspect.type is None for suspect in suspects):
                 self._blocks = traced_blocks(self.name)
         finally:
@@ -112,7 +112,7 @@ class ObjectTrace:
         return samples
 
     def sites(self, held_by: Sequence[str | None]) -> list[Site]:
-        """Return the sites, largest first; ``held_by`` answers for each sample in turn."""
+        """Return the sites, largest first; ``held_by`` has the holder of each sample, in turn."""
         holders = defaultdict(list)
         for key, holder in zip(self._samples, held_by, strict=False):
             holders[key].append(holder)
@@ -134,7 +134,7 @@ class ObjectTrace:
             _running = None
 
     def _sites(self, key: _Key, holders: list[str | None]) -> list[Site]:
-        """Return the sites of one stack, one for each holder that is told."""
+        """Return the sites of one stack, one per named holder."""
         if key in self._rarer:
             holders = [h for h in holders if h is not None and h.endswith(_ELEMENT)]
             if not holders:
@@ -142,7 +142,7 @@ class ObjectTrace:
         return _sites(key, self._counts[key], holders)
 
     def _counted(self, names: set[str]) -> dict[_Key, tuple[int, ...]]:
-        """Count what lives by where it was made; return where some of each lie."""
+        """Count live objects by site; return the addresses of some of each."""
         kept = {}
         for made in heap.origins(names, origin_of).made:
             if not made.lines[0][0].startswith(OWN_FOLDER):
@@ -154,7 +154,7 @@ class ObjectTrace:
         chosen = []
         for name in sorted(names):
             own = [key for key, _ in self._counts.most_common() if key[0] == name]
-            if self._shallow:  # what lies deep in a library is not told by its line there
+            if self._shallow:  # A line deep in a library says nothing about what it makes.
                 own = [key for key in own if reaches_program(file for file, _ in key[1])] or own
             chosen += own[:_MOST_ASKED]
             self._rarer.update(own[MOST_SITES:_MOST_ASKED])
@@ -165,7 +165,7 @@ _running: ObjectTrace | None = None
 
 
 def _stop_in_child() -> None:
-    """A worker forked in the traced generation is nobody's to trace."""
+    """A worker that was forked in the traced generation is not traced."""
     if _running is not None:
         _running.stop()
 
@@ -175,7 +175,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
-    """Return one site for each holder of its objects; how they share them is not known."""
+    """Return one site per holder of its objects; their shares are unknown."""
     name, lines = key
     stack = [named(file, line) for file, line in lines]
     known: list[str | None] = [*dict.fromkeys(h for h in holders if h is not None)]

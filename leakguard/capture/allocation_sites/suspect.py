@@ -1,4 +1,4 @@
-"""What a traced generation is to find the origin of."""
+"""The suspect whose origin a traced generation should find."""
 
 from __future__ import annotations
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from leakguard.capture.births.birthplaces import Frames, told
 from leakguard.capture.births.survivors import Survivor, Survivors
+from leakguard.capture.births.windows import Windows
+from leakguard.compiled_part import check_interface
 from leakguard.model.births import Births
-
-# Checksum (31 bits) of _births.pyi, what Python knows of the record: which one it was built for.
-_RECORD_INTERFACE = 0x704BF00F
 
 
 def _compiled() -> Any:
@@ -22,9 +21,9 @@ def _compiled() -> Any:
     """
     try:
         from leakguard.capture.births import _births
+
+        check_interface(_births, 0x03B63B36)
     except ImportError:
-        return None
-    if getattr(_births, "INTERFACE", 0) != _RECORD_INTERFACE:
         return None
     atexit.register(_births.stop)
     return _births
@@ -34,10 +33,6 @@ _births = _compiled()
 
 # The distance of two samples that a run begins with; it adapts to what the program allocates.
 _FIRST_INTERVAL = 4_096.0
-# Seconds of CPU time for an allocation and its free, measured (reports/births/overhead.md).
-_SECONDS_A_BLOCK = 2.3e-9
-# CPU seconds that the calls may cost in any run, as looks may.
-_FREE_SECONDS = 0.3
 _MOST_PHASES = 65_535
 
 
@@ -70,39 +65,39 @@ class BirthRecord:
             interval: mean bytes from sample to sample; None adapts it to the program.
             seed: makes the samples of a program of one thread come again.
             most_share: of CPU time that the calls may cost in a long run; where they would cost
-                more, small blocks of Python are recorded no longer. None sets no limit.
+                more, small blocks of Python are recorded in a share of the rounds, each of which
+                stands for others. None sets no limit.
         """
         self.problem: str | None = None
         self.native_problem: str | None = None
         self._native = native
         self._interval = interval
         self._seed = time.time_ns() if seed is None else seed
-        self._most_share = most_share
+        self._windows = Windows(most_share, self._seed)
         self._phases: dict[str, int] = {"": 0}
-        self._running = False
-        self._began = self._ended = 0.0
-        self._small_ended: float | None = None
+        self._running = self._open = False
+        self._began = self._last = self._recorded = 0.0
 
     # -- life -----------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to record, or say in ``problem`` why that cannot be."""
-        self._began = self._ended = time.process_time()
         if _births is None:
             self.problem = "the compiled part was not built; reinstall leakguard with a C compiler"
             return
         interval = self._interval or _FIRST_INTERVAL
         seed = self._seed & 0xFFFF_FFFF_FFFF_FFFF
+        self._began = self._last = time.process_time()
+        self._recorded = 0.0
         self.problem = _births.start(interval, interval, seed, self._interval is None)
-        self._running = self.problem is None
-        if self._running:
-            self.check()
+        self._running = self._open = self.problem is None
+        self.check()
 
     def stop(self) -> None:
         """End the record; the program's allocations go on as they would without it."""
         if self._running and _births is not None:
-            self._ended = time.process_time()
-            self._running = False
+            self._take_time()
+            self._running = self._open = False
             _births.stop()
 
     @property
@@ -120,33 +115,29 @@ class BirthRecord:
                 number = self._phases[phase] = len(self._phases)
             _births.mark(generation, number or 0)
 
-    def check(self) -> bool:
+    def check(self) -> None:
         """Look whether births and deaths are still seen, where a generation begins.
 
-        Libraries that were loaded since are taken in.
-
-        Returns:
-            Whether the calls for small blocks have come to their price: ``close_small`` ends them.
+        Libraries that were loaded since are taken in, and Python's small blocks are recorded in
+        the generation that begins, or left out for their price.
         """
         if not self._running or _births is None:
-            return False
-        problem, self.native_problem = _births.check(self._native)
+            return
+        problem, self.native_problem, self._open = _births.check(self._native)
+        passed = self._take_time()
         if problem is not None:
-            self._ended = time.process_time()
-            self._running, self.problem = False, problem
-        return self._running and self._small_ended is None and self._is_dear()
+            self._running, self._open, self.problem = False, False, problem
+            return
+        is_chosen = self._windows.next(_births.small_blocks(), passed, self._open)
+        parts = max(round(self._windows.share * _births.FULL_SHARE), 1) if is_chosen else 0
+        self._open = _births.record_small(parts)
 
-    def _is_dear(self) -> bool:
-        if self._most_share is None or _births is None:
-            return False
-        blocks: float = _births.figures()[2][0][3]
-        passed = time.process_time() - self._began
-        return blocks * _SECONDS_A_BLOCK > max(_FREE_SECONDS, self._most_share * passed)
-
-    def close_small(self) -> None:
-        """Record small blocks of Python no longer, for the price of their calls."""
-        if self._running and _births is not None and _births.close_small():
-            self._small_ended = time.process_time()
+    def _take_time(self) -> float:
+        """Return the CPU seconds since the last time, which are counted where all was recorded."""
+        now = time.process_time()
+        passed, self._last = now - self._last, now
+        self._recorded += passed if self._open else 0.0
+        return passed
 
     # -- what it knows --------------------------------------------------------------------------
 
@@ -154,9 +145,8 @@ class BirthRecord:
     def share(self) -> float:
         """Of the CPU time since the start, the share in which all of Python was recorded."""
         now = time.process_time()
-        until = now if self._running else self._ended
-        until = until if self._small_ended is None else min(until, self._small_ended)
-        return (until - self._began) / max(now - self._began, 1e-9) if now > self._began else 0.0
+        recorded = self._recorded + (now - self._last if self._open else 0.0)
+        return recorded / (now - self._began) if now > self._began else 0.0
 
     def cohorts(self, rounds: int = 0) -> Births | None:
         """Return what is alive, by line and phase and by the time of birth; None without a record.

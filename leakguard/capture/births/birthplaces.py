@@ -213,4 +213,3 @@ def _is_ours(frames: Sequence[Frame]) -> bool:
         if not is_library(frame.file):
             return False
     return False
-

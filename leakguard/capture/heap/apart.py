@@ -15,13 +15,10 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import msgspec
+from typing import TypeVar
 
 from leakguard.capture.headroom import dies_as_one, free_memory
 from leakguard.capture.heap.collector import other_threads_run
-from leakguard.capture.heap.column import Column
 from leakguard.capture.heap.frameworks import graphs_asleep
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy, is_copy
 from leakguard.capture.probe import Unavailable
@@ -64,8 +61,10 @@ class Apart:
             return _taken_here(work, hindrance)
         for attempt in range(_MOST_HANGS):
             try:
-                answer = _answer(lambda: _encoder.encode(work()), seconds)
-                return msgspec.msgpack.decode(answer, type=kind, dec_hook=_read)
+                # Late: a copy of a process that knows nothing of leakguard has no packer for it.
+                from leakguard.capture.heap.answer import packed, unpacked
+
+                return unpacked(_answer_of_copy(lambda: packed(work()), seconds), kind)
             except CopyRefused as refusal:
                 return _taken_here(work, str(refusal))
             except CopyFailed as failure:
@@ -80,7 +79,7 @@ class Apart:
 looks = Apart()
 
 
-def _answer(work: Callable[[], bytes], seconds: float) -> bytes:
+def _answer_of_copy(work: Callable[[], bytes], seconds: float) -> bytes:
     memory = _LEAST_MEMORY + _A_BLOCK * sys.getallocatedblocks()
     return ProcessCopy.begin(work, seconds=seconds, memory=memory).answer()
 
@@ -106,20 +105,3 @@ def _taken_here(work: Callable[[], T], hindrance: str) -> T:
         )
     with graphs_asleep():
         return work()
-
-
-def _column(value: Any) -> Any:
-    if type(value) is Column:
-        return value.typecode.encode() + value.tobytes()
-    raise NotImplementedError(f"a look has no {type(value).__name__}")
-
-
-def _read(kind: type, value: Any) -> Any:
-    if kind is Column:
-        column = Column(chr(value[0]))
-        column.frombytes(value[1:])
-        return column
-    raise NotImplementedError(f"a look has no {kind}")
-
-
-_encoder = msgspec.msgpack.Encoder(enc_hook=_column)

@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from gc import disable, enable, isenabled  # the program may have put doubles in their place
 from typing import TypeVar
 
 from leakguard.capture.heap.result import HeapCensus
@@ -20,7 +21,7 @@ _holding: list[bool] = []  # what the program had switched on, while the guard h
 
 def program_collects() -> bool:
     """Return whether the program has automatic collection on, while it is held back too."""
-    return _holding[0] if _holding else gc.isenabled()
+    return _holding[0] if _holding else isenabled()
 
 
 def other_threads_run() -> bool:
@@ -41,51 +42,54 @@ def run_held(work: Callable[..., T], *args: object) -> T:
     """Run ``work`` with the collector held back, whenever an interrupt of the user's comes.
 
     Interrupts come where a function begins or a call has ended, so what puts things right calls
-    nothing before ``gc.enable()``; a context manager may be interrupted before its own first line.
+    nothing before ``enable``; a context manager may be interrupted before its own first line.
     """
-    collecting, outer = gc.isenabled(), len(_holding)
+    collecting, outer = isenabled(), len(_holding)
     try:
-        gc.disable()
+        disable()
         _holding.append(collecting)
         return work(*args)
     finally:
+        switched_off = _holding[outer:] == [False]
         del _holding[outer:]
-        if collecting:
-            gc.enable()
+        if collecting and not switched_off:
+            enable()
 
 
 @contextmanager
 def collector_held() -> Iterator[None]:
     """Hold the collector back, so that a walk does not change what it looks at."""
-    collecting, outer = gc.isenabled(), len(_holding)
+    collecting, outer = isenabled(), len(_holding)
     try:
-        gc.disable()
+        disable()
         _holding.append(collecting)
         yield
     finally:
         del _holding[outer:]
         if collecting:
-            gc.enable()
+            enable()
 
 
 def run_released(work: Callable[..., T], *args: object) -> T:
     """Run ``work``, C code that only waits, with the collector as the program has it.
 
-    Whatever it allocates would set the collector off, which was held back for a while.
+    Whatever it allocates would set the collector off, which was held back for a while. A thread of
+    the program that switches the collector off meanwhile is heard.
     """
     if not (_holding and _holding[0]):
         return work(*args)
     try:
-        gc.enable()
+        enable()
         return work(*args)
     finally:
-        gc.disable()
+        _holding[0] = isenabled()
+        disable()
 
 
 def give_back_collector() -> None:
     """Undo ``collector_held`` in a forked child, where nobody is left to do so."""
     if _holding and _holding[0]:
-        gc.enable()
+        enable()
     _holding.clear()
 
 

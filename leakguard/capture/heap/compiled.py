@@ -21,11 +21,11 @@ from leakguard.capture.heap.path_tree import PathColumns
 from leakguard.capture.heap.process_copy import is_copy
 from leakguard.capture.heap.retention import Group, Retained
 from leakguard.capture.heap.tally import ClassCount, Owned, Tally
+from leakguard.compiled_part import check_interface
 
-# Checksum (31 bits) of _scan.pyi, what Python knows of the scan; it tells what it was built for.
-_INTERFACE = 0x35C318AE
-if getattr(_scan, "INTERFACE", 0) != _INTERFACE or len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
-    raise ImportError("the compiled scan was built from other sources: build it anew")
+check_interface(_scan, 0x35C318AE)
+if len(ClassLayout._fields) != _scan.LAYOUT_FIELDS:
+    raise ImportError("the compiled scan knows other layouts of classes: build it anew")
 
 address_of = _scan.address_of
 

@@ -37,7 +37,7 @@ def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
         ways = (_way_back(graph, node, first) for node in nodes)
         way = next((way for way in ways if way), None)
         if way is not None:
-            found[qualified_name(cls)] = _told(graph, way)
+            found[qualified_name(cls)] = _hops_along(graph, way)
     return found
 
 
@@ -62,14 +62,14 @@ def _way_back(graph: Linked, node: int, first: int) -> list[int] | None:
     """Return the shortest chain from a node to itself, over nodes from ``first`` on."""
     came_from: dict[int, int] = {}
     queue = [node]
-    for at in queue:
+    for gone_through, at in enumerate(queue):
         for child in graph.children(at):
             if child == node:
                 return _chain(came_from, node, at)
             if child >= first and child not in came_from:
                 came_from[child] = at
                 queue.append(child)
-        if len(queue) > _REACH:
+        if gone_through >= _REACH:  # a long list beside the way does not end it
             return None
     return None
 
@@ -82,7 +82,7 @@ def _chain(came_from: dict[int, int], node: int, last: int) -> list[int]:
     return [*chain, node][::-1]
 
 
-def _told(graph: Linked, chain: Sequence[int]) -> tuple[Hop, ...]:
+def _hops_along(graph: Linked, chain: Sequence[int]) -> tuple[Hop, ...]:
     start = graph.object_at(chain[0])
     name = qualified_name(type(start))
     steps = steps_along(graph, chain, Step(name, start, name))

@@ -105,7 +105,7 @@ class Graph:
                 self._expand_all()
 
     def walk_deferred(self) -> None:
-        """Follow what was put off: the objects that belong to the watcher itself."""
+        """Follow what was put off: the objects that belong to the guard itself."""
         self._is_deferred = None
         for node in self._deferred:
             self._expand(node)

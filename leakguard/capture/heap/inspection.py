@@ -156,7 +156,7 @@ class _Questions:
             (retained,) = self._graph.retained([(list(nodes), True)])
             found.append(
                 replace(
-                    self._named(tensor, None),
+                    self._bare_holder(tensor, None),
                     element=GRAPH_NODE,
                     entries=len(nodes),
                     retained_bytes=retained.bytes,
@@ -222,7 +222,7 @@ class _Questions:
             and not (self._is_buffer(change.path) and self._container_around(change.path) in longer)
         )
         chosen: dict[int, PathGrowth | None] = {g.path: g for g in islice(others, self._limit)}
-        for path in self._keepers(suspects):
+        for path in self._holder_nodes(suspects):
             chosen.setdefault(path, None)
         own = (path for path in gaining if self._is_programs(self._paths.sample[path]))
         for path in islice(own, self._limit):
@@ -238,7 +238,7 @@ class _Questions:
             chosen.setdefault(path, None)
         return list(chosen.items())
 
-    def _keepers(self, suspects: Sequence[str]) -> list[int]:
+    def _holder_nodes(self, suspects: Sequence[str]) -> list[int]:
         """Return, for each class by name, the container at whose path most instances lie."""
         wanted, most = set(suspects), dict[str, tuple[int, int]]()
         if not wanted:
@@ -252,8 +252,8 @@ class _Questions:
                 most[name] = (objects, path)
         ends = [most[name][1] for name in dict.fromkeys(suspects) if name in most]
         self._suspects = [self._paths.sample[path] for path in ends]
-        keepers = map(self._container_around, ends)
-        return [path for path in keepers if path != NO_NODE]
+        around = map(self._container_around, ends)
+        return [path for path in around if path != NO_NODE]
 
     def _container_around(self, path: int) -> int:
         path = self._paths.parent[path]
@@ -316,7 +316,7 @@ class _Questions:
         nodes, chain = len(self._carried.behind([tensor])), self._paths.entries[path]
         before = round(nodes * growth.before / chain) if growth and chain else None
         return replace(
-            self._named(tensor, growth),
+            self._bare_holder(tensor, growth),
             element=GRAPH_NODE,
             entries=nodes,
             before=before,
@@ -332,10 +332,10 @@ class _Questions:
         chain = self._graph.chain_to(self._paths.sample[path])
         node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]
         entries, size = self._paths.objects[path], self._paths.bytes[path]
-        named = self._named(node, growth)
+        named = self._bare_holder(node, growth)
         return replace(named, entries=entries, bytes=size, retained_bytes=size)
 
-    def _named(self, node: int, growth: PathGrowth | None) -> Holder:
+    def _bare_holder(self, node: int, growth: PathGrowth | None) -> Holder:
         """Return the holder that a node is itself, not yet counted or measured."""
         name = stable_name(self._graph, node)
         element = qualified_name(type(self._graph.object_at(node)))
@@ -368,7 +368,7 @@ class _Questions:
         return not self._is_adrift(node) and not self._is_ours(node)
 
     def _is_ours(self, node: int) -> bool:
-        """True for what only the watcher itself leads to."""
+        """True for what only the guard itself leads to."""
         graph = self._graph
         chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
         return any(is_ours(type(graph.object_at(n))) for n in chain)

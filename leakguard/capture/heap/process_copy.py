@@ -30,6 +30,9 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import FileIO  # the program may have put doubles in the place of open and these
+from os import getpid, kill, wait4
+from time import monotonic, sleep
 from typing import NoReturn
 
 from leakguard.capture.headroom import copy_hindrance
@@ -102,6 +105,12 @@ def is_copy() -> bool:
     return _is_copy
 
 
+def be_copy() -> None:
+    """Take that this process is one: nobody looks for another to look in."""
+    global _is_copy
+    _is_copy = True
+
+
 def own_seconds() -> float:
     """Return the CPU seconds of this thread and of all copies that this process has made."""
     return time.thread_time() + _spent
@@ -119,7 +128,7 @@ class ProcessCopy:
     number: int
     deadline: float
     _room: mmap.mmap
-    _home: int = field(default_factory=os.getpid)
+    _home: int = field(default_factory=getpid)
     _status: int | None = None
     seconds: float = 0.0
 
@@ -145,7 +154,7 @@ class ProcessCopy:
         except OSError as error:
             raise CopyRefused(f"this process cannot be copied: {error}") from None
         at_work.add(number)
-        return cls(number, time.monotonic() + longest, room)
+        return cls(number, monotonic() + longest, room)
 
     def answer(self) -> bytes:
         """Wait for what the copy works out and return it; other threads run meanwhile.
@@ -167,7 +176,7 @@ class ProcessCopy:
             sleeps = sleeps + _GLANCES if _is_asleep(self.number) else 0.0
             if sleeps >= _LONGEST_SLEEP:
                 raise CopyFailed("it waited for a lock that another thread held", hung=True)
-            if time.monotonic() >= self.deadline:
+            if monotonic() >= self.deadline:
                 raise CopyFailed(_LATE)
         self._reaped(0)
 
@@ -176,19 +185,19 @@ class ProcessCopy:
         if self._reaped(os.WNOHANG):
             return
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.number, signal.SIGKILL)
-        until = time.monotonic() + _LONGEST_DEATH
+            kill(self.number, signal.SIGKILL)
+        until = monotonic() + _LONGEST_DEATH
         while not self._reaped(os.WNOHANG):
-            if time.monotonic() >= until:
+            if monotonic() >= until:
                 self._status = signal.SIGKILL
                 _dying.add(self.number)
-            time.sleep(_INTERVAL)
+            sleep(_INTERVAL)
 
     def _reaped(self, options: int) -> bool:
         """Return whether the copy has ended; a fork of the process has no copies."""
-        if self._status is None and os.getpid() == self._home:
+        if self._status is None and getpid() == self._home:
             try:
-                number, status, usage = os.wait4(self.number, options | _WCLONE)
+                number, status, usage = wait4(self.number, options | _WCLONE)
             except ChildProcessError:  # somebody waits for all that there is
                 number, status, usage = self.number, 0, None
             if not number:
@@ -234,8 +243,7 @@ def _bury() -> None:
 
 def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
     """Do the work, in the copy, and end it."""
-    global _is_copy
-    _is_copy = True
+    be_copy()
     try:
         try:
             magic, said = _DONE, work()
@@ -263,7 +271,7 @@ def _checksum(said: bytes) -> int:
 def _is_asleep(number: int) -> bool:
     """Return whether a process sleeps; False where the kernel does not tell."""
     try:
-        with open(f"/proc/{number}/stat", "rb") as file:
+        with FileIO(f"/proc/{number}/stat") as file:
             return file.read().rpartition(b")")[2].split()[:1] == [b"S"]
     except OSError:
         return False
@@ -271,5 +279,5 @@ def _is_asleep(number: int) -> bool:
 
 def _address_space() -> int:
     """Return the bytes of this process's address space."""
-    with open("/proc/self/statm", "rb") as file:
+    with FileIO("/proc/self/statm") as file:
         return int(file.read().split()[0]) * mmap.PAGESIZE

@@ -23,7 +23,7 @@ _FOR_FRAMEWORKS = f"{OWN_PACKAGE}.integrations."
 
 
 def is_ours(cls: type) -> bool:
-    """Tell whether a class belongs to the watcher: what it holds is not a holder to report.
+    """Tell whether a class belongs to the guard: what it holds is not a holder to report.
 
     A callback or wrapper of a framework does not: what it holds is the program's.
     """
@@ -42,7 +42,7 @@ def module_roots() -> Iterator[Root]:
 
 
 def own_module_roots() -> Iterator[Root]:
-    """Yield the watcher's own modules, which are asked last."""
+    """Yield the guard's own modules, which are asked last."""
     for name, module in list(sys.modules.items()):
         if type(name) is str and name.partition(".")[0] == OWN_PACKAGE:
             yield _module_root(name, module)

@@ -120,7 +120,7 @@ def steps_along(
             name = f".{name[2:-2]}"
         through_namespace = name == ""
         steps.append(Step(name, held, ELEMENT if _is_passing_key(name, holder) else name))
-    return _without_repeats(_told(steps))
+    return _without_repeats(_readable(steps))
 
 
 def _is_passing_key(name: str, holder: Any) -> bool:
@@ -132,7 +132,7 @@ def _is_passing_key(name: str, holder: Any) -> bool:
     return any(type(key) is not str for key, _ in entries_of(holder))
 
 
-def _told(steps: list[Step]) -> list[Step]:
+def _readable(steps: list[Step]) -> list[Step]:
     """Tell function internals by what they mean, and drop steps that have no name."""
     told: list[Step] = []
     for position, step in enumerate(steps):

@@ -33,7 +33,7 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
     result = Tally([], [], [], [])
     describe = census_layouts(frameworks)
     for instances in live_objects(describe).values():
-        _count(instances, describe(type(instances[0])), large, result)
+        _count_instances(instances, describe(type(instances[0])), large, result)
         _hand_over(instances, frameworks, result)
     return result
 
@@ -116,7 +116,7 @@ def _referents(wave: ByClass, describe: Describe) -> Iterator[Iterable[object]]:
                 yield elements
 
 
-def _count(instances: list[Any], layout: ClassLayout, large: int, result: Tally) -> None:
+def _count_instances(instances: list[Any], layout: ClassLayout, large: int, result: Tally) -> None:
     cls = type(instances[0])
     if layout.method is None and not layout.hidden:
         result.classes.append(ClassCount(cls, len(instances), layout.fixed * len(instances)))

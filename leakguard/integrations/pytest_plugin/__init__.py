@@ -120,7 +120,7 @@ def pytest_runtest_makereport(
     """Hand what became of the budget to whoever collects the reports, as plain values."""
     report = yield
     budget = item.stash.get(_budget, None)
-    if call.excinfo is not None and _is_ours(call.excinfo.value):
+    if call.excinfo is not None and _is_own_error(call.excinfo.value):
         _show_failure(report, item)
     elif report.failed and budget is not None and budget.repeated and _is_repeated(item):
         report.sections.append((MARK, _TWICE))
@@ -232,7 +232,7 @@ def _new_budget(item: pytest.Item) -> MemoryBudget:
     pytest.fail(wrong, pytrace=False)
 
 
-def _is_ours(error: BaseException) -> bool:
+def _is_own_error(error: BaseException) -> bool:
     return type(error).__name__ in _FAILURES and type(error).__module__ == "leakguard.errors"
 
 

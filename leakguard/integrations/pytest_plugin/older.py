@@ -31,7 +31,7 @@ class Leavers:
 
     def alive(self, names: Iterable[str], watch: Mapping[str, type]) -> dict[str, Older]:
         """Count what is alive now of the types that a budget names."""
-        found = _count(names, watch)
+        found = _alive_by_name(names, watch)
         return {
             name: Older(count, self._who_left(name) if count else ())
             for name, count in found.items()
@@ -39,7 +39,7 @@ class Leavers:
 
     def note(self, test: str, before: Mapping[str, Older], watch: Mapping[str, type]) -> None:
         """Take that a test is over: whatever is there and was not before, it left."""
-        for name, count in _count(before, watch).items():
+        for name, count in _alive_by_name(before, watch).items():
             tests = self._tests.setdefault(name, [])
             if count > before[name].count:
                 tests.append(test)
@@ -57,7 +57,7 @@ def live_types() -> dict[str, TypeCount]:
     return dict(heap.census().census.types)
 
 
-def _count(names: Iterable[str], watch: Mapping[str, type]) -> dict[str, int]:
+def _alive_by_name(names: Iterable[str], watch: Mapping[str, type]) -> dict[str, int]:
     """Count instances by the names that a budget uses: classes, or the ends of their names."""
     wanted = list(names)
     if not wanted:

@@ -76,13 +76,13 @@ def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> BudgetS
     limits["constant"] = {_name(key): value for key, value in constant.items()}
     budget = budget_of(limits)
     watch = {key: budget.constant[_name(key)] for key in constant if isinstance(key, type)}
-    generations = _count("generations", given.get("generations", 5), budget.warmup + 2)
+    generations = _checked_count("generations", given.get("generations", 5), budget.warmup + 2)
     return BudgetSettings(
         budget=budget,
         watch=watch,
         per=_per(given.get("per", "generation")),
         generations=generations,
-        retries=_count("retries", given.get("retries", 2), 0),
+        retries=_checked_count("retries", given.get("retries", 2), 0),
         ignore=_patterns(given.get("ignore", ())),
     )
 
@@ -108,7 +108,7 @@ def rounds(count: Any, warmup: int) -> int:
     Raises:
         UsageError: there are too few, or it is no number.
     """
-    return _count("generations", count, max(_FEWEST, warmup + 2))
+    return _checked_count("generations", count, max(_FEWEST, warmup + 2))
 
 
 def _from_ini(ini: Mapping[str, str]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _per(value: Any) -> Per:
     return cast(Per, value)
 
 
-def _count(name: str, value: Any, least: int) -> int:
+def _checked_count(name: str, value: Any, least: int) -> int:
     if type(value) is not int or value < least:
         raise UsageError(f"memory_budget: {name}={value!r} is no number of {least} or more")
     return value

@@ -32,10 +32,10 @@ def read(path: Path) -> list[Run]:
     (run,) = curve_run(path, [Point(metrics)], "the memory events of a control group")
     limit = _amount(path.with_name("memory.max"))
     info = replace(run.info, memory_limit=limit)
-    return [replace(run, info=info, notes=(_said(events), *run.notes[:1]))]
+    return [replace(run, info=info, notes=(_memory_events(events), *run.notes[:1]))]
 
 
-def _said(events: dict[str, str]) -> str:
+def _memory_events(events: dict[str, str]) -> str:
     killed, full = int(events.get("oom_kill", 0)), int(events.get("max", 0))
     if killed:
         times = "process" if killed == 1 else "processes"

@@ -58,14 +58,14 @@ def _points(
 ) -> Iterator[Point]:
     """Yield a point for each row with a value; loggers leave cells empty."""
     for row in rows:
-        values = {metric: _number(row.get(name), name) for name, metric in names.items()}
+        values = {metric: _cell_value(row.get(name), name) for name, metric in names.items()}
         known = {metric: value for metric, value in values.items() if value is not None}
-        number = _number(row.get(round_)) if round_ is not None else None
+        number = _cell_value(row.get(round_)) if round_ is not None else None
         if known:
             yield Point(known, number)
 
 
-def _number(cell: str | None, name: str = "") -> int | None:
+def _cell_value(cell: str | None, name: str = "") -> int | None:
     try:
         return round(float(cell or "") * factor(name))
     except (ValueError, OverflowError):

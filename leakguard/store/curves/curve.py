@@ -66,7 +66,7 @@ def _last_of_each(points: Iterable[Point]) -> Iterator[Point]:
 
 def _before_exit(points: list[Point], notes: list[str]) -> list[Point]:
     """Leave out the last samples, in which the process gave back what it had."""
-    sizes = [_size(point) for point in points[-_ENDING:]]
+    sizes = [_point_size(point) for point in points[-_ENDING:]]
     after = sizes[::-1].index(max(sizes))
     if len(points) <= 2 * _ENDING or sizes[-1] >= _GIVEN_BACK * max(sizes):
         return points
@@ -80,10 +80,10 @@ def _thinned(points: Sequence[Point], notes: list[str]) -> list[Point]:
     size = -(-len(points) // _GROUPS)
     notes.append(f"of {size} samples the lowest is kept: what stays allocated shows there")
     groups = (points[first : first + size] for first in range(0, len(points), size))
-    return [min(group, key=_size) for group in groups]
+    return [min(group, key=_point_size) for group in groups]
 
 
-def _size(point: Point) -> int | float:
+def _point_size(point: Point) -> int | float:
     return next((point.metrics[name] for name in ("rss", "gpu_used") if name in point.metrics), 0)
 
 

@@ -36,7 +36,7 @@ _GENERATION = "leakguard/generation"  # what our own sink writes
 
 
 @dataclass(slots=True)
-class _Told:
+class _Records:
     """What the records of a file say of memory: rows that were logged, and samples."""
 
     rows: list[Mapping[str, float]] = field(default_factory=list)
@@ -55,7 +55,7 @@ def read(path: Path) -> list[Run]:
         UnreadableRun: there is neither.
         UsageError: wandb is not installed.
     """
-    told = _told(path)
+    told = _read_records(path)
     logged = list(_logged(told.rows))
     names = sorted(memory_names(name for row in told.rows for name in row))
     if logged:
@@ -65,13 +65,13 @@ def read(path: Path) -> list[Run]:
     return curve_run(path, logged or told.samples, what)
 
 
-def _told(path: Path) -> _Told:
+def _read_records(path: Path) -> _Records:
     try:
         from google.protobuf.message import DecodeError
         from wandb.proto.wandb_internal_pb2 import Record
     except ImportError:
         raise UsageError(f"{path} needs wandb: {install('wandb')}") from None
-    told = _Told()
+    told = _Records()
     with path.open("rb") as file:
         for content in _records(file):
             try:
@@ -104,7 +104,7 @@ def _records(file: BinaryIO) -> Iterator[bytes]:
             yield record
 
 
-def _take(record: Any, told: _Told) -> None:
+def _take(record: Any, told: _Records) -> None:
     kind = record.WhichOneof("record_type")
     if kind == "history":
         told.rows.append(dict(_numbers(record.history.item)))

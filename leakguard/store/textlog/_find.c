@@ -17,6 +17,9 @@
 #define HAS_AVX2 1
 #endif
 
+/* Checksum (31 bits) of _find.pyi; see compiled_part.py. */
+#define INTERFACE 0x5c900c48
+
 enum { LEAST = 3, GROUPS = 8, BYTES = 256, HALF = 16, MOST = 64 };
 
 typedef struct {
@@ -263,5 +266,9 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit__find(void)
 {
-    return PyModule_Create(&module);
+    PyObject *built = PyModule_Create(&module);
+    if (built != NULL && PyModule_AddIntConstant(built, "INTERFACE", INTERFACE) < 0) {
+        Py_CLEAR(built);
+    }
+    return built;
 }

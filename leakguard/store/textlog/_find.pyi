@@ -1,5 +1,7 @@
 from typing import final
 
+INTERFACE: int
+
 @final
 class Words: ...
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from leakguard.compiled_part import check_interface
+
 try:
     from leakguard.store.textlog import _find
-except ImportError:  # built without a compiler
+
+    check_interface(_find, 0x5C900C48)
+except ImportError:  # built without a compiler, or from other sources
     _find = None  # type: ignore[assignment]
 
 _Find = Callable[[bytearray, int, int], int]

@@ -110,7 +110,7 @@ class Exact:
                 self._take_number(name, match)
 
     def _take_number(self, name: str, match: re.Match[str]) -> None:
-        value = _number(match[1])
+        value = _parsed_number(match[1])
         if name == "generation":
             self.generation = int(value)
         elif name == "seconds":
@@ -120,7 +120,7 @@ class Exact:
         elif name in METRICS and 0 <= value < LARGEST:
             self.metrics[name] = value
             if self.began and match[3] is None:
-                self.entry[name] = value - (_number(match[2]) if match[2] else 0)
+                self.entry[name] = value - (_parsed_number(match[2]) if match[2] else 0)
 
     def _take_phase(self, row: str) -> None:
         name, _, total = row.rpartition(": ")
@@ -130,7 +130,7 @@ class Exact:
         elif self.phases:
             last, begun = self.phases.popitem()
             found = _CHANGE.findall(row)
-            change = {metric: _number(text) for metric, text in found if metric in METRICS}
+            change = {metric: _parsed_number(text) for metric, text in found if metric in METRICS}
             self.phases[last] = PhaseTotal(begun.times, begun.seconds, {**begun.change, **change})
 
     def _take_found(self, kind: str, record: str) -> None:
@@ -153,17 +153,17 @@ class Exact:
                 self.all_types = False
 
     def _take_type(self, name: str, match: re.Match[str]) -> None:
-        now, before = _counts(match[1], match[3]), _counts(match[2], match[4])
+        now, before = _type_count(match[1], match[3]), _type_count(match[2], match[4])
         size = None if now.bytes is None or before.bytes is None else now.bytes - before.bytes
         if self.types is not None:
             self.types[name] = now, TypeCount(now.count - before.count, size)
         if match[5]:
-            self.change[name] = _counts(match[5], match[6])
+            self.change[name] = _type_count(match[5], match[6])
 
 
-def _counts(count: str, size: str | None) -> TypeCount:
+def _type_count(count: str, size: str | None) -> TypeCount:
     return TypeCount(int(count), None if size is None else int(size))
 
 
-def _number(text: str) -> int | float:
+def _parsed_number(text: str) -> int | float:
     return float(text) if "." in text or "e" in text else int(text)

@@ -240,7 +240,7 @@ def speaker(prefix: Prefix) -> Speaker:
     rest, position = [], 0
     for part in _PARTS.finditer(prefix.text):
         if part["who"]:
-            return _named(part["who"])
+            return _speaker(part["who"])
         rest.append(prefix.text[position : part.start()])
         position = part.end()
     bare = "".join((*rest, prefix.text[position:])).strip()
@@ -254,7 +254,7 @@ def speaker(prefix: Prefix) -> Speaker:
     return Speaker(bare.strip(" :|>-"), sure=False)
 
 
-def _named(who: str) -> Speaker:
+def _speaker(who: str) -> Speaker:
     if (match := _RANK.match(who)) is not None:
         return Speaker(f"rank {int(match[1])}", int(match[1]))
     if (match := _PID.match(who)) is not None:

@@ -11,7 +11,7 @@ from leakguard.store.spellings import MEMORY_WORDS, NUMBER, STEP, STEP_WORDS
 from leakguard.store.textlog.line import Prefix, Speaker, speaker, when
 from leakguard.store.textlog.moment import NO_ROUNDS, Draft, Rounds
 from leakguard.store.textlog.number import parse_count
-from leakguard.store.textlog.spelled import SpelledSize, told
+from leakguard.store.textlog.spelled import SpelledSize, spelled_sizes
 from leakguard.store.textlog.tool_table import ToolTables
 
 # The words of lines that matter. A line that only counts rounds, `[3/25]`, is looked for in a
@@ -90,7 +90,7 @@ class OneLiners:
         if not (matters or (self.brackets and "[" in line)):
             return
         # Only a word or two, such as "used", may stand before the first word of memory.
-        sizes = told(line, whole, of_memory.start() - _BEFORE) if of_memory else []
+        sizes = spelled_sizes(line, whole, of_memory.start() - _BEFORE) if of_memory else []
         self._take_round(line, self.brackets or bool(sizes))
         if sizes:
             self._take_sizes(line, sizes)

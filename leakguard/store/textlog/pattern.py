@@ -143,7 +143,7 @@ def _fill(draft: Draft, found: Mapping[str, str]) -> bool:
     """Put the values of a match into a draft; return whether there is one."""
     for group, text in found.items():
         size, _, unit = group.partition("_")
-        if size in _SIZES and (value := _size(text, unit)) is not None:
+        if size in _SIZES and (value := _size_with_unit(text, unit)) is not None:
             draft.metrics[_SIZES[size]] = value
     count = parse_count(found.get("count", ""))
     if count is not None:
@@ -151,7 +151,7 @@ def _fill(draft: Draft, found: Mapping[str, str]) -> bool:
     return bool(draft.metrics or draft.watched)
 
 
-def _size(text: str, unit: str) -> int | None:
+def _size_with_unit(text: str, unit: str) -> int | None:
     if not unit:
         return parse_bytes(text) or parse_count(text)
     value = parse_number(text)

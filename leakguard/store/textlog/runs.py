@@ -153,7 +153,7 @@ class Runs:
     @property
     def found_something(self) -> bool:
         """True when there is a moment, of a block or of single lines."""
-        return _found(self.blocks) or _found(self.singles)
+        return _has_moments(self.blocks) or _has_moments(self.singles)
 
     @property
     def names_rounds(self) -> bool:
@@ -179,7 +179,7 @@ class Runs:
         if not self.complete:
             for events in groups.values():
                 settle(_drafts(events))
-        if _names_rounds(self.blocks) or (_found(self.blocks) and not self.names_rounds):
+        if _names_rounds(self.blocks) or (_has_moments(self.blocks) and not self.names_rounds):
             return groups, []
         groups = {
             who: _well_spelled(events)
@@ -209,7 +209,7 @@ def _names_rounds(events: Iterable[tuple[Speaker, Event]]) -> bool:
     )  # fmt: skip
 
 
-def _found(events: Iterable[tuple[Speaker, Event]]) -> bool:
+def _has_moments(events: Iterable[tuple[Speaker, Event]]) -> bool:
     """True when there is at least one moment."""
     return any(
         bool(event.rows) if isinstance(event, Trend)

@@ -38,14 +38,14 @@ class SpelledSize(NamedTuple):
     limit: int | None
 
 
-def told(line: str, whole: bool, begin: int = 0) -> list[SpelledSize]:
+def spelled_sizes(line: str, whole: bool, begin: int = 0) -> list[SpelledSize]:
     """Return the sizes on a line from ``begin`` on; of one that was cut only what is certain."""
     matches = islice(SPELLED.finditer(line, max(0, begin)), _MOST_SIZES)
-    found = [_told(match, line, whole) for match in matches]
+    found = [_size_of(match, line, whole) for match in matches]
     return [size for size in found if size is not None]
 
 
-def _told(match: re.Match[str], line: str, whole: bool) -> SpelledSize | None:
+def _size_of(match: re.Match[str], line: str, whole: bool) -> SpelledSize | None:
     spelling, of = _spelling(match), (match["of"] or "").lower()
     weak, rank = of in WEAK, spelling.rank + (0 if match["sign"] else UNSIGNED)
     if of in NEVER or (weak and rank) or (spelling.after and of not in spelling.after):

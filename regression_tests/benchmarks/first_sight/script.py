@@ -40,13 +40,18 @@ def read_script(file: Path) -> Planted:
     lines = (line.removeprefix("#").removeprefix(" ") for line in block[1].splitlines())
     try:
         said = tomllib.loads("\n".join(lines))
-        truths = tuple(_truth(leak, file) for leak in said.get("leak", []))
+        truths = tuple(truth_of(leak, file) for leak in said.get("leak", []))
         return Planted(file.stem, str(file), truths)
     except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
         raise Unreadable(f"{file}: its truth: {error}") from error
 
 
-def _truth(leak: dict[str, Any], file: Path) -> Truth:
+def truth_of(leak: dict[str, Any], file: Path) -> Truth:
+    """Return a table ``[[leak]]`` as the truth about the script ``file``.
+
+    Raises:
+        ValueError: a key is unknown, or no line of the script is the one that is named.
+    """
     unknown = leak.keys() - _KEYS
     if unknown:
         raise ValueError(f"unknown key {min(unknown)}; known: {', '.join(sorted(_KEYS))}")

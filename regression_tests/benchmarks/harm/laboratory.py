@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from functools import cache
 from packaging.specifiers import SpecifierSet
 
 from regression_tests.benchmarks.harm.comparison import Row, compared
-from regression_tests.benchmarks.harm.playing import Played, Playing
+from regression_tests.benchmarks.harm.playing import ROOT, Played, Playing
 from regression_tests.benchmarks.harm.program import Program
 
 # Seconds in which an unwatched program must end, and what a watched one gets beside ten times that.
@@ -47,6 +48,7 @@ class Laboratory:
                 Row(program.name, program.kind, how, version, skipped=refusal) for how in wanted
             )
             return
+        _compile(self.python)
         turns = [self._turn(program, wanted) for _ in range(self.times)]
         for how in wanted:
             yield compared(program, how, version, [(turn["alone"], turn[how]) for turn in turns])
@@ -70,6 +72,12 @@ class Laboratory:
         if not SpecifierSet(program.pythons).contains(version):
             return version, f"is about CPython {program.pythons}"
         return version, None
+
+
+@cache
+def _compile(python: str) -> None:
+    """Have leakguard in bytecode, as it is once installed: to compile it costs seconds of CPU."""
+    subprocess.run([python, "-m", "compileall", "-q", os.fspath(ROOT / "leakguard")], check=True)
 
 
 @cache

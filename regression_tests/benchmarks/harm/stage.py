@@ -21,6 +21,9 @@ FOLDER = Path(os.environ.get("HARM_FOLDER", "."))
 _HOW, _HEARTBEAT = os.environ.get("HARM_HOW", "alone"), os.environ.get("HARM_HEARTBEAT")
 _BEAT = 0.001
 
+if _HOW in ("api", "off"):  # at the top of the program, as every program imports it
+    from leakguard import LeakGuard
+
 
 @contextmanager
 def watched(**arguments: Any) -> Iterator[Any]:
@@ -80,8 +83,6 @@ def _append(file: str, line: str) -> None:
 def _guard(arguments: dict[str, Any]) -> Any:
     if _HOW in ("alone", "run"):
         return _NoGuard()
-    from leakguard import LeakGuard
-
     return LeakGuard(**{"out": FOLDER / "run.jsonl"} | arguments)
 
 

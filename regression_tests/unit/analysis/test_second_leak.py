@@ -8,7 +8,7 @@ import pytest
 
 from leakguard import diagnose
 from leakguard.analysis.case import Case
-from leakguard.analysis.keepers import keeper_of_rest
+from leakguard.analysis.holders import holder_of_rest
 from leakguard.analysis.place_in_loop import loose_start
 from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.sources.types import types
@@ -137,7 +137,7 @@ def test_one_leak_of_a_type_has_one_finding():
 def test_container_that_one_look_alone_saw_filled_began_after_the_look_before():
     case = Case(of_one_type(looks=frozenset({1, 2, 3, 4, 5, START - 1, GENERATIONS})))
     (growing,) = types(case)
-    found = keeper_of_rest(case, growing, containers(case))
+    found = holder_of_rest(case, growing, containers(case))
     assert found is not None
     assert found.name == "app.log.failures[*]"
     assert START - 1 <= (loose_start(case, found) or 0) <= GENERATIONS

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-import zlib
-from pathlib import Path
 
-import leakguard
 from leakguard import LeakGuard
 
-_FOLDER = Path(leakguard.__file__).parent / "capture" / "births"
 _LEAKS = """
 import sys, types
 sys.modules["leakguard.capture.births._births"] = types.ModuleType("old")
@@ -21,17 +16,6 @@ with LeakGuard(trace="off") as guard:
     for _ in guard.generations(range(6)):
         kept.extend([number] for number in range(3_000))
 """
-
-
-def test_number_of_the_interface_is_that_of_what_python_knows_of_the_record():
-    number = zlib.crc32((_FOLDER / "_births.pyi").read_bytes()) & 0x7FFFFFFF
-    for source, name in (
-        ("birth_record.py", "_RECORD_INTERFACE ="),
-        ("record/births.h", "#define RECORD_INTERFACE"),
-    ):
-        told = re.search(f"{name} (0x[0-9a-fA-F]+)", (_FOLDER / source).read_text("utf-8"))
-        assert told is not None
-        assert int(told[1], 16) == number, f"{source}: the interface is {number:#x}"
 
 
 def test_leak_is_reported_beside_a_record_of_another_version():

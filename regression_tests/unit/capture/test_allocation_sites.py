@@ -22,8 +22,8 @@ from leakguard.capture.allocation_sites import (
     fitting,
 )
 from leakguard.capture.allocation_sites.byte_sites import in_use
-from leakguard.capture.stack import Frame, described, origin, place
 from leakguard.capture.probe import Unavailable
+from leakguard.capture.stack import Frame, described, origin, place
 
 
 class Environment:
@@ -268,6 +268,26 @@ with memray.Tracker({str(tmp_path / "own.bin")!r}):
     )  # fmt: skip
     assert done.stdout.split() == ["Unavailable", "True"]
     assert [path.name for path in tmp_path.iterdir()] == ["own.bin"]
+
+
+def test_program_with_greenlets_keeps_its_trace_function_and_is_told_nothing_by_memray():
+    pytest.importorskip("memray")
+    program = """
+import sys
+import types
+asked = []
+for name in ("greenlet", "greenlet._greenlet"):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].settrace = asked.append
+from leakguard.capture.allocation_sites import BytesTrace
+try:
+    BytesTrace().stop()
+except Exception as error:
+    print(type(error).__name__)
+print(len(asked))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["Unavailable", "0"], "")
 
 
 def test_objects_are_traced_with_tracemalloc_and_bytes_with_memray():

@@ -34,7 +34,7 @@ def test_page_is_shown_without_marks_of_the_site(name, capsys):
 @pytest.mark.parametrize("said", ["first-leak", "First leak", "tutorial/first-leak.md"])
 def test_page_is_found_by_name_title_or_path(said, capsys):
     assert main(["manual", said]) == 0
-    assert "best.append(rollout)" in capsys.readouterr().out
+    assert "best.append(Rollout())" in capsys.readouterr().out
 
 
 def test_link_to_another_page_becomes_the_command_that_shows_it(capsys):

@@ -405,7 +405,7 @@ def test_descriptor_that_the_program_has_closed_is_not_written_to_and_no_generat
     with LeakGuard(out=out, report=None, trace="off") as guard:
         for generation in guard.generations(range(6)):
             if generation == 2:
-                writer = guard._watcher.scribe.journal._writer
+                writer = guard._guarded.scribe.journal._writer
                 number = writer._file.fileno()
                 os.close(number)
                 mine = os.open(own, os.O_RDWR | os.O_CREAT, 0o600)

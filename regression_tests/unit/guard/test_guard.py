@@ -382,5 +382,5 @@ def test_import_loads_no_framework():
 def test_what_is_gone_is_held_by_nobody():
     gone = id(Environment())
     with LeakGuard(report=None) as guard:
-        (held,) = guard._watcher.looker.holders_of([gone])
+        (held,) = guard._guarded.looker.holders_of([gone])
     assert held is None or held.type != f"{__name__}.Environment"

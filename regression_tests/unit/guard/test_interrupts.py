@@ -125,14 +125,14 @@ def _nobody_keeps_what_python_ignores(monkeypatch):
 
 def left_open(guard: LeakGuard) -> list[str]:
     """Say what is not as it is between two rounds."""
-    watcher = guard._watcher
+    guarded = guard._guarded
     state = {
         "phases": open_phases(),
         "collector": not gc.isenabled(),
-        "generation": watcher.loop._opened,
-        "work": watcher.safety._worker,
-        "charge": watcher.scribe.meter._since,
-        "peaks": list(watcher.looker.recorder.peaks._open),
+        "generation": guarded.loop._opened,
+        "work": guarded.safety._worker,
+        "charge": guarded.scribe.meter._since,
+        "peaks": list(guarded.looker.recorder.peaks._open),
     }
     return [name for name, what in state.items() if what]
 

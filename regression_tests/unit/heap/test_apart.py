@@ -130,7 +130,7 @@ def test_process_is_not_looked_at_after_looks_that_crashed_their_copies():
 
 def test_copy_that_met_a_lock_is_made_again(monkeypatch):
     tries = []
-    answer = apart._answer
+    answer = apart._answer_of_copy
 
     def hung_once(*args):
         tries.append(1)
@@ -138,7 +138,7 @@ def test_copy_that_met_a_lock_is_made_again(monkeypatch):
             raise CopyFailed("it waited for a lock", hung=True)
         return answer(*args)
 
-    monkeypatch.setattr(apart, "_answer", hung_once)
+    monkeypatch.setattr(apart, "_answer_of_copy", hung_once)
 
     assert Apart().take(_where, dict[str, int])["pid"] != os.getpid()
     assert len(tries) == 2

@@ -324,7 +324,7 @@ def test_copy_that_does_not_go_is_not_waited_for(monkeypatch, copy_at_work):
     copy = copy_at_work()
     with monkeypatch.context() as patched:
         patched.setattr(process_copy, "_LONGEST_DEATH", 0.01)
-        patched.setattr(os, "wait4", lambda *_: (0, 0, None))
+        patched.setattr(process_copy, "wait4", lambda *_: (0, 0, None))
         copy.end()
 
         with pytest.raises(CopyFailed, match="SIGKILL"):

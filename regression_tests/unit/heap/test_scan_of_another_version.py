@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
@@ -75,11 +73,3 @@ def test_twin_that_was_asked_for_is_no_limit() -> None:
     _, engine, limits = json.loads(told.splitlines()[-1])
     assert engine == "python"
     assert not any(line.startswith(_SAID) for line in limits)
-
-
-def test_number_of_the_interface_is_that_of_what_python_knows_of_the_scan() -> None:
-    number = zlib.crc32((_PACKAGE / _HEAP / "_scan.pyi").read_bytes()) & 0x7FFFFFFF
-    for source, name in (("compiled.py", "_INTERFACE ="), ("scan/scan.h", "#define INTERFACE")):
-        told = re.search(f"{name} (0x[0-9a-fA-F]+)", (_PACKAGE / _HEAP / source).read_text("utf-8"))
-        assert told is not None
-        assert int(told[1], 16) == number, f"{source}: the interface is {number:#x}"

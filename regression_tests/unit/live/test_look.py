@@ -30,8 +30,8 @@ def test_last_look_asks_who_holds_what_where_memory_grows():
     assert looker(swells=True)._may_ask(9, LAST, grew=False)
 
 
-def test_where_nothing_grows_no_look_asks_who_holds_what():
-    assert not looker()._may_ask(9, LAST, grew=False)
+def test_who_holds_what_is_always_asked_at_the_end_and_before_only_where_something_grows():
+    assert looker()._may_ask(9, LAST, grew=False)
     assert not looker(swells=True)._may_ask(9, "spread", grew=False)
 
 

@@ -68,11 +68,11 @@ def test_loop_that_is_left_while_another_thread_looks_ends_after_that_look():
         next(rounds)
         seen_by_a_look = [rounds]
         del rounds  # as a ``break`` does
-        safety, still_open = guard._watcher.safety, []
+        safety, still_open = guard._guarded.safety, []
 
         def look():
             seen_by_a_look.clear()
-            still_open.append(guard._watcher.loop.round.number)
+            still_open.append(guard._guarded.loop.round.number)
 
         safety.run(look)
         ended = [s.generation for s in guard.run.snapshots if s.moment == "generation"]

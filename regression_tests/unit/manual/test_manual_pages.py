@@ -63,7 +63,7 @@ def test_commands_and_options_that_a_page_shows_exist(page):
         known = {of: cli.program.get_command(context, of) for of in cli.COMMANDS}
     blocks = "\n".join(_FENCED.findall(page.read_text("utf-8")))
     for command, arguments in re.findall(
-        r"^\s*(?:- run: |- )?leakguard (\w+) ([^\n#]*)", blocks, re.M
+        r"^\s*(?:- run: |- |\$ )?leakguard (\w+) ([^\n#]*)", blocks, re.M
     ):
         assert command in known
         options = {option for parameter in known[command].params for option in parameter.opts}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -10,6 +11,8 @@ import pytest
 import report_stories as stories
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown import markdown
+from markdown_it import MarkdownIt
 
 from leakguard.model import Cleared
 from leakguard.render import TEXT_FORMATS, render
@@ -70,6 +73,17 @@ def test_markdown_holds_no_tag_and_no_open_cell():
 def test_markdown_fence_cannot_be_closed_from_inside():
     text = render(poisoned("``` \n# owned"), "markdown")
     assert "\n````text\n" in text
+
+
+@pytest.mark.parametrize("name", ["markdown", "issue"])
+@pytest.mark.parametrize("evil", [_EVIL, "<script>", "</pre></details><img src=x>", "` <b>"])
+def test_no_dialect_of_markdown_finds_a_tag_in_what_a_log_said(name, evil):
+    told = stories.leaking()
+    shots = tuple(replace(shot, label=evil, phase=evil) for shot in told.run.snapshots)
+    told = replace(told, run=replace(told.run, snapshots=shots))  # a finding's evidence, too
+    texts = [render(report, name) for report in (poisoned(evil), told)]
+    for convert in (MarkdownIt().enable("table").render, markdown):
+        assert not any(re.search("<(script|img|b)\\b", convert(text)) for text in texts)
 
 
 def test_a_log_cannot_give_workflow_commands():

@@ -8,7 +8,7 @@ from leakguard.errors import UnreadableRun
 from leakguard.model import Run
 from leakguard.store.textlog import read_runs
 from leakguard.store.textlog.anchors import Anchors
-from leakguard.store.textlog.spelled import told
+from leakguard.store.textlog.spelled import spelled_sizes
 
 MB, MIB, GB, GIB = 10**6, 1 << 20, 10**9, 1 << 30
 
@@ -46,7 +46,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_number_behind_words_is_what_they_mean(line):
-    assert {size.metric: size.bytes for size in told(line, whole=True)} == LINES[line]
+    assert {size.metric: size.bytes for size in spelled_sizes(line, whole=True)} == LINES[line]
 
 
 @pytest.mark.parametrize("line", OTHERS)
@@ -59,9 +59,9 @@ def test_words_that_look_alike_tell_nothing(tmp_path, line):
 
 @pytest.mark.parametrize("line", LINES)
 def test_cut_line_never_invents_a_size(line):
-    whole = {size.metric: size.bytes for size in told(line, whole=True)}
+    whole = {size.metric: size.bytes for size in spelled_sizes(line, whole=True)}
     for length in range(len(line)):
-        cut = {size.metric: size.bytes for size in told(line[:length], whole=False)}
+        cut = {size.metric: size.bytes for size in spelled_sizes(line[:length], whole=False)}
         assert cut.items() <= whole.items()
 
 

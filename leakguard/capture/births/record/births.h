@@ -14,8 +14,8 @@
 /* The interpreter's frames are read in place. */
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
-/* Checksum (31 bits) of _births.pyi: Python does without a record that was built for another one. */
-#define RECORD_INTERFACE 0x704bf00f
+/* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
+#define RECORD_INTERFACE 0x03b63b36
 
 #include <Python.h>
 #include <stddef.h>
@@ -61,10 +61,40 @@ void renew_lock(void);
 /* Whether this thread works for the guard, whose own memory is not recorded. */
 extern __thread int is_quiet __attribute__((tls_model("initial-exec")));
 
-/* Record a block that was just handed out and that `is_due` said so of, if anything is recorded. */
+#define MOST_FRAMES 64
+
+typedef struct {
+    PyCodeObject *code;
+    int offset; /* bytes into its instructions */
+} RawFrame;
+
+/* A block that `is_due` said so of, before it is recorded. */
+typedef struct {
+    size_t size;
+    double weight;
+    enum domain domain;
+    int count; /* of frames */
+    RawFrame frames[MOST_FRAMES];
+} Birth;
+
+/* Return whether it is recorded, and fill it. */
+int begin_birth(enum domain domain, size_t size, Birth *birth);
+void end_birth(const Birth *birth, void *block);
+/* Both, where the block has been handed out as it would have been without the record. */
 void born(enum domain domain, void *block, size_t size);
-/* Remove a block that is about to be freed. */
+
+typedef struct Sample Sample;
+
+/* Remove a block that is about to be freed or resized; return whether it was a sample, which is copied. */
+int forget(const void *block, Sample *held);
+/* The block could not be resized, and is what it was. */
+void remember(const Sample *held);
 void died(const void *block);
+
+/* Parts of FULL_SHARE of all rounds in which small blocks are recorded, chosen at random: what is
+   recorded in one of them stands for the others, too. */
+#define FULL_SHARE 128
+extern volatile uint8_t small_share;
 
 /* ---- sampler.c: which allocations are recorded, and what each stands for --------------------- */
 
@@ -93,6 +123,8 @@ typedef struct {
 } Family;
 
 extern Family families[FAMILIES];
+/* Small blocks that were handed out through the wrappers, estimated: what they cost is known by it. */
+extern double small_blocks;
 
 void sampler_start(double python_interval, double c_interval, uint64_t seed, int adapts);
 /* Draw the next distance; return the weight of a block of this size that was sampled, in bytes, or 0
@@ -102,7 +134,7 @@ double next_distance(enum family family, size_t size);
 double uniform(void);
 double probability(size_t size, double interval);
 /* Count a sample, and take larger distances where there are too many. */
-void sampler_count(enum family family, size_t size, double weight);
+void sampler_count(const Sample *sample);
 /* Take smaller distances where few samples are taken; called at the end of a generation. */
 void sampler_adapt(void);
 double cpu_seconds(void);
@@ -113,16 +145,17 @@ double cpu_seconds(void);
 #define BUCKETS (1u << BUCKET_BITS)
 #define MOST_SAMPLES 65536u
 
-typedef struct {
+struct Sample {
     uintptr_t block;
     uint64_t size;
-    double weight; /* bytes that it stands for: its size divided by its probability */
+    double weight; /* bytes that it stands for: its size divided by its probability, and by its share */
     uint32_t stack;
     int32_t generation;
     uint32_t next; /* in its bucket, or in the list of free ones; 0 ends both */
     uint16_t phase;
     uint8_t domain; /* DOMAINS: a free one */
-} Sample;
+    uint8_t share;  /* of FULL_SHARE */
+};
 
 /* A bit for each bucket that is not empty. It is read without the lock: whoever frees a block got its
    address after it was recorded. */
@@ -146,6 +179,8 @@ may_be_sampled(const void *block)
 size_t samples_size(void);
 void samples_use(char *memory);
 void samples_clear(void);
+/* The share of rounds of which a sample's was one. */
+double share_of(const Sample *sample);
 /* Add a sample whose block, size, weight, stack, generation, phase and domain are filled. */
 void samples_add(const Sample *sample);
 /* Remove the sample of a block, if there is one, and return whether; it is copied to `removed`. */
@@ -155,13 +190,6 @@ void samples_drop(unsigned domains);
 uint32_t samples_live(void);
 
 /* ---- stacks.c, functions.c: where the program was, as plain copies ---------------------------- */
-
-#define MOST_FRAMES 64
-
-typedef struct {
-    PyCodeObject *code;
-    int offset; /* bytes into its instructions */
-} RawFrame;
 
 typedef struct {
     uint32_t function;
@@ -202,14 +230,19 @@ const char *function_file(uint32_t number);
 void functions_keep(uint32_t *kept);
 uint32_t functions_count(void);
 
-/* ---- wrappers.c: Python's three domains; native.c: the C library's functions ------------------- */
+/* ---- domains.c: Python's three domains; native.c: the C library's functions -------------------- */
 
 /* Put the wrappers in the place of Python's allocators, once a process. Returns why not, or NULL. */
 const char *wrap_domains(void);
-/* Return whether all three domains still pass through here. */
-int domains_pass(void);
-/* Take OBJ and MEM out until the next start; return whether that could be done. */
-int unwrap_small(void);
+/* Return whether RAW still passes through here: where it does not, deaths are not seen. */
+int deaths_are_seen(void);
+/* Record small blocks, or do not, until the next call. */
+void wrap_small(int wanted);
+extern int small_is_recorded;
+/* Return whether an allocation of OBJ and one of MEM pass through here now. */
+int small_passes(void);
+/* Return whether it depends on these calls alone: nobody else stands in the allocators of small blocks. */
+int small_is_ours(void);
 
 /* Patch what was loaded since the last time; returns why C memory is not recorded, or NULL. */
 const char *patch_libraries(void);

@@ -84,10 +84,12 @@ start_record(double python_interval, double c_interval, unsigned long long seed,
     frames_start();
     current_generation = -1;
     current_phase = 0;
+    small_share = FULL_SHARE;
     native_is_recorded = 0;
     sampler_start(python_interval, c_interval > 0 ? c_interval : python_interval, seed, adapts);
     __sync_synchronize();
     *recording = 1;
+    wrap_small(1);
     return NULL;
 }
 
@@ -114,6 +116,7 @@ stop_record(void)
     if (enter()) {
         *recording = 0;
         leave();
+        wrap_small(0);
     }
 }
 
@@ -149,8 +152,8 @@ births_hush(PyObject *module, PyObject *quiet)
 PyDoc_STRVAR(check_doc,
 "check(native)\n--\n\n"
 "Look whether the record still hears of everything, and take in libraries that were loaded since.\n\n"
-"Returns (why the record had to end or None, why C memory is not recorded or None). To be called\n"
-"where a generation begins.");
+"Returns (why the record had to end or None, why C memory is not recorded or None, whether Python's\n"
+"small blocks were recorded until now). To be called where a generation begins.");
 
 static PyObject *
 births_check(PyObject *module, PyObject *native)
@@ -159,10 +162,11 @@ births_check(PyObject *module, PyObject *native)
     if (!is_main()) {
         return NULL;
     }
+    int small_was_recorded = small_is_recorded && small_passes();
     if (!*recording) {
         closed = "the record does not run in this process";
     }
-    else if (!domains_pass()) {
+    else if (!deaths_are_seen()) {
         stop_record();
         closed = "another tool has taken the record out of Python's allocators: deaths were not seen";
     }
@@ -179,7 +183,7 @@ births_check(PyObject *module, PyObject *native)
         sampler_adapt();
         leave();
     }
-    return Py_BuildValue("zz", closed, aside);
+    return Py_BuildValue("zzO", closed, aside, small_was_recorded ? Py_True : Py_False);
 }
 
 PyDoc_STRVAR(cohorts_doc,
@@ -229,22 +233,32 @@ births_figures(PyObject *module, PyObject *unused)
                          (unsigned long long)c->taken, c->bytes, c->blocks);
 }
 
-PyDoc_STRVAR(close_small_doc,
-"close_small()\n--\n\n"
-"Take the record of Python's small blocks out, for its price; return whether that could be done.");
+PyDoc_STRVAR(small_blocks_doc,
+"small_blocks()\n--\n\n"
+"Return how many small blocks of Python were handed out while these were recorded, estimated.");
 
 static PyObject *
-births_close_small(PyObject *module, PyObject *unused)
+births_small_blocks(PyObject *module, PyObject *unused)
 {
-    if (!is_main()) {
+    return PyFloat_FromDouble(small_blocks);
+}
+
+PyDoc_STRVAR(record_small_doc,
+"record_small(parts)\n--\n\n"
+"Record Python's small blocks, or do not for 0, from here on; return whether they are recorded.\n\n"
+"They are recorded in so many of FULL_SHARE rounds, which are chosen at random. Where another tool\n"
+"stands in the allocators nothing changes, so that each round is recorded, or none.");
+
+static PyObject *
+births_record_small(PyObject *module, PyObject *parts)
+{
+    long share = PyLong_AsLong(parts);
+    if (PyErr_Occurred() || !is_main()) {
         return NULL;
     }
-    int done = *recording && unwrap_small();
-    if (done && enter()) {
-        samples_drop(1u << OBJ | 1u << MEM);
-        leave();
-    }
-    return PyBool_FromLong(done);
+    wrap_small(share > 0 && *recording);
+    small_share = share > 0 && share < FULL_SHARE && small_is_ours() ? (uint8_t)share : FULL_SHARE;
+    return PyBool_FromLong(small_is_recorded && *recording);
 }
 
 PyDoc_STRVAR(stop_doc, "stop()\n--\n\nEnd the record; what stands in the allocators passes on from now.");
@@ -279,7 +293,8 @@ static PyMethodDef methods[] = {
     {"cohorts", births_cohorts, METH_O, cohorts_doc},
     {"survivors", births_survivors, METH_VARARGS, survivors_doc},
     {"figures", births_figures, METH_NOARGS, figures_doc},
-    {"close_small", births_close_small, METH_NOARGS, close_small_doc},
+    {"small_blocks", births_small_blocks, METH_NOARGS, small_blocks_doc},
+    {"record_small", births_record_small, METH_O, record_small_doc},
     {"stop", births_stop, METH_NOARGS, stop_doc},
     {"leave_copy", births_leave_copy, METH_NOARGS, leave_copy_doc},
     {NULL, NULL, 0, NULL},
@@ -288,7 +303,10 @@ static PyMethodDef methods[] = {
 static int
 births_exec(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "INTERFACE", RECORD_INTERFACE);
+    return PyModule_AddIntConstant(module, "INTERFACE", RECORD_INTERFACE) < 0
+                   || PyModule_AddIntMacro(module, FULL_SHARE) < 0
+               ? -1
+               : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

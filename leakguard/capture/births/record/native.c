@@ -29,7 +29,7 @@
 
 /* ---- the hooks ----------------------------------------------------------------------------------- */
 
-static void *
+static __attribute__((noinline)) void *
 recorded(void *block, size_t size)
 {
     born(NATIVE, block, size);
@@ -39,41 +39,43 @@ recorded(void *block, size_t size)
 static void *
 hooked_malloc(size_t size)
 {
-    if (LIKELY(!is_due(C, size))) {
-        return malloc(size);
+    if (is_due(C, size)) {
+        return recorded(malloc(size), size);
     }
-    return recorded(malloc(size), size);
+    return malloc(size);
 }
 
 static void *
 hooked_calloc(size_t count, size_t item)
 {
     size_t size = item && count > SIZE_MAX / item ? 0 : count * item;
-    if (LIKELY(!is_due(C, size))) {
-        return calloc(count, item);
+    if (is_due(C, size)) {
+        return recorded(calloc(count, item), size);
     }
-    return recorded(calloc(count, item), size);
+    return calloc(count, item);
 }
 
-/* What was there dies before it is given back, see wrappers.c. */
+/* What was there dies before it is given back, see domains.c. */
+static __attribute__((noinline)) void *
+resized(void *block, size_t size, int due)
+{
+    Sample held;
+    int had = forget(block, &held);
+    void *moved = realloc(block, size);
+    if (moved == NULL && size && had) { /* of no bytes, it was a free */
+        remember(&held);
+    }
+    return due ? recorded(moved, size) : moved;
+}
+
 static void *
 hooked_realloc(void *block, size_t size)
 {
-    int due = is_due(C, size), had = 0;
-    if (LIKELY(!due && !may_be_sampled(block))) {
-        return realloc(block, size);
+    int due = is_due(C, size);
+    if (UNLIKELY(due || may_be_sampled(block))) {
+        return resized(block, size, due);
     }
-    Sample held;
-    if (block != NULL && enter()) {
-        had = samples_remove(block, &held);
-        leave();
-    }
-    void *moved = realloc(block, size);
-    if (moved == NULL && size && had && enter()) { /* of no bytes, it was a free */
-        samples_add(&held);
-        leave();
-    }
-    return due ? recorded(moved, size) : moved;
+    return realloc(block, size);
 }
 
 static void *
@@ -86,11 +88,19 @@ hooked_reallocarray(void *block, size_t count, size_t item)
     return hooked_realloc(block, count * item);
 }
 
+static __attribute__((noinline)) void
+free_sample(void *block)
+{
+    died(block);
+    free(block);
+}
+
 static void
 hooked_free(void *block)
 {
     if (may_be_sampled(block)) {
-        died(block);
+        free_sample(block);
+        return;
     }
     free(block);
 }

@@ -10,6 +10,7 @@ volatile int *recording = &never;
 volatile int native_is_recorded;
 volatile int32_t current_generation = -1;
 volatile uint16_t current_phase;
+volatile uint8_t small_share = FULL_SHARE;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside __attribute__((tls_model("initial-exec")));
@@ -41,47 +42,82 @@ renew_lock(void)
     inside = 0;
 }
 
-static void
-record(enum domain domain, void *block, size_t size, double weight, const RawFrame *frames, int count)
+int
+begin_birth(enum domain domain, size_t size, Birth *birth)
 {
+    birth->weight = next_distance(family_of(domain), size);
+    birth->size = size;
+    birth->domain = domain;
+    if (birth->weight == 0 || !*recording || inside || is_quiet || (domain == NATIVE && !native_is_recorded)) {
+        return 0;
+    }
+    birth->count = read_frames(domain, birth->frames);
+    return birth->count >= 0;
+}
+
+static void
+record(const Birth *birth, void *block)
+{
+    uint8_t share = birth->domain == OBJ || birth->domain == MEM ? small_share : FULL_SHARE;
     Sample sample = {
         .block = (uintptr_t)block,
-        .size = size,
-        .weight = weight,
-        .stack = stack_number(frames, count),
+        .size = birth->size,
+        .weight = birth->weight * FULL_SHARE / share,
+        .stack = stack_number(birth->frames, birth->count),
         .generation = current_generation,
         .phase = current_phase,
-        .domain = (uint8_t)domain,
+        .domain = (uint8_t)birth->domain,
+        .share = share,
     };
     samples_add(&sample);
-    sampler_count(family_of(domain), size, weight);
+    sampler_count(&sample);
+}
+
+void
+end_birth(const Birth *birth, void *block)
+{
+    if (block != NULL && enter()) {
+        record(birth, block);
+        leave();
+    }
 }
 
 void
 born(enum domain domain, void *block, size_t size)
 {
-    double weight = next_distance(family_of(domain), size);
-    if (weight == 0 || block == NULL || !*recording || (domain == NATIVE && !native_is_recorded)) {
-        return;
-    }
+    Birth birth;
     int error = errno;
-    RawFrame frames[MOST_FRAMES];
-    int count = inside || is_quiet ? -1 : read_frames(domain, frames);
-    if (count >= 0 && enter()) {
-        record(domain, block, size, weight, frames, count);
-        leave();
+    if (begin_birth(domain, size, &birth)) {
+        end_birth(&birth, block);
     }
     errno = error;
+}
+
+int
+forget(const void *block, Sample *held)
+{
+    int had = 0;
+    if (block != NULL && enter()) {
+        had = samples_remove(block, held);
+        leave();
+    }
+    return had;
+}
+
+void
+remember(const Sample *held)
+{
+    if (enter()) {
+        samples_add(held);
+        leave();
+    }
 }
 
 void
 died(const void *block)
 {
+    Sample unused;
     int error = errno;
-    if (enter()) {
-        Sample unused;
-        samples_remove(block, &unused);
-        leave();
-    }
+    forget(block, &unused);
     errno = error;
 }

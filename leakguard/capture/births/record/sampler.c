@@ -27,6 +27,7 @@ __thread Distance distances[FAMILIES] __attribute__((tls_model("initial-exec")))
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
 
 Family families[FAMILIES] = {{.interval = 524288.0}, {.interval = 524288.0}};
+double small_blocks;
 static uint64_t seeds = 1;
 static int is_adaptive;
 static double started;
@@ -94,6 +95,7 @@ sampler_start(double python_interval, double c_interval, uint64_t seed, int adap
     started = cpu_seconds();
     families[PYTHON] = (Family){.interval = python_interval, .next_check = STEP, .checked = started, .seconds = started};
     families[C] = (Family){.interval = c_interval, .next_check = STEP, .checked = started, .seconds = started};
+    small_blocks = 0;
     is_adaptive = adapts;
     seeds = mixed(seed) | 1;
     random_state = 0;
@@ -123,12 +125,16 @@ hold_back(Family *family, double now)
 }
 
 void
-sampler_count(enum family which, size_t size, double weight)
+sampler_count(const Sample *sample)
 {
-    Family *family = &families[which];
+    Family *family = &families[family_of(sample->domain)];
+    double blocks = sample->weight / (double)sample->size;
     family->taken++;
-    family->bytes += weight;
-    family->blocks += weight / (double)size;
+    family->bytes += sample->weight;
+    family->blocks += blocks;
+    if (sample->domain == OBJ || sample->domain == MEM) {
+        small_blocks += blocks * share_of(sample);
+    }
     if (family->taken >= family->next_check) {
         family->next_check = family->taken + STEP;
         if (is_adaptive) {
@@ -148,7 +154,8 @@ sampler_adapt(void)
             continue;
         }
         double rate = (double)(family->taken - family->before) / passed;
-        for (; rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
+        int is_whole = which != PYTHON || small_is_recorded;
+        for (; is_whole && rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
             family->interval /= 2; /* after a burst, as of imports, at once */
         }
         family->seconds = now;

@@ -37,7 +37,7 @@ typedef struct {
 
 extern Shared shared;
 
-/* Checksum (31 bits) of _scan.pyi: Python does without a scan that was built for another interface. */
+/* Checksum (31 bits) of _scan.pyi; see compiled_part.py. */
 #define INTERFACE 0x35c318ae
 
 /* How many fields of layout.py's ClassLayout class_of reads: Python does without a scan that was

@@ -8,11 +8,12 @@ import time
 
 from regression_tests.benchmarks.harm.stage import event, watched
 
+BEGUN = 4  # rounds after which a guard has begun, which has more to ask of the system then
 REPLACED = {
     time: ("time", "sleep"),
     os: ("listdir", "fork", "getpid"),
     gc: ("collect", "freeze", "disable", "enable", "set_threshold"),
-    builtins: ("print", "repr", "id"),
+    builtins: ("print", "open"),
 }
 
 
@@ -35,10 +36,12 @@ def double(module, name):
 calls, kept = {}, []
 wait = threading.Event().wait
 with watched() as guard:
-    doubles = [double(module, name) for module in REPLACED for name in REPLACED[module]]
-    for _ in guard.generations(range(12)):
+    doubles = []
+    for number in guard.generations(range(16)):
+        if number == BEGUN:
+            doubles += [double(module, name) for module in REPLACED for name in REPLACED[module]]
         kept.extend(Sample() for _ in range(500))
         wait(0.05)
     for module, name, real in doubles:
         setattr(module, name, real)
-event(sorted(name for name in calls if name in ("gc.freeze", "gc.disable", "os.fork")))
+event(sorted(calls))

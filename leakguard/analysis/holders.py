@@ -1,6 +1,6 @@
-"""Who holds what grows, where no container was seen growing: what its last look tells of each one.
+"""Finds the holder of growing objects if no container was seen growing, from its last look.
 
-Each of these answers from one more kind of sign; what they return is not ``proven``.
+Each function uses one more kind of sign. The containers that they return are not ``proven``.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from leakguard.model.series import Series
 
 # Number of generations. Chosen: many containers have that few entries from the beginning.
 _FEW_GENERATIONS = 12
-# Types whose instances refer to no other object: they keep nothing alive but themselves.
+# Types whose instances refer to no other object: they keep only themselves alive.
 _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})
 # Modules in which the guard keeps its own records.
 _GUARDS_OWN = "leakguard."
 
 
-def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
-    """Return what holds the instances of a type that grows by ``rate``; None if unknown.
+def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
+    """Return the holder of a type that grows by ``rate`` per generation; None if unknown.
 
-    That is the container that lately gained as many of them, or in which most of them lie.
+    It is the container that lately gained as many instances, or that contains most of them.
     """
     looks = looks_at_holders(case)
     if not looks:
@@ -49,10 +49,10 @@ def keeper(case: Case, type_name: str, rate: float) -> Growth | None:
     )
 
 
-def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
-    """Return the container that keeps most of ``size`` bytes, by the classes that grow.
+def holder_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
+    """Return the container that retains most of ``size`` bytes, by the growing classes.
 
-    Most objects of one class lie in it, and what it retains is most of what all of them weigh.
+    Most objects of one class are in it, and it retains most of what all of them weigh.
     """
     looks = looks_at_holders(case)
     found = [] if not looks else [
@@ -65,20 +65,21 @@ def keeper_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
     return max(strong, key=lambda c: (c.holder and c.holder.retained_bytes) or 0, default=None)
 
 
-def keeper_by_instances(
+def holder_by_instances(
     case: Case, looks: Sequence[tuple[int, Census]], size: float
 ) -> Growth | None:
-    """Return a class of the program and the container whose new instances keep most of ``size``.
+    """Return a class of the program, and the container whose new instances retain most of ``size``.
 
-    One must have come in most of the generations between the first and the last of ``looks``, which
-    are too few to tell of its count whether it goes on growing. The rate is that of its count.
+    Its count must have risen in most of the generations between the first and the last of
+    ``looks``. They are too few to judge whether the count keeps growing. The rate is that of its
+    count.
     """
     if len(looks) < 2:
         return None
     (first, before), *_, (last, after) = looks
     more = {name: (after.count(name) or 0) - (before.count(name) or 0) for name in after.types}
     often = [n for n in more if is_users(n) and more[n] >= MAJORITY * (last - first)]
-    container = keeper_of_most(case, often, size)
+    container = holder_of_most(case, often, size)
     if container is None or container.holder is None or container.type is None:
         return None
     holder, new = container.holder, more[container.type]
@@ -89,7 +90,7 @@ def keeper_by_instances(
     return replace(container, rate=new / (last - first), evidence=(evidence,))
 
 
-def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
+def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
     """Return the container that began to hold about ``size`` bytes during the recorded looks.
 
     Its entries may have other types than what grows: an error keeps its frames and buffers. A
@@ -127,22 +128,22 @@ def keeper_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
 
 
 def _may_hold(holder: Holder, type_name: str) -> bool:
-    """Return False for a container of entries that refer to nothing, and are of another type."""
+    """Return False if the entries refer to nothing and are of another type."""
     return holder.element == type_name or holder.element not in _LEAVES
 
 
 def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
-    """Return what the same place in each of several modules, workers or shards keeps in all."""
+    """Return what the same place retains in all modules, workers or shards together."""
     together: Counter[str] = Counter()
     for holder in holders:
         together[alike(holder.path)] += holder.retained_bytes or 0
     return together
 
 
-def keeper_of_graph(case: Case, nodes: Growth) -> Growth | None:
-    """Return what the last look found to keep most of a backward graph that becomes longer.
+def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
+    """Return the last look's holder of most of a backward graph that becomes longer.
 
-    Most of the graph's nodes must have come while the run was looked at.
+    Most nodes of the graph must have appeared between looks.
     """
     looks = looks_at_holders(case)
     if not looks or nodes.judged is None:
@@ -155,17 +156,17 @@ def keeper_of_graph(case: Case, nodes: Growth) -> Growth | None:
 
 
 def largest_graph(graphs: Iterable[Holder]) -> Holder:
-    """Return what keeps most nodes of backward graphs.
+    """Return the holder of most nodes of backward graphs.
 
-    Of those that keep the same nodes it is what has their tensors in it, not what that lies in.
+    Of several that retain the same nodes, it is the one that contains their tensors.
     """
     return max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
 
 
-def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
-    """Return the container with an entry for each instance of a type that keeps what memory gained.
+def holder_of_as_many(case: Case, type_name: str) -> Growth | None:
+    """Return the container with an entry per instance of a type, which retains what memory gained.
 
-    Its entries are of another type: a bound method is what registers an object somewhere.
+    Its entries are of another type: objects are often registered by a bound method.
     """
     memory, looks = case.memory(), looks_at_holders(case)
     if memory is None or not memory.grows or not looks:
@@ -187,11 +188,11 @@ def keeper_of_as_many(case: Case, type_name: str) -> Growth | None:
     return None if best is None else _unproven(case, best, looks)
 
 
-def keeper_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
-    """Return the container with the instances of a type that ``known`` ones do not have.
+def holder_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
+    """Return the container with the instances of a type that are not in the ``known`` ones.
 
-    It was worth naming at the last look only; how it grew follows from the counts of the type, less
-    what lay in the others by their pace.
+    It was named at the last look only. Its growth is that of the type's count, minus the growth of
+    the others at their rates.
     """
     looks = looks_at_holders(case)
     paths = {container.name for container in known}
@@ -212,7 +213,7 @@ def keeper_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Grow
 
 
 def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growth | None:
-    """Return a container's growth by what other containers leave of a type's counts."""
+    """Return a container's growth: the part of a type's counts that is not in other containers."""
     none = [at for at, value in zip(rest.generations, rest.values, strict=True) if value == 0]
     looks = [place for place, at in enumerate(rest.generations) if at >= max(none, default=0)]
     if len(looks) < 2:
@@ -234,7 +235,7 @@ def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growt
 
 
 def _entries_at(container: Growth, generation: int) -> float:
-    """Return the entries that a container had by its pace, before its first look and after."""
+    """Return the entries that a container had by its rate, before its first look and after."""
     assert container.judged is not None
     series, rate = container.judged.series, container.rate or 0.0
     return max(series.values[-1] - rate * (series.generations[-1] - generation), 0.0)
@@ -243,11 +244,11 @@ def _entries_at(container: Growth, generation: int) -> float:
 def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
     """Return whether a container gained most of its entries since it was first looked for.
 
-    One that the look at the end of the run is the first to see did not, if all that it keeps may
-    have come after the last generation, as figures that show what a training has logged.
+    If only the look at the end of the run found it, it may have been filled after the last
+    generation, such as a figure of logged values.
     """
     before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
-    if not before:  # it was not worth naming then, or there was no look but the last
+    if not before:  # It was not large enough to be named then, or the last look was the only one.
         if len(looks) > 1 and (holder.retained_bytes or 0) <= case.timeline.came_after_loop:
             return False
         before = [0] if len(looks) > 1 else [holder.before or holder.entries]
@@ -255,10 +256,10 @@ def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
 
 
 def _is_chain_that_came(holder: Holder, looks: list[Look], size: float) -> bool:
-    """Return whether most of ``size`` bytes came behind a thing that keeps one of its own kind.
+    """Return whether most of ``size`` bytes are reached over an object that keeps one of its kind.
 
-    Each link of a chain, as a wrapper of a wrapper of a function, has but its own entries: it is
-    the same step once more that leads to the next, and what is kept behind it that grows.
+    A link of a chain, such as a wrapper of a wrapped function, has few entries of its own. The same
+    step leads from link to link, and the objects behind it grow.
     """
     base, step = holder.path.removesuffix(ELEMENT), _last_step(holder)
     beyond = (h.path.removeprefix(base) for h in looks[-1][1] if h.path.startswith(base))
@@ -270,16 +271,16 @@ def _is_chain_that_came(holder: Holder, looks: list[Look], size: float) -> bool:
 
 
 def _last_step(holder: Holder) -> str:
-    """Return the step that leads to the container itself; empty where it lies at the root."""
+    """Return the step that leads to the container itself; empty if it is a root."""
     *steps, _ = holder.trace or ("",)
     return steps[-1].label if len(steps) > 1 else ""
 
 
 def _gets_as_many(case: Case, holder: Holder, looks: list[Look]) -> bool:
-    """Return whether each look found as many entries for every generation that there had been.
+    """Return whether every look found the same whole number of entries per past generation.
 
-    By its size alone a container of layers or files would do; a whole number of entries for each of
-    so many generations comes by chance seldom.
+    Containers of layers or files may have the same size by chance. A constant whole number of
+    entries over so many generations is rarely chance.
     """
     seen = [
         (h.entries, case.run.generations_until(generation))
@@ -295,7 +296,7 @@ def _gets_as_many(case: Case, holder: Holder, looks: list[Look]) -> bool:
 
 
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
-    """Return whether a container with a type in it keeps more than all of that type once did."""
+    """Return whether a container with a type in it retains more than all of that type once did."""
     generation, holders = looks[-1]
     inside = [
         h
@@ -306,7 +307,9 @@ def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) ->
     counted = [s.census.types.get(type_name) for g, s in ends if s.census and g < generation]
     if len(looks) > 1 or not inside or not counted or counted[0] is None:
         return False
-    if holder.entries < FEWEST_LOOKS:  # what grows lies further in, as behind two layers
+    if (
+        holder.entries < FEWEST_LOOKS
+    ):  # The growing objects lie deeper, for example two layers further.
         return False
     kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
     return MAJORITY * (kept or 0) > (counted[0].bytes or 0)
@@ -332,9 +335,9 @@ def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
 
 
 def _linked(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
-    """Return the outermost of containers that lie in one another's entries, as a chain.
+    """Return the outermost of containers that are each other's entries, as a chain.
 
-    Each instance keeps the one before it by an entry of a dictionary of its own, as modules do.
+    Each instance keeps the previous one by an entry of its own dictionary, as modules do.
     """
     inside = sorted(_unbounded(type_name, looks), key=lambda holder: len(holder.path))
     for first, second in pairwise(inside):
@@ -349,7 +352,7 @@ def _linked(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
 
 
 def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
-    """Yield the containers of a type in the last look that a root leads to and nothing bounds."""
+    """Yield a type's containers in the last look that have a root and no bound."""
     for holder in looks[-1][1]:
         is_rooted = not holder.path.startswith(NO_ROOT)
         if holder.element == type_name and holder.capacity is None and is_rooted:
@@ -357,7 +360,7 @@ def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
 
 
 def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
-    """Return the outermost container around one that gained entries lately, else the one itself."""
+    """Return the outermost container around this one that gained entries lately, else this one."""
     outer = (
         other
         for other in sorted(holders, key=lambda other: len(other.path))

@@ -24,7 +24,7 @@ _ENDED = "Run ended"
 
 
 @dataclass(slots=True)
-class Watcher:
+class GuardedRun:
     """Follows one run from its start to its end; every step is run by ``safety``."""
 
     looker: Looker
@@ -40,21 +40,21 @@ class Watcher:
     # -- moments --------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Record the start of the run; a heap that is dear to count is counted later."""
+        """Record the start of the run; a heap that is expensive to count is counted later."""
         self.safety.run(self._start)
 
     def _start(self) -> None:
         self.loop.births.start()
         look = self.looker.start(self.looker.recorder.read_all())
-        self.scribe.write(SnapshotDraft("Run started", "mark"), look)
+        self.scribe.write_snapshot(SnapshotDraft("Run started", "mark"), look)
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
         """Record a moment that the user named; growth is counted from a baseline on."""
-        self.safety.run(self._mark, label, baseline)
+        self.safety.run(self._record_moment, label, baseline)
         if not baseline and not active.open_phases():
             self.loop.moment_passes(label)
 
-    def _mark(self, label: str, baseline: bool) -> None:
+    def _record_moment(self, label: str, baseline: bool) -> None:
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"
@@ -65,7 +65,7 @@ class Watcher:
         self.safety.run(self._inspect, label)
 
     def request(self) -> None:
-        """Record what a signal asked for, which may come in the middle of the guard's own work."""
+        """Record a requested look; the signal may come while the guard is at work."""
         self.safety.request(lambda: self.inspect(REQUESTED))
 
     def _inspect(self, label: str) -> None:
@@ -74,13 +74,15 @@ class Watcher:
 
     def _write(self, label: str, moment: Moment, look: Look) -> None:
         round_ = self.loop.round
-        self.looks.write(SnapshotDraft(label, moment, generation=round_.number), look, round_.index)
+        self.looks.write_look(
+            SnapshotDraft(label, moment, generation=round_.number), look, round_.index
+        )
 
     def end(self, *, failed: bool = False) -> None:
         """Take the last look, unless the last generation had one, and close the run.
 
-        ``failed`` says that an exception ended it, which the open generation did not survive. An
-        interrupt leaves out what it found undone, and the file is closed all the same.
+        ``failed`` says that an exception ended the run; the open generation is then dropped. After
+        an interrupt some steps are skipped, but the file is always closed.
         """
         try:
             self._end(failed)
@@ -88,7 +90,7 @@ class Watcher:
             self.close()
 
     def close(self) -> None:
-        """Close the run as it is: without a look, and without a word."""
+        """Close the run as it is: no look, no report."""
         self.safety.run(self.loop.births.stop)
         self.safety.run(self.scribe.close)
         self.safety.over = True
@@ -111,7 +113,7 @@ class Watcher:
             self._say_that_it_failed()
 
     def _say_that_it_failed(self) -> None:
-        """Say why there is no report: a guard that fails must not look like a calm program."""
+        """Say why there is no report: a broken guard must not look like a healthy program."""
         problem = self.safety.taken_notes().get("guard")
         if problem is not None:
             complain(f"there is no report, and nothing is known of this run: {problem}")
@@ -121,17 +123,17 @@ class Watcher:
         return self.scribe.journal.run()
 
     def _prove(self) -> None:
-        """Cut what the leading findings are held by, in copies, and write down what came free."""
+        """Empty the holders of the leading findings in copies, and record what was freed."""
         proofs = proofs_of(self.scribe.journal.run())
         if proofs:
             look = self.looker.glance(self.looker.recorder.read_all())
             draft = SnapshotDraft("Proof by cutting in a copy", "mark", proofs=proofs)
-            self.looks.write(draft, look, self.loop.round.index)
+            self.looks.write_look(draft, look, self.loop.round.index)
 
     # -- phases -----------------------------------------------------------------------------------
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
-        """Begin a phase and return what ends it; None when it is open around here already."""
+        """Begin a phase and return what ends it; None if the same phase is already open here."""
         outer = active.open_phases()
         if name in outer or not self.safety.watching:
             return None
@@ -163,7 +165,7 @@ class Watcher:
             self.safety.note("expect_freed", problem)
 
     def judged_promises(self) -> tuple[Expectation, ...]:
-        """Judge what was promised so far, with who holds what is still alive."""
+        """Judge the open promises, and ask who holds what is still alive."""
         judged: list[Expectation] = []
 
         def judge() -> None:

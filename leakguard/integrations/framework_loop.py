@@ -9,7 +9,7 @@ from leakguard.live.schedule import SHORT
 from leakguard.phase import phase
 
 
-class FollowedLoop:
+class FrameworkLoop:
     """Makes generations and phases of a guard out of the calls of a framework.
 
     A phase lasts until the next one, and a generation until the next one or the end, so that what

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leakguard import LeakGuard, UsageError, phase
-from leakguard.integrations.followed import FollowedLoop
+from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 def quiet() -> LeakGuard:
@@ -13,7 +13,7 @@ def quiet() -> LeakGuard:
 
 
 def test_phase_lasts_until_the_next_and_generation_until_the_end():
-    loop = FollowedLoop(quiet())
+    loop = FrameworkLoop(quiet())
     loop.begin()
     for epoch in range(3):
         loop.generation(epoch)
@@ -35,21 +35,21 @@ def looks(loop, rounds):
 
 
 def test_each_generation_of_a_loop_that_is_announced_as_short_is_looked_at():
-    assert all(looks(FollowedLoop(quiet()), 9))
+    assert all(looks(FrameworkLoop(quiet()), 9))
 
 
 @pytest.mark.parametrize(("steps", "announced"), [(95, 10), (100, 10), (240, None), (None, None)])
 def test_steps_of_a_short_loop_are_announced_as_generations(steps, announced, monkeypatch):
     told = []
     monkeypatch.setattr(LeakGuard, "announce", lambda guard, total: told.append(total))
-    loop = FollowedLoop(quiet(), every=10)
+    loop = FrameworkLoop(quiet(), every=10)
     loop.begin(3, steps=steps)
     loop.end()
     assert told == [announced]
 
 
 def test_so_many_steps_are_a_generation():
-    loop = FollowedLoop(quiet(), every=10)
+    loop = FrameworkLoop(quiet(), every=10)
     loop.begin()
     begun = [step for step in range(0, 40, 4) if loop.step(step)]
     loop.end()
@@ -61,7 +61,7 @@ def test_guard_of_the_user_goes_on_after_the_loop():
     guard = quiet()
     with guard:
         for _ in range(2):
-            loop = FollowedLoop(guard)
+            loop = FrameworkLoop(guard)
             loop.begin()
             loop.generation()
             loop.end()
@@ -73,7 +73,7 @@ def test_guard_of_the_user_goes_on_after_the_loop():
 def test_loop_that_raises_ends_with_the_users_with():
     guard = quiet()
     with pytest.raises(ZeroDivisionError), guard:
-        loop = FollowedLoop(guard)
+        loop = FrameworkLoop(guard)
         loop.begin()
         loop.generation()
         loop.phase("train")
@@ -82,11 +82,11 @@ def test_loop_that_raises_ends_with_the_users_with():
 
 
 def test_phase_left_open_by_an_exception_does_not_hide_the_next_runs():
-    broken = FollowedLoop(quiet())
+    broken = FrameworkLoop(quiet())
     broken.begin()
     broken.generation()
     broken.phase("train")  # what runs now raises, and nobody is told
-    loop = FollowedLoop(quiet())
+    loop = FrameworkLoop(quiet())
     loop.begin()
     loop.generation()
     loop.phase("train")
@@ -110,4 +110,4 @@ def test_phase_around_a_guard_that_is_over_does_not_hide_the_next_runs():
 @pytest.mark.parametrize("every", [0, -3, 2.5, "10"])
 def test_number_of_steps_that_is_none_is_refused_in_one_line(every):
     with pytest.raises(UsageError, match="is not a number of steps, 1 or more"):
-        FollowedLoop(every=every)
+        FrameworkLoop(every=every)

@@ -1,4 +1,4 @@
-"""What is known of leaks in general: places, handles, caches, and what to do about each.
+"""Places where programs keep what they meant to give up, and what to do about each.
 
 One entry is one fact, with where it is from. Patterns are looked up in order; the first fits.
 """
@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from leakguard.analysis.knowledge.advice import KEPT_EXCEPTION
+from leakguard.analysis.knowledge.handles import POOLS
 from leakguard.model import Holder
 from leakguard.model.finding import Kind
-
-# -- places: where programs keep what they meant to give up ----------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,6 @@ class Place:
         """Return True where the place is known by its path, and ``path`` leads into it."""
         return self.path is not None and re.search(self.path, path) is not None
 
-
-KEPT_EXCEPTION = (
-    "keep str(error), or error.with_traceback(None): an exception that is kept keeps its traceback "
-    "(__traceback__), and with it all locals of every frame that it passed"
-)
-
-# Pools of the standard library: each has workers, with stacks, pipes and memory of their own.
-_POOLS = (
-    r"^multiprocessing\.pool\.(Thread)?Pool$|"
-    r"^concurrent\.futures\.\w+\.(Thread|Process)PoolExecutor$"
-)
 
 PLACES: tuple[Place, ...] = (
     Place(
@@ -192,7 +181,7 @@ PLACES: tuple[Place, ...] = (
         "close() and join() each pool when its work is done (with Pool(...) as pool: for an "
         "executor, shutdown()), or make one and use it in every round: its threads and processes "
         "live until then, and taking it out of {path} alone ends none of them",
-        types=_POOLS,
+        types=POOLS,
         source="multiprocessing.pool.Pool.close and join",
     ),
     Place(
@@ -352,80 +341,3 @@ def owns_native_memory(path: str) -> bool:
 def keeps_self(path: str, type_name: str) -> bool:
     """Tell whether a path is of a cache on a method of a class: its keys hold every ``self``."""
     return f"lru_cache of {type_name.rpartition('.')[2]}." in path
-
-
-# -- handles: small objects in front of something larger -------------------------------------------
-
-# Standard classes, and endings of class names, that stand for a descriptor, a thread, a mapping or
-# memory of a C library. Their own size says nothing about what they keep.
-_HANDLES = re.compile(
-    r"^(mmap|socket|ssl|sqlite3|subprocess|threading|select|_io|_asyncio|asyncio)\.|"
-    r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"
-    r"Task|Cursor|File|Mapping|Buffer|Listener|Subscription|Timer|Loop|Figure\w*)$"
-)
-_MAPPINGS = ("mmap", "memmap", "SharedMemory")
-
-
-def is_handle(type_name: str | None) -> bool:
-    """Return True for a class whose instances stand in front of what no count of bytes shows."""
-    return type_name is not None and _HANDLES.search(type_name) is not None
-
-
-def is_pool(type_name: str | None) -> bool:
-    """Return True for a pool of threads or processes."""
-    return type_name is not None and re.search(_POOLS, type_name) is not None
-
-
-def is_mapping(type_name: str | None) -> bool:
-    """Return True for an object that maps memory of its own."""
-    return type_name is not None and type_name.rpartition(".")[2] in _MAPPINGS
-
-
-# -- caches: what libraries keep in memory of their own, and how much at most ----------------------
-
-
-@dataclass(frozen=True, slots=True)
-class NativeCache:
-    """A cache in C memory that fills up to ``bytes`` behind each live instance of a type."""
-
-    type: str
-    bytes: int
-    what: str
-    source: str
-
-
-NATIVE_CACHES = (
-    NativeCache(
-        "sqlite3.Connection",
-        2_000 * 1_024,
-        "pages of its database",
-        "SQLite's PRAGMA cache_size, -2000 KiB by default",
-    ),
-)
-
-
-def owns_a_cache(type_name: str | None) -> bool:
-    """True for a type whose instances each have a native cache of their own."""
-    return any(cache.type == type_name for cache in NATIVE_CACHES)
-
-
-# -- advice where no container is named ------------------------------------------------------------
-
-NATIVE_ADVICE = (
-    "no Python object explains it, so C code keeps it: see which calls of the phase make something "
-    "that wants a close(), free() or destroy() of its own"
-)
-GONE_ADVICE = (
-    "the program let go of it when its loop was over, before the last look at who holds what: end "
-    "the run inside the function that runs the loop (with LeakGuard(...) as guard, "
-    "guard.generations(...)), or let it run longer, so that more of its generations are looked at"
-)
-POOLS_ADVICE = (
-    "objects or blocks that an extension module got and never gave back (a reference too many, "
-    "PyMem or PyObject memory): see which call the growth follows, try that package's latest "
-    "release, and report it there"
-)
-NO_COLLECTOR = (
-    "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "
-    "switch it on, or call gc.collect() at the end of the phase"
-)

@@ -1,0 +1,45 @@
+"""What an environment has of the known leaks of libraries, without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from packaging.utils import canonicalize_name
+
+from leakguard.analysis.knowledge.known_leaks import is_affected, known_leaks
+from leakguard.model.known_leak import Audit, Exposure, KnownLeak, Package
+
+
+def audit(
+    place: str,
+    packages: Iterable[Package],
+    *,
+    is_file: bool = False,
+    unfixed: bool = False,
+    ignore: Collection[str] = (),
+) -> Audit:
+    """Return which known leaks the packages have, by package.
+
+    Args:
+        place: what is looked at, in words.
+        packages: what it has.
+        is_file: whether ``place`` is a file, whose lines the packages name.
+        unfixed: also leaks that no release is known to end: they depend on how a library is used.
+        ignore: ids of leaks that are not to be told.
+    """
+    listed = sorted(set(packages), key=lambda package: (package.name.lower(), package.line or 0))
+    leaks = [k for k in known_leaks() if k.id not in ignore and (unfixed or k.fixed is not None)]
+    return Audit(
+        place,
+        is_file,
+        packages=sum(package.version is not None for package in listed),
+        exposures=tuple(e for package in listed for e in _exposures(package, leaks)),
+        unjudged=tuple(package.name for package in listed if package.version is None),
+    )
+
+
+def _exposures(package: Package, leaks: Iterable[KnownLeak]) -> Iterator[Exposure]:
+    name = canonicalize_name(package.name)
+    for leak in leaks:
+        if leak.library == name and is_affected(leak, package.version or ""):
+            yield Exposure(package, leak)

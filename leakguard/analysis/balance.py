@@ -1,0 +1,167 @@
+"""Everything that grew is told once: what of the growth of live memory is explained, and the rest.
+
+The rest is a finding of its own, with what is known of it; where it is too little to matter, that
+is said with its size and what it comes to in a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.contribution import Contribution
+from leakguard.analysis.defect import Defect
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.tolerance import MAJORITY, MATERIAL_A_DAY
+from leakguard.model import Cleared
+from leakguard.model.balance import Balance
+from leakguard.model.finding import Kind
+from leakguard.model.metric import METRICS
+from leakguard.model.units import format_bytes, format_change
+
+# Growth that is in none of the live memory of this process.
+_ELSEWHERE: frozenset[Kind] = frozenset(
+    {"gpu", "children", "fragmentation", "peak", "copies", "copy-on-write"}
+)
+_OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "private"})
+# Share of the growth from which on what no finding explains is one itself. Chosen: what allocators
+# round up and keep beside each object stays below a quarter.
+_LEAST_SHARE = 0.25
+_DAY = 86_400.0
+# Types that one line names.
+_TYPES = 4
+
+
+def balance_of(case: Case, defects: Iterable[Defect], cleared: Iterable[Cleared]) -> Balance | None:
+    """Return how much of what live memory gains is told; None where it does not grow."""
+    memory = case.memory()
+    if memory is None or not memory.may_grow:
+        return None
+    growth = memory.verdict.rate
+    inside = (d for d in defects if not _explains_nothing(d))
+    found = min(sum(max(d.bytes_rate or 0.0, 0.0) for d in inside), growth)
+    healthy = sum(_healthy_bytes(item, memory) for item in cleared)
+    return Balance(growth, found, min(healthy, growth - found), daily(case, growth))
+
+
+def _healthy_bytes(item: Cleared, memory: Judged) -> float:
+    """Return what is no leak of the growth; where that is all of it, its size is not said again."""
+    if item.bytes_per_generation is not None:
+        return item.bytes_per_generation
+    return memory.verdict.rate if item.metric == memory.series.name else 0.0
+
+
+def _explains_nothing(defect: Defect) -> bool:
+    return (
+        defect.lead.source == "rest"
+        or defect.kind in _ELSEWHERE
+        or defect.lead.name in _OUTSIDE_OF_ALLOCATORS
+    )
+
+
+def daily(case: Case, rate: float) -> float | None:
+    """Return what a growth comes to in a day at the pace of the run; None where that is unknown."""
+    ends = [s for s in case.timeline.ends.values() if s.seconds is not None]
+    if len(ends) < 2:
+        return None
+    took = (ends[-1].seconds or 0.0) - (ends[0].seconds or 0.0)
+    passed = (ends[-1].generation or 0) - (ends[0].generation or 0)
+    return rate * passed * _DAY / took if took > 0 else None
+
+
+def adds_up(case: Case, rate: float) -> bool:
+    """Return whether a growth comes to much in a day, however little a generation adds."""
+    return (daily(case, rate) or 0.0) >= MATERIAL_A_DAY
+
+
+def too_little(case: Case, judged: Judged, rest: float) -> Cleared:
+    """Tell growth of live memory that is too little to be looked into."""
+    name, rate = judged.series.name, judged.verdict.rate
+    rounds = judged.series.generations[-1] - (judged.started_at or 0) + 1
+    a_day = daily(case, rest)
+    pace = "" if a_day is None else f", {format_bytes(a_day)} a day at this pace"
+    reason = (
+        f"{METRICS[name].words} grows by {format_change(rest)} per generation, "
+        f"{format_bytes(rest * rounds)} so far{pace}: too little here to look for what keeps it"
+    )
+    return Cleared(name, "growing", reason, bytes_per_generation=min(rest, rate))
+
+
+def unexplained(
+    case: Case, growth: Growth, defects: Sequence[Defect], balance: Balance
+) -> Defect | None:
+    """Return what no finding explains as a defect of its own, where it is much of the growth."""
+    rest = balance.rest
+    if rest < _LEAST_SHARE * balance.growth:
+        return None
+    phase = _phase_of_rest(growth.contribution, defects, rest)
+    told = balance.findings + balance.healthy
+    name = METRICS[growth.name].words
+    said = (
+        f"{name} grows by {format_change(balance.growth)} per generation, and all that is told "
+        f"beside this explains {format_bytes(told)} of it"
+    )
+    lead = Growth(
+        "rest",
+        "unexplained growth",
+        "memory",
+        rate=rest,
+        unit="bytes",
+        bytes_rate=rest,
+        since=growth.since,
+        judged=growth.judged,
+        worst="suspect",
+        evidence=tuple(filter(None, (said, _where(case), _types_that_rose(case, defects)))),
+        fix=_fix(phase),
+    )
+    return Defect(lead, phase=phase, bytes_rate=rest)
+
+
+def _fix(phase: str | None) -> str:
+    where = "" if phase is None else f" {phase}"
+    return (
+        "not known yet: mend what is told beside it and run again; what then still grows "
+        f"has the report for itself. Smaller phases inside{where or ' the loop'} say where it comes"
+        " from"
+    )
+
+
+def _phase_of_rest(added: Contribution, defects: Iterable[Defect], rest: float) -> str | None:
+    """Return the phase that adds most of what is left when each finding's bytes are taken off."""
+    left = {phase: size for phase, size in added.usual.items() if phase and "/" not in phase}
+    for defect in defects:
+        outer = (defect.phase or "").partition("/")[0]
+        if outer in left:
+            left[outer] -= defect.bytes_rate or 0.0
+    most = max(left, key=lambda phase: left[phase], default=None)
+    return most if most is not None and left[most] >= MAJORITY * rest else None
+
+
+def _where(case: Case) -> str | None:
+    """Say which allocator has it, by how much each gains."""
+    parts = {
+        METRICS[name].words: judged.verdict.rate
+        for name in ("heap_in_use", "python_in_use")
+        if (judged := case.metric(name)) is not None and judged.may_grow
+    }
+    said = [f"{name} {format_change(rate)}" for name, rate in parts.items()]
+    return None if not said else f"per generation: {', '.join(said)}"
+
+
+def _types_that_rose(case: Case, defects: Iterable[Defect]) -> str | None:
+    """Name the types that gained most bytes from the first look to the last, beside those told."""
+    looks = case.timeline.counted_since(None)
+    if len(looks) < 2:
+        return None
+    (first, before), *_, (last, after) = looks
+    told = {growing.name for d in defects for growing in (d.lead, *d.beside)}
+    rose = {
+        name: (entry.bytes or 0) - (((known := before.types.get(name)) and known.bytes) or 0)
+        for name, entry in after.types.items()
+        if name not in told
+    }
+    most = sorted((n for n in rose if rose[n] > 0), key=lambda name: -rose[name])[:_TYPES]
+    if not most:
+        return None
+    named = ", ".join(f"{name} {format_change(rose[name] / (last - first))}" for name in most)
+    return f"counted objects that rose per generation beside those told: {named}"

@@ -1,0 +1,40 @@
+"""What is known of leaks in general, and of libraries: one entry is one fact, with its source.
+
+places       where programs keep what they meant to give up
+handles      small objects in front of something larger, and native caches
+advice       what to do where no container is named
+known_leaks  leaks of released libraries, one TOML entry each
+"""
+
+from leakguard.analysis.knowledge.advice import (
+    GONE_ADVICE,
+    KEPT_EXCEPTION,
+    NATIVE_ADVICE,
+    NO_COLLECTOR,
+    POOLS_ADVICE,
+)
+from leakguard.analysis.knowledge.handles import (
+    NATIVE_CACHES,
+    is_handle,
+    is_mapping,
+    is_pool,
+    owns_a_cache,
+)
+from leakguard.analysis.knowledge.places import Place, keeps_self, owns_native_memory, place_of
+
+__all__ = [
+    "GONE_ADVICE",
+    "KEPT_EXCEPTION",
+    "NATIVE_ADVICE",
+    "NATIVE_CACHES",
+    "NO_COLLECTOR",
+    "POOLS_ADVICE",
+    "Place",
+    "is_handle",
+    "is_mapping",
+    "is_pool",
+    "keeps_self",
+    "owns_a_cache",
+    "owns_native_memory",
+    "place_of",
+]

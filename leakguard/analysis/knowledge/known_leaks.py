@@ -1,0 +1,89 @@
+"""Leaks of libraries that are publicly known: the list, and which of them a finding is.
+
+The entries are TOML files beside this module; ``KnownLeak`` says what each key means.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from leakguard.model import Finding
+from leakguard.model.known_leak import KnownLeak
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_LISTS = ("versions", "types", "path")
+
+
+@lru_cache(maxsize=1)
+def known_leaks() -> tuple[KnownLeak, ...]:
+    """Return every known leak, by library.
+
+    Raises:
+        OSError: the files cannot be opened, for example because no descriptor is left.
+    """
+    folder = files("leakguard.analysis.knowledge").joinpath("leaks")
+    pages = sorted((page for page in folder.iterdir() if page.name.endswith(".toml")), key=str)
+    leaks = (leak for page in pages for leak in _entries(page.read_text("utf-8")))
+    return tuple(sorted(leaks, key=lambda leak: (leak.library, leak.id)))
+
+
+def _entries(document: str) -> Iterator[KnownLeak]:
+    for entry in tomllib.loads(document)["leak"]:
+        yield KnownLeak(**{key: _value(key, value) for key, value in entry.items()})
+
+
+def _value(key: str, value: Any) -> Any:
+    return tuple(value) if key in _LISTS else value
+
+
+def is_affected(leak: KnownLeak, version: str) -> bool:
+    """Return whether a release has the leak; one whose version is no version (PEP 440) has not."""
+    try:
+        release = Version(version)
+    except InvalidVersion:
+        return False
+    return any(SpecifierSet(v).contains(release, prereleases=True) for v in leak.versions)
+
+
+def known_leak(finding: Finding, packages: Mapping[str, str]) -> KnownLeak | None:
+    """Return the library's leak that a finding is; None for the program's own.
+
+    Args:
+        finding: what grows, and the way to it.
+        packages: versions of the libraries that ran, as far as they were recorded.
+    """
+    versions: dict[str, str] = {canonicalize_name(n): v for n, v in packages.items()}
+    try:
+        leaks = known_leaks()
+    except OSError:  # a program that leaks descriptors may have none left for the list
+        return None
+    return next((leak for leak in leaks if _is(leak, finding) and _ran(leak, versions)), None)
+
+
+def _ran(leak: KnownLeak, versions: Mapping[str, str]) -> bool:
+    version = versions.get(canonicalize_name(leak.library))
+    return version is None or is_affected(leak, version)
+
+
+def _is(leak: KnownLeak, finding: Finding) -> bool:
+    piles_up = any(fnmatchcase(finding.type or "", pattern) for pattern in leak.types)
+    return piles_up or (bool(leak.path) and _leads_through(finding.path, leak.path))
+
+
+def _leads_through(hops: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether the patterns match hops in this order, others between them allowed."""
+    rest = iter(hops)
+    return all(any(fnmatchcase(hop, pattern) for hop in rest) for pattern in patterns)

@@ -1,0 +1,47 @@
+"""The least growth that a run's verdict would have told: it is asked, and not derived."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.tolerance import BYTES_FLOOR, NOTABLE_BYTES, NOTABLE_TOTAL, notable
+from leakguard.model.units import format_bytes
+
+# How often the rate is doubled until it is told: 2^12 times the noise is no leak that hides.
+_DOUBLINGS = 12
+
+
+def least_told(case: Case) -> float | None:
+    """Return a growth of live memory, in bytes a generation, twice which the verdict would tell.
+
+    It is the smallest one of which that is so, to a factor of two; None where none is known. In a
+    run whose memory grows anyway it is what noise and length allow.
+    """
+    memory = case.memory()
+    if memory is None or not 0 < memory.verdict.detectable < math.inf:
+        return None
+    rounds = memory.series.generations[-1] - memory.series.generations[0]
+    rate = max(memory.verdict.detectable, min(NOTABLE_BYTES, NOTABLE_TOTAL / max(rounds, 1)))
+    if memory.may_grow:
+        return rate
+    tried = (rate * 2**times for times in range(_DOUBLINGS))
+    return next((rate for rate in tried if _tells(case, memory, 2 * rate)), None)
+
+
+def least_told_words(case: Case) -> str | None:
+    """Return the same in words."""
+    rate = least_told(case)
+    return None if rate is None else format_bytes(rate)
+
+
+def _tells(case: Case, memory: Judged, rate: float) -> bool:
+    """Return whether a leak of this rate on top of the recorded memory would be told."""
+    series = memory.series
+    first = series.generations[0]
+    points = zip(series.generations, series.values, strict=True)
+    leaking = replace(series, values=tuple(value + rate * (at - first) for at, value in points))
+    judged = case.judge(leaking, noise_floor=BYTES_FLOOR)
+    last, told = series.generations[-1], judged.verdict.rate
+    return judged.grows and notable(told, judged.started_at, last, NOTABLE_BYTES)

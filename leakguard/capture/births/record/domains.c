@@ -1,0 +1,272 @@
+/* Python's three allocation domains.
+
+   pymalloc hands out blocks of up to 512 bytes from its pools, and passes on to RAW what is larger. So
+   OBJ and MEM record up to there, and RAW the rest. A small block that is recorded is taken from RAW,
+   too: pymalloc then finds it in none of its pools, and gives it back to RAW, where its death is seen.
+   So there is no wrapper of `free` in OBJ and MEM, and those of allocation may come and go: what was
+   recorded is followed whether they are in or not.
+
+   A wrapper has the context of what it stands in front of: a thread that reads RAW's allocator while it
+   is set gets the function of one and the context of the other (cpython#128679). That of RAW stays for
+   good once it is in: another tool may have kept it as what it restores. */
+
+#include "births.h"
+
+#if PY_VERSION_HEX >= 0x030D0000
+#include <internal/pycore_pymem.h>
+#endif
+
+#define SMALL 512
+
+static PyMemAllocatorEx original[3];
+static int is_wrapped;
+/* The domains of this thread that came here for a sample since it was set to none. */
+static __thread unsigned heard __attribute__((tls_model("initial-exec")));
+int small_is_recorded;
+
+static size_t
+product(size_t count, size_t item)
+{
+    return item && count > SIZE_MAX / item ? 0 : count * item;
+}
+
+/* ---- OBJ and MEM ----------------------------------------------------------------------------------- */
+
+static void *
+from_pools(enum domain domain, void *context, void *block, size_t size, int zeroed)
+{
+    if (block != NULL) {
+        return original[domain].realloc(context, block, size);
+    }
+    return zeroed ? original[domain].calloc(context, 1, size) : original[domain].malloc(context, size);
+}
+
+/* pymalloc is asked for the smallest block that it has from RAW, so that it counts it as one of these,
+   and the rest of it is given back. RAW does not count it as a birth of its own. */
+static void *
+from_raw(enum domain domain, void *context, void *block, size_t size, int zeroed)
+{
+    int64_t left = distances[PYTHON].left;
+    distances[PYTHON].left = INT64_MAX;
+    void *large = from_pools(domain, context, block, SMALL + 1, zeroed);
+    distances[PYTHON].left = left;
+    void *cut = large == NULL ? NULL : original[RAW].realloc(original[RAW].ctx, large, size);
+    return cut == NULL ? large : cut;
+}
+
+static __attribute__((noinline)) void *
+small(enum domain domain, void *context, void *block, size_t size, int zeroed)
+{
+    Birth birth;
+    heard |= 1u << domain;
+    void *made = begin_birth(domain, size, &birth) ? from_raw(domain, context, block, size, zeroed) : NULL;
+    if (made == NULL) {
+        return from_pools(domain, context, block, size, zeroed);
+    }
+    end_birth(&birth, made);
+    return made;
+}
+
+static inline int
+small_is_due(size_t size)
+{
+    return LIKELY(size <= SMALL) && is_due(PYTHON, size);
+}
+
+#define SMALL_WRAPPERS(domain, name)                                                                 \
+    static void *name##_malloc(void *context, size_t size)                                           \
+    {                                                                                                \
+        if (small_is_due(size)) {                                                                    \
+            return small(domain, context, NULL, size, 0);                                            \
+        }                                                                                            \
+        return original[domain].malloc(context, size);                                               \
+    }                                                                                                \
+    static void *name##_calloc(void *context, size_t count, size_t item)                             \
+    {                                                                                                \
+        size_t size = product(count, item);                                                          \
+        if (small_is_due(size)) {                                                                    \
+            return small(domain, context, NULL, size, 1);                                            \
+        }                                                                                            \
+        return original[domain].calloc(context, count, item);                                        \
+    }                                                                                                \
+    static void *name##_realloc(void *context, void *block, size_t size)                             \
+    {                                                                                                \
+        if (small_is_due(size)) {                                                                    \
+            return small(domain, context, block, size, 0);                                           \
+        }                                                                                            \
+        return original[domain].realloc(context, block, size);                                       \
+    }
+
+SMALL_WRAPPERS(OBJ, obj)
+SMALL_WRAPPERS(MEM, mem)
+
+/* ---- RAW ------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void *
+recorded(void *block, size_t size)
+{
+    heard |= 1u << RAW;
+    born(RAW, block, size);
+    return block;
+}
+
+static void *
+raw_malloc(void *context, size_t size)
+{
+    if (is_due(PYTHON, size)) {
+        return recorded(original[RAW].malloc(context, size), size);
+    }
+    return original[RAW].malloc(context, size);
+}
+
+static void *
+raw_calloc(void *context, size_t count, size_t item)
+{
+    size_t size = product(count, item);
+    if (is_due(PYTHON, size)) {
+        return recorded(original[RAW].calloc(context, count, item), size);
+    }
+    return original[RAW].calloc(context, count, item);
+}
+
+/* What was there dies before it is given back: another thread may be handed its address at once. */
+static __attribute__((noinline)) void *
+resized(void *context, void *block, size_t size, int due)
+{
+    Sample held;
+    int had = forget(block, &held);
+    void *moved = original[RAW].realloc(context, block, size);
+    if (moved == NULL && had) {
+        remember(&held);
+    }
+    return due ? recorded(moved, size) : moved;
+}
+
+/* A small block is resized for OBJ or MEM, and counted there. */
+static void *
+raw_realloc(void *context, void *block, size_t size)
+{
+    int due = size > SMALL && is_due(PYTHON, size);
+    if (UNLIKELY(due || may_be_sampled(block))) {
+        return resized(context, block, size, due);
+    }
+    return original[RAW].realloc(context, block, size);
+}
+
+static __attribute__((noinline)) void
+free_sample(void *context, void *block)
+{
+    died(block);
+    original[RAW].free(context, block);
+}
+
+static void
+raw_free(void *context, void *block)
+{
+    if (may_be_sampled(block)) {
+        free_sample(context, block);
+        return;
+    }
+    original[RAW].free(context, block);
+}
+
+/* ---- putting them in ------------------------------------------------------------------------------- */
+
+static const PyMemAllocatorDomain names[] = {PYMEM_DOMAIN_OBJ, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_RAW};
+static const PyMemAllocatorEx wrappers[] = {
+    {NULL, obj_malloc, obj_calloc, obj_realloc, NULL},
+    {NULL, mem_malloc, mem_calloc, mem_realloc, NULL},
+    {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free},
+};
+
+static void
+put_in(enum domain domain)
+{
+    PyMemAllocatorEx wrapper = wrappers[domain];
+    wrapper.ctx = original[domain].ctx;
+    if (wrapper.free == NULL) {
+        wrapper.free = original[domain].free;
+    }
+    PyMem_SetAllocator(names[domain], &wrapper);
+}
+
+static int
+is_on_top(enum domain domain, const PyMemAllocatorEx *allocator)
+{
+    PyMemAllocatorEx now;
+    PyMem_GetAllocator(names[domain], &now);
+    return now.malloc == allocator->malloc;
+}
+
+const char *
+wrap_domains(void)
+{
+    if (is_wrapped) {
+        return deaths_are_seen() ? NULL : "another tool has taken the record out of Python's allocators";
+    }
+    const char *name = _PyMem_GetCurrentAllocatorName();
+    if (name == NULL) {
+        return "another tool (tracemalloc?) stands in Python's allocators";
+    }
+    if (strcmp(name, "pymalloc") != 0) {
+        return "Python's allocators are not the usual ones (PYTHONMALLOC)";
+    }
+    for (int domain = OBJ; domain <= RAW; domain++) {
+        PyMem_GetAllocator(names[domain], &original[domain]);
+    }
+    __sync_synchronize();
+    put_in(RAW);
+    is_wrapped = 1;
+    return NULL;
+}
+
+/* An allocation of our own says it, whoever stands above or below. It is due, and not recorded. */
+static int
+passes(enum domain domain, void *(*allocate)(size_t), void (*release)(void *))
+{
+    Distance before = distances[PYTHON];
+    int was_quiet = is_quiet;
+    heard = 0;
+    is_quiet = 1;
+    distances[PYTHON].left = 0;
+    release(allocate(16));
+    is_quiet = was_quiet;
+    distances[PYTHON] = before;
+    return heard >> domain & 1;
+}
+
+int
+deaths_are_seen(void)
+{
+    return passes(RAW, PyMem_RawMalloc, PyMem_RawFree);
+}
+
+int
+small_passes(void)
+{
+    return passes(OBJ, PyObject_Malloc, PyObject_Free) && passes(MEM, PyMem_Malloc, PyMem_Free);
+}
+
+void
+wrap_small(int wanted)
+{
+    for (int domain = OBJ; domain <= MEM; domain++) {
+        if (wanted && is_on_top(domain, &original[domain])) {
+            put_in(domain);
+        }
+        else if (!wanted && is_on_top(domain, &wrappers[domain])) {
+            PyMem_SetAllocator(names[domain], &original[domain]);
+        }
+    }
+    small_is_recorded = small_passes();
+}
+
+int
+small_is_ours(void)
+{
+    int ours = 1;
+    for (int domain = OBJ; domain <= MEM; domain++) {
+        ours &= is_on_top(domain, &wrappers[domain]) || is_on_top(domain, &original[domain]);
+    }
+    return ours;
+}

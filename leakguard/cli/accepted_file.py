@@ -1,0 +1,91 @@
+"""Findings that a project accepts for a time: ``leakguard-accepted.toml`` beside the code."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from leakguard.cli.output import complain
+from leakguard.errors import UsageError
+from leakguard.live.project_settings import read_toml
+from leakguard.model.accepted import Accepted
+from leakguard.model.finding import Ignored
+from leakguard.model.report import Report
+from leakguard.model.run import Run
+
+NAME = "leakguard-accepted.toml"
+_KEYS = ("fingerprint", "reason", "until")
+_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+
+
+def read_accepted(folder: Path | None = None) -> tuple[Accepted, ...]:
+    """Return what the nearest file at or above ``folder`` accepts; nothing where there is none.
+
+    Raises:
+        UsageError: the file cannot be read, or an entry lacks a fingerprint, a reason or a date.
+    """
+    start = Path.cwd() if folder is None else folder
+    path = next((f / NAME for f in (start, *start.parents) if (f / NAME).is_file()), None)
+    if path is None:
+        return ()
+    try:
+        content = read_toml(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    entries = content.get("accepted", [])
+    if not isinstance(entries, list):
+        raise UsageError(f"{path}: accepted is no list; write [[accepted]] above each entry")
+    return tuple(_entry(entry, f"{path}: entry {n}") for n, entry in enumerate(entries, 1))
+
+
+def _entry(entry: Any, where: str) -> Accepted:
+    if not isinstance(entry, Mapping) or sorted(entry) != sorted(_KEYS):
+        raise UsageError(f"{where}: give {', '.join(_KEYS)}, and nothing else")
+    fingerprint, reason, until = (entry[key] for key in _KEYS)
+    if not isinstance(fingerprint, str) or not _FINGERPRINT.fullmatch(fingerprint):
+        raise UsageError(f"{where}: fingerprint is that of a finding, as --format json prints it")
+    if not isinstance(reason, str) or not reason.strip():
+        raise UsageError(f"{where}: reason is no text; say why the finding is accepted")
+    if not isinstance(until, datetime.date) or isinstance(until, datetime.datetime):
+        raise UsageError(f"{where}: until is no date; write until = 2030-12-31 without quotes")
+    return Accepted(fingerprint, reason.strip(), until)
+
+
+def accepted_now(run: Run) -> Run:
+    """Return the run with what the project of the working folder accepts today left out."""
+    today = datetime.date.today()
+    now = (entry.fingerprint for entry in read_accepted() if entry.holds(today))
+    ignore = tuple(dict.fromkeys((*run.info.ignore, *now)))
+    return replace(run, info=replace(run.info, ignore=ignore))
+
+
+def with_reasons(report: Report) -> Report:
+    """Return the report with the reason of each finding that is left out because it is accepted."""
+    reasons = {entry.fingerprint: entry for entry in read_accepted()}
+    if not report.ignored or not reasons:
+        return report
+    return replace(report, ignored=tuple(_with_reason(item, reasons) for item in report.ignored))
+
+
+def _with_reason(item: Ignored, reasons: Mapping[str, Accepted]) -> Ignored:
+    entry = reasons.get(item.pattern)
+    if entry is None:
+        return item
+    return replace(item, reason=f"accepted until {entry.until}: {entry.reason}")
+
+
+def say_what_expired() -> None:
+    """Say on standard error which entries are past their date: those findings count again."""
+    today = datetime.date.today()
+    for entry in read_accepted():
+        if not entry.holds(today):
+            complain(
+                f"{NAME}: {entry.fingerprint} was accepted until {entry.until} ({entry.reason}) "
+                "and counts again; fix it, or remove the entry"
+            )

@@ -1,0 +1,25 @@
+"""``leakguard detach``: end what ``leakguard attach`` does to a process, with a last look."""
+
+from __future__ import annotations
+
+import click
+
+from leakguard.errors import UsageError
+from leakguard.launch.attach.presence import attached_to
+
+
+@click.command("detach")
+@click.argument("pid", type=click.IntRange(min=1), metavar="PID")
+@click.option("--wait", default=60.0, show_default=True, type=click.FloatRange(min=0.1),
+              metavar="SECONDS", help="Give up after SECONDS.")  # fmt: skip
+def detach(pid: int, wait: float) -> int:
+    """Have the leakguard attach that watches process PID take a last look and leave.
+
+    It writes its run and shows its report where it was started. One that was killed has left by
+    itself.
+    """
+    presence = attached_to(pid)
+    if presence is None:
+        raise UsageError(f"nobody is attached to process {pid}")
+    presence.leave(wait)
+    return 0

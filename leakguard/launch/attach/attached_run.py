@@ -1,0 +1,224 @@
+"""Looks at a process that is attached to, some seconds apart: each is a generation of its run."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from leakguard.capture.heap import LARGE_OBJECT
+from leakguard.capture.process import memory_limit
+from leakguard.capture.watchlist import Watchlist
+from leakguard.errors import UsageError
+from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
+from leakguard.launch.attach.session import Session
+from leakguard.live.answering import ASKED
+from leakguard.live.diagnosing import diagnose_within
+from leakguard.live.journal import Journal
+from leakguard.live.look import Look, Looker
+from leakguard.live.meter import CostMeter
+from leakguard.live.project_settings import project_ignores
+from leakguard.live.safety import Safety
+from leakguard.live.schedule import LAST, Prices, Schedule
+from leakguard.live.scribe import SnapshotDraft
+from leakguard.live.suspicion import Suspicion
+from leakguard.live.tracing import Tracing
+from leakguard.model import Cost, Run, RunInfo, Site, Snapshot
+from leakguard.model.secrets import command_line
+
+# Seconds for which the target is traced at the most: it runs several times as long meanwhile.
+_LONGEST_TRACE = 3.0
+_WHY = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the target says of itself once."""
+
+    python: str
+    arguments: list[str]
+    folder: str | None
+    engine: str
+    without_scan: str | None
+    packages: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How often to look, every so many seconds, how many times, and where the run is written."""
+
+    every: float
+    looks: int | None = None
+    out: Path | None = None
+
+
+@dataclass(slots=True)
+class AttachedRun:
+    """The run of one session; ``stop`` ends it early, with a last look.
+
+    What decides is what decides in a guard, with every generation looked at. ``ended`` says why
+    the target answers no more; None while it does.
+    """
+
+    session: Session
+    plan: Plan
+    stop: Event = field(default_factory=Event)
+    ended: str | None = None
+    looks: int = 0
+    is_over: bool = False
+    _begun: bool = False
+    _meter: CostMeter = field(init=False)
+    _safety: Safety = field(init=False)
+    _journal: Journal = field(init=False)
+    _looker: Looker = field(init=False)
+    _tracing: Tracing = field(init=False)
+    _told: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Open the run.
+
+        Raises:
+            UsageError: its file cannot be written.
+        """
+        session = self.session
+        facts = session.ask("facts", Facts)
+        info = _run_facts(session, facts, self.plan)
+        self._journal = Journal(info, self.plan.out, None, 1)
+        self._meter = CostMeter(time.perf_counter, lambda: session.costs.looking)
+        self._safety = Safety(self._meter)
+        recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
+        schedule = Schedule(None, self._meter, Prices(facts.engine, 0))
+        self._looker = Looker(recorder, schedule, self._safety, Suspicion(), None)
+        self._tracing = Tracing("tracemalloc", {"tracemalloc": partial(RemoteTrace, session)})
+
+    def follow(self, tell: Callable[[int], object] = lambda number: None) -> Run:
+        """Take the looks, and return the run; ``tell`` is called after each, with its number."""
+        self.poll()
+        while not self.is_over:
+            last = self.stop.wait(self._interval) or self.looks + 1 == self.plan.looks
+            if self.poll(last=last):
+                tell(self.looks)
+        return self._journal.run()
+
+    def poll(self, *, last: bool = False) -> bool:
+        """Take the next look; False if there is none.
+
+        The first one is what the others are compared with. With the ``last`` one, and with the end
+        of the target, the run is over.
+        """
+        try:
+            if self._begun:
+                self._look(self.looks, last=last)
+                self.looks += 1
+            else:
+                self._begin()
+        except UsageError as ended:
+            self.ended, last = str(ended), True
+        if last:
+            self.is_over = True
+            self._journal.finish(self._meter.spent, lambda report: None)
+        return self.ended is None
+
+    def runs(self) -> list[Run]:
+        """Return the run so far, once it has a generation."""
+        return [self._journal.run()] if self.looks else []
+
+    def inspect(self) -> Snapshot:
+        """Return one look at who holds what."""
+        look = self._looker.holders(self._looker.recorder.read_all(), _WHY)
+        self._write(SnapshotDraft(ASKED, "mark"), look, None)
+        return self._journal.run().snapshots[-1]
+
+    def _begin(self) -> None:
+        self._begun = True
+        look = self._looker.start(self._looker.recorder.read_all())
+        self._write(SnapshotDraft("Attached", "mark"), look, None)
+        self._looker.remember()
+
+    def _look(self, index: int, *, last: bool) -> None:
+        sites = self._traced()
+        reading = self._looker.recorder.read_all()
+        look = self._looker.generation(reading, index, LAST if last else _WHY, ())
+        draft = SnapshotDraft(
+            f"Gen {index + 1}: End of generation",
+            "generation",
+            generation=index + 1,
+            sites=sites or (),
+            traced=sites is not None,
+        )
+        self._write(draft, look, index)
+        if not last:
+            self._choose(index + 1)
+
+    @property
+    def _interval(self) -> float:
+        return min(self.plan.every, _LONGEST_TRACE) if self._tracing.running else self.plan.every
+
+    def _traced(self) -> tuple[Site, ...] | None:
+        """End a trace; return what it saw, None where none ran."""
+        if not self._tracing.running:
+            return None
+        try:
+            self._tracing.survivors()
+            return self._tracing.sites(())
+        except UsageError:
+            raise
+        except Exception as error:
+            self._tracing.stop()
+            self._safety.note("created_at", error)
+            return ()
+
+    def _choose(self, rounds: int) -> None:
+        """Where something grows: trace until the next look, to find out where it is made."""
+        looker = self._looker
+        if (looker.grows or looker.swells) and self._tracing.worth_asking(rounds):
+            self._tracing.choose(rounds, lambda: diagnose_within(self._journal.run()).findings)
+        self._tracing.begin()
+        if (problem := self._tracing.problem()) is not None:
+            self._safety.note("created_at", problem)
+
+    def _write(self, draft: SnapshotDraft, look: Look, index: int | None) -> None:
+        spent = self._meter.spent
+        cost = Cost(spent - self._told, total=spent, why=look.why)
+        self._told = spent
+        snapshot = draft.snapshot(
+            look,
+            self._journal.next_serial,
+            self._meter.elapsed,
+            cost,
+            self._safety.taken_notes(),
+            own_memory=0,  # the run is kept here, and not in the target
+        )
+        self._journal.add(snapshot, index)
+
+
+def _run_facts(session: Session, facts: Facts, plan: Plan) -> RunInfo:
+    release, machine = os.uname().release, os.uname().machine
+    return RunInfo(
+        source="guard",
+        name=f"process {session.target.pid}",
+        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        command=command_line(facts.arguments),
+        pid=session.target.pid,
+        python=facts.python,
+        platform=f"Linux-{release}-{machine}",
+        packages=facts.packages,
+        memory_limit=None if session.target.is_elsewhere else memory_limit(),
+        large_object=LARGE_OBJECT,
+        ignore=project_ignores(),
+        generation_means=f"{plan.every:g} s",
+        without_scan=None if facts.without_scan is None else _other_build(facts),
+    )
+
+
+def _other_build(facts: Facts) -> str:
+    return (
+        f"leakguard is installed for Python {platform.python_version()} here, and the process runs "
+        f"{facts.python}; one that is installed there looks faster"
+    )

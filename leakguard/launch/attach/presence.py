@@ -1,0 +1,102 @@
+"""Who is attached to a process: a small file in the user's private folder says so."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakguard.errors import UsageError
+from leakguard.live.beacon import process_began
+from leakguard.live.private_folder import check_private, private_folder
+
+_FILES = "attached-*.json"
+_ASK_EVERY = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """A process that is attached to another one; ``began`` tells it from a later one."""
+
+    pid: int
+    began: float
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still runs: one that was killed has left its file behind."""
+        return process_began(self.pid) == self.began
+
+    def leave(self, patience: float) -> None:
+        """Have it take a last look, say its verdict and leave; wait until it has.
+
+        Raises:
+            UsageError: it did not within ``patience`` seconds.
+        """
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + patience
+        while self.is_alive:
+            if time.monotonic() > deadline:
+                raise UsageError(f"process {self.pid} is still attached after {patience:g} s")
+            time.sleep(_ASK_EVERY)
+
+
+def attached_to(target: int) -> Presence | None:
+    """Return who is attached to a process; None where nobody of this user is."""
+    try:
+        check_private(private_folder(), os.getuid())
+    except OSError:
+        return None
+    return _living(_file_of(target))
+
+
+def _living(file: Path) -> Presence | None:
+    """Return who wrote a file, and take the file away where it was left behind."""
+    try:
+        told = json.loads(file.read_bytes())
+        presence = Presence(int(told["pid"]), float(told["began"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if presence.is_alive:
+        return presence
+    file.unlink(missing_ok=True)
+    return None
+
+
+@contextlib.contextmanager
+def present_at(target: int) -> Iterator[None]:
+    """Say that this process is attached to a target while the block runs.
+
+    Raises:
+        UsageError: another one is.
+    """
+    other = attached_to(target)
+    if other is not None:
+        raise UsageError(
+            f"process {target} is attached to already, by process {other.pid}; leakguard detach "
+            f"{target} ends that"
+        )
+    file = _file_of(target)
+    try:
+        with contextlib.suppress(FileExistsError):
+            file.parent.mkdir(mode=0o700)
+        check_private(file.parent, os.getuid())
+        for one in file.parent.glob(_FILES):
+            _living(one)
+        own = {"pid": os.getpid(), "began": process_began(os.getpid())}
+        file.write_text(json.dumps(own), encoding="ascii")
+    except OSError as error:
+        raise UsageError(f"{file.parent} is no private folder: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _file_of(target: int) -> Path:
+    return private_folder() / _FILES.replace("*", str(target))

@@ -1,0 +1,158 @@
+"""The target's own executable, started by us: what will be done is done to it first.
+
+It tells where the interpreter's symbols lie in its files, which are mapped in the target too, and
+shows that a call written by the layout of its version is made. What goes wrong goes wrong here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from leakguard.errors import UsageError
+from leakguard.launch.attach.layout import LAYOUTS, REMOTE_EXEC, Layout
+from leakguard.launch.attach.memory import Mapping, mappings
+from leakguard.launch.attach.pending_call import PendingCall, Symbols
+from leakguard.launch.attach.target import Target
+from leakguard.live.beacon import process_began
+
+# The first line is what the executable is; then it waits, in Python code, for the call to be made.
+_PROGRAM = """
+import ctypes, json, sys, sysconfig, time
+def place(name):
+    try:
+        return ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name))
+    except ValueError:
+        return 0
+sys.argv = []
+print(json.dumps({
+    "implementation": sys.implementation.name,
+    "version": sys.version_info[:2],
+    "runtime": place("_PyRuntime"),
+    "run": place("PyRun_SimpleString"),
+    "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+}), flush=True)
+while not sys.argv:
+    time.sleep(0.001)
+print("done", flush=True)
+"""
+_CALL = "import sys; sys.argv.append('called')"
+# Seconds that it may take to start on a busy machine, and to make the call.
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What the rehearsal has proven: the version, and where things lie in the target."""
+
+    version: tuple[int, int]
+    layout: Layout | None
+    symbols: Symbols
+
+
+def rehearse(target: Target) -> Rehearsed:
+    """Start the target's executable, find what is needed in it, and make a call there.
+
+    Raises:
+        UsageError: it is no CPython that can be attached to, or it differs from the target.
+    """
+    with _started(target) as (process, out):
+        told = _told(target, out)
+        version = (int(told["version"][0]), int(told["version"][1]))
+        symbols = Symbols(int(told["runtime"]), int(told["run"]))
+        there = _translated(target, process.pid, symbols)
+        layout = _layout_of(target, told, version)
+        if layout is not None:
+            _rehearse_call(target, process.pid, layout, symbols, out)
+        return Rehearsed(version, layout, there)
+
+
+@contextlib.contextmanager
+def _started(target: Target) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+    """Start it as the user of the target, in its file system, with nothing of its program."""
+    with subprocess.Popen(
+        [target.executable, "-I", "-S", "-c", _PROGRAM],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=target.environment,
+        preexec_fn=target.become_its_user,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout
+        finally:
+            process.kill()
+
+
+def _told(target: Target, out: IO[bytes]) -> dict[str, Any]:
+    line = _line(out)
+    try:
+        told: dict[str, Any] = json.loads(line)
+        return told
+    except ValueError:
+        raise UsageError(
+            f"{target.executable}, which process {target.pid} runs, is no Python that can be "
+            "started for a rehearsal (it needs the standard library, ctypes included)"
+        ) from None
+
+
+def _line(out: IO[bytes]) -> bytes:
+    ready, _, _ = select.select([out], [], [], _PATIENCE)
+    return out.readline() if ready else b""
+
+
+def _layout_of(target: Target, told: dict[str, Any], version: tuple[int, int]) -> Layout | None:
+    """Return the layout of a version; None where none is needed."""
+    name = ".".join(map(str, version))
+    if told["implementation"] != "cpython":
+        raise UsageError(f"process {target.pid} runs {told['implementation']}; CPython is needed")
+    if told["free_threaded"]:
+        raise UsageError(f"process {target.pid} runs Python {name} without a global lock")
+    if version >= REMOTE_EXEC:
+        return None
+    if version not in LAYOUTS:
+        known = f"{'.'.join(map(str, min(LAYOUTS)))} and later"
+        raise UsageError(f"process {target.pid} runs Python {name}; {known} can be attached to")
+    if not told["runtime"] or not told["run"]:
+        raise UsageError(f"{target.executable} exports no symbols; nothing can be found in it")
+    return LAYOUTS[version]
+
+
+def _rehearse_call(
+    target: Target, pid: int, layout: Layout, symbols: Symbols, out: IO[bytes]
+) -> None:
+    PendingCall(pid, process_began(pid), layout, symbols).make(_CALL)
+    if _line(out) != b"done\n":
+        raise UsageError(
+            f"{target.executable} lays its memory out otherwise than CPython does; nothing was "
+            f"done to process {target.pid}"
+        )
+
+
+def _translated(target: Target, pid: int, symbols: Symbols) -> Symbols:
+    """Return where the symbols of the rehearsal lie in the target: as far into the same files."""
+    here, there = mappings(pid), mappings(target.pid)
+    return Symbols(
+        _place(target, symbols.runtime, here, there), _place(target, symbols.run, here, there)
+    )
+
+
+def _place(target: Target, address: int, here: list[Mapping], there: list[Mapping]) -> int:
+    if not address:
+        return 0
+    file = next((m.file for m in here if m.start <= address < m.end and m.file), None)
+    if file is None:  # behind the part of its data that a file fills
+        file = next((m.file for m in reversed(here) if m.end <= address and m.file), None)
+    bases = [min((m.start for m in maps if m.file == file), default=0) for maps in (here, there)]
+    if file is None or not all(bases):
+        raise UsageError(
+            f"process {target.pid} runs another build of {target.executable} than the one that "
+            "lies there now; it was replaced since the process began"
+        )
+    return address - bases[0] + bases[1]

@@ -1,0 +1,193 @@
+"""The process to attach to: which one it is, and what must be so before anything is done to it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import pwd
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from leakguard.capture.headroom import copy_hindrance
+from leakguard.errors import UsageError
+from leakguard.launch.attach.memory import Memory
+from leakguard.live.beacon import process_began
+
+_MACHINES = ("x86_64", "aarch64")
+_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+_SCOPES = {
+    "1": "kernel.yama.ptrace_scope is 1, which lets a process be attached to by its parents only",
+    "2": "kernel.yama.ptrace_scope is 2, which lets root attach only",
+    "3": "kernel.yama.ptrace_scope is 3, which lets nobody attach until the next boot",
+}
+# What is executed for the rehearsal must be an interpreter, and not a program that embeds one.
+_INTERPRETER = re.compile(r"python(\d(\.\d+)?)?[dt]?$")
+_FINDS_ITSELF = ("LD_LIBRARY_PATH", "PYTHONHOME")
+_STATES = {
+    "Z": "has ended",
+    "X": "has ended",
+    "T": "is stopped, and runs nothing; continue it first (kill -CONT)",
+    "t": "is stopped by a debugger",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A running Python process that this user may attach to.
+
+    Attributes:
+        began: when it did, as ``process_began`` says.
+        executable: the interpreter, as the process itself names it.
+        own_pid: its number in its own pid namespace.
+        is_elsewhere: it has another root, or another mount namespace, than this process.
+    """
+
+    pid: int
+    began: float
+    user: int
+    group: int
+    executable: str
+    own_pid: int
+    is_elsewhere: bool
+    environment: dict[str, str]
+
+    @classmethod
+    def of(cls, pid: int) -> Target:
+        """Find a process out.
+
+        Raises:
+            UsageError: it is none, no Python, or may not be attached to; the message says what to
+                do.
+        """
+        _check_here(pid)
+        status = _status(pid)
+        _check_permission(pid, int(status["Uid"].split()[1]))
+        began = process_began(pid)
+        if began is None:
+            raise UsageError(f"process {pid} has ended")
+        hindrance = copy_hindrance(Path(f"/proc/{pid}/fd"))
+        if hindrance is not None:
+            raise UsageError(f"process {pid} cannot be looked at in a copy of it: {hindrance}")
+        return cls(
+            pid=pid,
+            began=began,
+            user=int(status["Uid"].split()[1]),
+            group=int(status["Gid"].split()[1]),
+            executable=_interpreter(pid),
+            own_pid=int(status.get("NSpid", str(pid)).split()[-1]),
+            is_elsewhere=_is_elsewhere(pid),
+            environment=_environment(pid),
+        )
+
+    @property
+    def root(self) -> str:
+        """The root of its file system, as this process reaches it."""
+        return f"/proc/{self.pid}/root"
+
+    def become_its_user(self) -> None:
+        """In a child: have the user and the file system of the target."""
+        if self.is_elsewhere:
+            os.chroot(self.root)
+        os.chdir("/")
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(self.group)
+            os.setuid(self.user)
+
+
+def _check_here(pid: int) -> None:
+    """Raise unless attaching is possible on this machine, and to another process than this one."""
+    if not sys.platform.startswith("linux") or platform.machine() not in _MACHINES:
+        raise UsageError("attach needs Linux on x86-64 or ARM64; use leakguard run instead")
+    if pid == os.getpid():
+        raise UsageError(f"process {pid} is this one; give the number of another")
+
+
+def _status(pid: int) -> dict[str, str]:
+    """Return the fields of ``/proc/PID/status`` of a process that runs."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text("utf-8", errors="replace")
+    except OSError:
+        raise UsageError(f"there is no process {pid}") from None
+    fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    if int(fields.get("Tgid", pid)) != pid:
+        raise UsageError(f"{pid} is a thread of process {int(fields['Tgid'])}; give that number")
+    if (tracer := int(fields.get("TracerPid", 0))) != 0:
+        raise UsageError(f"process {pid} is in the hands of a debugger, process {tracer}")
+    problem = _STATES.get(fields.get("State", "?").split()[0])
+    if problem is not None:
+        raise UsageError(f"process {pid} {problem}")
+    return fields
+
+
+def _check_permission(pid: int, user: int) -> None:
+    if os.geteuid() not in (0, user):
+        raise UsageError(
+            f"process {pid} belongs to {_name(user)}; run leakguard attach as that user, or as root"
+        )
+    try:
+        with Memory(pid):
+            return
+    except UsageError as refused:
+        problem = str(refused)
+    try:
+        scope = _SCOPE.read_text("ascii").strip()
+    except OSError:
+        scope = "0"
+    if scope in _SCOPES:
+        raise UsageError(
+            f"{_SCOPES[scope]}; run leakguard attach as root, or set it to 0 by sysctl"
+        )
+    raise UsageError(
+        f"{problem}; in a container, give it the capability SYS_PTRACE, or run leakguard attach "
+        "as root on its host"
+    )
+
+
+def _name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
+
+
+def _interpreter(pid: int) -> str:
+    try:
+        path = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115 - a name in another file system
+    except OSError:
+        raise UsageError(f"process {pid} is a thread of the kernel, and no program") from None
+    path, deleted = path.removesuffix(" (deleted)"), path.endswith(" (deleted)")
+    name = path.rpartition("/")[2]
+    if not _INTERPRETER.match(name):
+        raise UsageError(f"process {pid} runs {name}, which is no Python interpreter")
+    if deleted:
+        raise UsageError(f"{path} was replaced since process {pid} began; restart the process")
+    return path
+
+
+def _is_elsewhere(pid: int) -> bool:
+    """Return whether the process sees other files than this one.
+
+    Raises:
+        UsageError: it does, and this user cannot follow it there.
+    """
+    own, its = (Path(f"/proc/{who}/ns/mnt").stat().st_ino for who in ("self", pid))
+    roots = [Path(f"/proc/{who}/root").stat() for who in ("self", pid)]
+    same = own == its and os.path.samestat(*roots)
+    if not same and os.geteuid() != 0:
+        raise UsageError(
+            f"process {pid} lives in a container; run leakguard attach as root, or inside of it"
+        )
+    return not same
+
+
+def _environment(pid: int) -> dict[str, str]:
+    """Return by what its interpreter finds its own parts; nothing else of its environment."""
+    try:
+        raw = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (entry.partition("=") for entry in os.fsdecode(raw).split("\0"))
+    return {name: value for name, _, value in pairs if name in _FINDS_ITSELF}

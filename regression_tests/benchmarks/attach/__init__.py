@@ -1,0 +1,1 @@
+"""``leakguard attach`` on programs that know nothing of it: verdict, pauses, cost, traces."""

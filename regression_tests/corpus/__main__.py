@@ -1,0 +1,116 @@
+"""Record, pack, judge and weigh the corpus: ``python -m regression_tests.corpus --help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from regression_tests.corpus import packing
+from regression_tests.corpus.archive import Damaged, unpack
+from regression_tests.corpus.entry import Entry, is_aside
+from regression_tests.corpus.judge import judge, load
+from regression_tests.corpus.keys import read_keys
+from regression_tests.corpus.recorder import Recorder, told
+from regression_tests.corpus.sample import sampled
+from regression_tests.corpus.sets import entries
+from regression_tests.corpus.table import changes, markdown, read_table, sums, write_table
+from regression_tests.corpus.weighing.page import page
+from regression_tests.corpus.weighing.scales import Weight, weigh
+
+
+def main() -> int:
+    """Do what is asked; exit status 1 when reports changed, 2 when that cannot be said."""
+    options = _parser().parse_args()
+    try:
+        return int(options.action(options))
+    except Damaged as reason:
+        print(f"corpus: {reason}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    record = commands.add_parser("record", help="play what is not recorded yet")
+    record.add_argument("--without", metavar="NAME", help="runs with this are left out")
+    record.add_argument("--jobs", type=int, default=2)
+    record.set_defaults(action=_record)
+    pack = commands.add_parser("pack", help="put recorded runs and their keys beside the code")
+    pack.set_defaults(action=_pack)
+    for command in (record, pack):
+        command.add_argument("--runs", type=Path, required=True, metavar="FOLDER")
+    judging = commands.add_parser("judge", help="diagnose all runs; which reports changed?")
+    judging.add_argument("--write", action="store_true", help="make the table say what is said now")
+    judging.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
+    judging.set_defaults(action=_judge)
+    weighing = commands.add_parser("weigh", help="what is each number and each rule worth?")
+    weighing.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
+    weighing.add_argument("--only", default="", metavar="RULE", help="rules with this in the name")
+    weighing.add_argument("-o", dest="out", type=Path, metavar="FILE", help="where it is written")
+    weighing.set_defaults(action=_weigh)
+    for command in (record, judging):
+        command.add_argument(
+            "--only", default="", metavar="NAME", help="runs with this in the name"
+        )
+    return parser
+
+
+def _record(options: argparse.Namespace) -> int:
+    for recording in Recorder(options.runs, options.jobs).record(
+        filter(_wanted(options), entries())
+    ):
+        told(recording)
+    return 0
+
+
+def _wanted(options: argparse.Namespace) -> Callable[[Entry], bool]:
+    without = options.without
+
+    def wanted(entry: Entry) -> bool:
+        return options.only in entry.key and not (without and without in entry.key)
+
+    return wanted
+
+
+def _pack(options: argparse.Namespace) -> int:
+    print(packing.pack_recorded(Recorder(options.runs), entries()))
+    return 0
+
+
+def _judge(options: argparse.Namespace) -> int:
+    keys = {run: key for run, key in read_keys().items() if options.only in run}
+    chosen = sampled(keys.values(), options.sample)
+    runs = ((chosen[run], files) for run, files in unpack() if run in chosen)
+    judged = list(judge(runs))
+    print(markdown(sums(judged)))
+    changed = changes(judged, read_table())
+    seen = [change for change in changed if not is_aside(change.run)]
+    print("\n".join(change.told for change in seen))
+    aside = len(changed) - len(seen)
+    print(f"{len(changed)} of {len(judged)} reports changed, {aside} of them set aside.")
+    if options.write:
+        write_table(judged)
+        return 0
+    return int(bool(changed))
+
+
+def _weigh(options: argparse.Namespace) -> int:
+    keys = (key for run, key in read_keys().items() if not is_aside(run))
+    chosen = sampled(keys, options.sample)
+    with tempfile.TemporaryDirectory() as folder:
+        files = ((run, its) for run, its in unpack() if run in chosen)
+        runs = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
+    weights: list[Weight] = []
+    for weight in weigh(runs, options.only):
+        weights.append(weight)
+        if options.out is not None:
+            options.out.write_text(page(weights, len(runs)), encoding="utf-8")
+    print(page(weights, len(runs)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Released packages: the version that leaks and the mended one, each in its environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from regression_tests.benchmarks.leakbench.program import Truth
+from regression_tests.benchmarks.packages import pairs
+from regression_tests.benchmarks.packages.environment import Unbuildable, environment
+from regression_tests.benchmarks.packages.outcome import SIDES
+from regression_tests.benchmarks.packages.pair import PAIRS, Pair
+from regression_tests.corpus.entry import OUT, Entry, Unplayable
+
+assert pairs
+
+_CHILD = "regression_tests.benchmarks.packages.child"
+
+
+def entries() -> Iterator[Entry]:
+    """Yield both versions of each package."""
+    for pair in PAIRS.values():
+        for side in SIDES:
+            yield Entry(
+                "packages",
+                f"{pair.name}-{side}",
+                f"/{pair.module}/",
+                (_truth(pair),) if side == "leaky" else (),
+                partial(_command, pair, side),
+            )
+
+
+def _truth(pair: Pair) -> Truth:
+    kinds = () if pair.types else ("native", "memory")
+    return Truth(("call",), pair.types, pair.holders, None, kind=kinds)
+
+
+def _command(pair: Pair, side: str) -> list[str]:
+    try:
+        where = environment(pair.python, pair.requirements(side))
+    except Unbuildable as reason:
+        raise Unplayable(str(reason)) from reason
+    return where.module(_CHILD, "guarded", pair.name, OUT)

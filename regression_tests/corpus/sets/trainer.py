@@ -1,0 +1,55 @@
+"""The reference trainer: healthy, with each of its leaks, with pairs of them, and a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from regression_tests.benchmarks.gallery.__main__ import planted, settings
+from regression_tests.benchmarks.leakbench.program import Truth
+from regression_tests.benchmarks.named_leaks import GENERATIONS, trainings
+from regression_tests.corpus.entry import ROOT, Entry, python
+
+_ROLLOUT, _UPDATE = ("evaluate_population",), ("train_population",)
+_EVOLVE, _CHECKPOINT = ("evolve_population",), ("checkpoint",)
+_LONG = 40
+
+
+def _truth(phase: tuple[str, ...], types: str, holders: str, kinds: str = "") -> Truth:
+    return Truth(phase, tuple(types.split()), tuple(holders.split()), 1, 2, tuple(kinds.split()))
+
+
+#: The leaks that stay; those that only make a peak, or one copy, are in runs that have no leak.
+_KEYS = {
+    "loss-graph": _truth(_UPDATE, "Tensor", "_losses", "autograd tensors"),
+    "episode-history": _truth(_ROLLOUT, "ndarray", ".episode_rewards .episode_actions", "arrays"),
+    "env-per-episode": _truth(_ROLLOUT, "TradingEnvironment", ".episode_envs"),
+    "env-cycle": _truth(_ROLLOUT, "TradingEnvironment", "", "cycles"),
+    "old-population": _truth(_EVOLVE, "DDPGAgent", ".old_populations"),
+    "best-agent-history": _truth(_ROLLOUT, "DDPGAgent", ".best_agents"),
+    "loss-history": _truth(_UPDATE, "float", ".loss_history"),
+    "figures": _truth((), "FigureManagerBase Figure", "Gcf"),
+    "episode-stats": _truth(_ROLLOUT, "EpisodeSummary", ".all_episode_stats"),
+    "batch-tensors": _truth(_UPDATE, "Tensor", ".seen_batches", "tensors"),
+    "upload-backlog": _truth(_CHECKPOINT, "BufferedReader bytes", ".pending_uploads", "queue"),
+}
+
+
+def entries() -> Iterator[Entry]:
+    """Yield each training."""
+    for leaks in trainings():
+        yield _entry("+".join(leaks) or "healthy", leaks, GENERATIONS)
+    yield _entry("long", ("loss-history",), _LONG)
+
+
+def _entry(name: str, leaks: tuple[str, ...], generations: int) -> Entry:
+    words = ["--generations", str(generations), "--no-progress", "--out", "run", "--data-dir",
+             "market", "--leak", planted(leaks), *settings(leaks)]  # fmt: skip
+    return Entry(
+        "trainer",
+        name,
+        str(ROOT / "reference_trainer"),
+        tuple(_KEYS[leak] for leak in leaks if leak in _KEYS),
+        partial(python, "-m", "reference_trainer", *words),
+        written=("run/run.jsonl",),
+    )

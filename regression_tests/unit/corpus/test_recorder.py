@@ -1,0 +1,55 @@
+"""The player: each program once, in a folder of its own, for so long and no longer."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from regression_tests.corpus.entry import OUT, Entry, python
+from regression_tests.corpus.recorder import Recorder, in_turn
+
+WRITES = "import sys; open(sys.argv[1], 'a').write('played\\n')"
+
+
+def entry(name: str, code: str, *words: str, **more: object) -> Entry:
+    return Entry("set", name, "x.py", (), partial(python, "-c", code, *words), **more)  # type: ignore[arg-type]
+
+
+def test_a_program_is_played_once(tmp_path: Path) -> None:
+    recorder, one = Recorder(tmp_path, jobs=1), entry("one", WRITES, OUT)
+    first, second = list(recorder.record([one])), list(recorder.record([one]))
+    assert first == second and first[0].failure is None
+    assert (tmp_path / "set" / "one.jsonl").read_text() == "played\n"
+
+
+def test_a_program_without_end_is_ended_and_says_so(tmp_path: Path) -> None:
+    endless = entry("endless", "import time; time.sleep(600)")
+    (recording,) = Recorder(tmp_path, patience=0.2).record([endless])
+    assert recording.failure == "no end within 0 s"
+
+
+def test_a_program_that_fails_tells_its_last_line(tmp_path: Path) -> None:
+    (recording,) = Recorder(tmp_path).record([entry("bad", "raise ValueError('no data')")])
+    assert recording.failure == "exit status 1: ValueError: no data"
+
+
+def test_a_program_that_writes_no_run_is_no_recording(tmp_path: Path) -> None:
+    (recording,) = Recorder(tmp_path).record([entry("silent", "pass")])
+    assert recording.failure == "it wrote no run"
+
+
+def test_what_needs_a_package_that_is_missing_is_skipped_with_its_name(tmp_path: Path) -> None:
+    lacking = entry("lacking", WRITES, OUT, needs=("no_such_package",))
+    (recording,) = Recorder(tmp_path).record([lacking])
+    assert recording.failure == "needs no_such_package, not installed here"
+
+
+def test_a_run_that_a_program_names_itself_is_found(tmp_path: Path) -> None:
+    own = entry("own", WRITES, "s1.leaky.jsonl", written=("*.jsonl",))
+    assert [r.failure for r in Recorder(tmp_path).record([own])] == [None]
+    assert Recorder(tmp_path).run_of(own) == tmp_path / "set" / "own.jsonl"
+
+
+def test_sets_take_turns() -> None:
+    entries = [Entry(group, name, "", (), python) for group, name in ("a1", "a2", "b1", "c1")]
+    assert [e.key for e in in_turn(entries)] == ["a/1", "b/1", "c/1", "a/2"]

@@ -1,0 +1,152 @@
+"""Rules that are weighed: a change is made where it is meant, and tried where it could matter."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leakguard
+from leakguard.analysis import tolerance
+from regression_tests.corpus.keys import Key
+from regression_tests.corpus.weighing import doubt
+from regression_tests.corpus.weighing.doubt import Doubt
+from regression_tests.corpus.weighing.loading import diagnose_with
+from regression_tests.corpus.weighing.page import page
+from regression_tests.corpus.weighing.rules import ENTRY, LEFT_OUT, STEP, Change, changes, scaled
+from regression_tests.corpus.weighing.scales import Weight, weigh
+from regression_tests.corpus.weighing.watching import Watcher
+
+RUN = Path(__file__).parents[3] / "reports" / "env-per-episode" / "run.jsonl"
+TOLERANCE = "leakguard.analysis.tolerance"
+HALVED = (TOLERANCE, "MAJORITY", "halved")
+
+
+def in_a_fork(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function in a process of its own: it imports the judgement anew."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(function, given)
+
+
+def said(change: Change | None) -> tuple[str, ...]:
+    """Return what is said of the run with a change, which the fork makes."""
+    rewrite = lambda module, tree: (  # noqa: E731
+        change.made_in(tree) if change and module == change.module else None
+    )
+    report = diagnose_with(rewrite)(leakguard.load(RUN))
+    found = (f"{f.kind} {f.type} {f.held_by}" for f in report.findings)
+    return (report.verdict, *found, *(one.metric for one in report.cleared))
+
+
+def touched() -> frozenset[Any]:
+    """Return what the report about the run could depend on, which the fork finds out."""
+    return Watcher().depends_on(leakguard.load(RUN))
+
+
+def bytes_floors() -> tuple[float, float]:
+    """Return a number and one that follows from it, with the first one changed."""
+    change = Change(TOLERANCE, "BYTES_FLOOR", "halved", 8.0)
+    diagnose_with(lambda module, tree: change.made_in(tree) if module == TOLERANCE else None)
+    from leakguard.analysis import tolerance as changed
+
+    return changed.BYTES_FLOOR, changed.NOTABLE_BUFFER
+
+
+@pytest.fixture(autouse=True)
+def nothing_noted() -> Iterator[None]:
+    doubt.noted.clear()
+    yield
+    doubt.noted.clear()
+
+
+def test_each_kind_of_rule_is_found_in_the_code() -> None:
+    found = {(change.name, change.how) for change in changes()}
+    assert ("tolerance.MAJORITY", "halved") in found
+    assert ("growth.Growth.is_weak", "never") in found
+    assert ("sources.SOURCES[0]", ENTRY) in found
+    assert ("account.self._promises()", STEP) in found
+
+
+def test_a_count_stays_a_whole_number_of_one_at_least() -> None:
+    assert (scaled(1, 0.5), scaled(1, 2.0), scaled(0.5, 0.5)) == (1, 2, 0.25)
+
+
+def test_a_number_is_changed_and_all_that_follows_from_it() -> None:
+    assert in_a_fork(bytes_floors) == (8.0, 8.0)
+    assert tolerance.BYTES_FLOOR != 8.0
+
+
+def test_what_is_left_out_is_missing() -> None:
+    assert in_a_fork(said, None)[0] == "leak"
+    first = Change("leakguard.analysis.sources", "SOURCES[0]", ENTRY)
+    objects = Change("leakguard.analysis.account", "self._objects()", STEP)
+    now = in_a_fork(said, None)
+    assert now not in {in_a_fork(said, first), in_a_fork(said, objects)}
+
+
+def test_a_sign_that_says_yes_always_is_heard() -> None:
+    always = Change("leakguard.analysis.account", "_is_gauged", "always", True)
+    assert in_a_fork(said, always) != in_a_fork(said, None)
+
+
+def test_a_comparison_that_would_come_out_otherwise_is_noted() -> None:
+    share = Doubt(0.5, {HALVED: 0.25})
+    assert share > 0.3
+    assert doubt.noted == {HALVED}
+
+
+def test_a_comparison_that_comes_out_the_same_is_not() -> None:
+    share = Doubt(0.5, {HALVED: 0.25})
+    assert share > 0.1 and share < 1
+    assert doubt.noted == set()
+
+
+def test_arithmetic_carries_the_doubt_along() -> None:
+    limit = 2 * Doubt(0.5, {HALVED: 0.25}) + 1
+    assert doubt.noted == set()
+    assert limit == 2.0
+    assert doubt.noted == {HALVED}
+
+
+def test_a_formula_carries_it_too_and_one_that_fails_for_the_other_value_is_noted() -> None:
+    root = doubt.Math().sqrt(Doubt(4.0, {HALVED: 1.0}))
+    assert (root.value, dict(root.others)) == (2.0, {HALVED: 1.0})
+    assert doubt.Math().log(Doubt(4.0, {HALVED: -1.0})) == math.log(4.0)
+    assert doubt.noted == {HALVED}
+
+
+def test_what_leaves_the_operators_is_noted() -> None:
+    assert list(range(Doubt(3, {HALVED: 2}))) == [0, 1, 2]
+    assert doubt.noted == {HALVED}
+
+
+def test_what_a_run_does_not_depend_on_changes_nothing_in_it() -> None:
+    known, now = in_a_fork(touched), in_a_fork(said, None)
+    idle = [
+        change
+        for change in changes()
+        if change.how not in LEFT_OUT and (change.module, change.rule, change.how) not in known
+    ]
+    assert idle
+    assert {in_a_fork(said, change) for change in idle[::40]} == {now}
+
+
+def test_a_rule_that_decides_is_told_with_what_it_is_worth() -> None:
+    run = (Key("set/env-leak", "environment.py"), leakguard.load(RUN))
+    weights = {weight.change: weight for weight in weigh({"set/env-leak": run}, "_is_gauged")}
+    changed = {change.how: weight.changed for change, weight in weights.items()}
+    assert changed == {"never": (), "always": ("set/env-leak",)}
+
+
+def test_the_page_has_what_decides_most_first_and_what_decides_nothing_last() -> None:
+    idle = Weight(Change(TOLERANCE, "IDLE", "halved", 1.0), 5, 5, (), 0, 0)
+    some = Weight(Change(TOLERANCE, "SOME", "halved", 1.0), 5, 5, ("a",), -1, 0)
+    most = Weight(Change(TOLERANCE, "MOST", "halved", 1.0), 50, 24, ("a", "b"), 0, 2)
+    text = page([idle, some, most], 50)
+    assert text.index("MOST") < text.index("SOME") < text.index("IDLE")
+    assert "| `tolerance.MOST` | halved: 1 | 50 | 24 | 2 | +0 | +2 |" in text
+    assert "- `tolerance.IDLE`: halved (5)" in text
