@@ -109,6 +109,7 @@ class _Settlement:
         self._mappings()
         self.defects += [Defect(g, phase=g.phase) for g in self._of("peak", "copies")]
         self.defects += [Defect(g, bytes_rate=g.bytes_rate) for g in self._of("child")]
+        self.defects = [d if d.birth else with_birth(self.case, d) for d in self.defects]
         self._drop_negligible()
         return Account(tuple(self.defects), tuple(self.cleared), self._balance())
 
@@ -146,8 +147,7 @@ class _Settlement:
         objects = object_defects(self.case, types, containers, [c.metric for c in self.cleared])
         self.full_containers = objects.filling
         self.cleared += map(filling_container, objects.filling)
-        for found in objects.defects:
-            defect = with_birth(self.case, found)
+        for defect in (with_birth(self.case, found) for found in objects.defects):
             if is_warming_up(defect):
                 self.cleared.append(warm_up(defect))
             elif went_on(self.case, defect):

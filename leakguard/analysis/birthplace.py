@@ -48,6 +48,24 @@ def birth_of(run: Run, held_by: str | None) -> Birth | None:
     return None
 
 
+def birth_of_bytes(run: Run, rate: float) -> Birth | None:
+    """Return the line that leaves about ``rate`` bytes a generation behind; None if none does.
+
+    That is asked for memory whose holder no look has found: C code may have it.
+    """
+    snapshot = next((s for s in reversed(run.snapshots) if s.births is not None), None)
+    if snapshot is None or snapshot.births is None or rate <= 0:
+        return None
+    places = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
+    found = [birth for p in places if (birth := _birth(run, snapshot, (p,))) is not None]
+    fits = [
+        birth
+        for birth in found
+        if birth.residue.steady and MAJORITY * rate <= birth.residue.rate <= rate / MAJORITY
+    ]
+    return max(fits, key=lambda birth: birth.residue.rate, default=None)
+
+
 def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
     left = residue(born, run.generations_until(snapshot.generation))
     if left is None:

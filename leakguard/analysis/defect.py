@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from leakguard.analysis.birthplace import Birth, birth_of
+from leakguard.analysis.birthplace import Birth, birth_of, birth_of_bytes
 from leakguard.analysis.case import Case
 from leakguard.analysis.group import (
     by_phase,
@@ -61,6 +61,8 @@ from leakguard.model.units import format_number
 
 # Entry types whose contents say more than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
+# Kinds that are known by their bytes only.
+_OF_BYTES = frozenset({"native", "memory"})
 # Looks that must agree on a container if no type count rose with it. Chosen: one more than a trend
 # needs, because nothing else supports it.
 _LOOKS_ALONE = 4
@@ -343,8 +345,10 @@ class _Sorter:
 
 
 def with_birth(case: Case, defect: Defect) -> Defect:
-    """Return a defect with where and when its holder's contents were made, and in which phase."""
+    """Return a defect with where and when what it gains was made, and in which phase."""
     birth = birth_of(case.run, defect.held_by)
+    if birth is None and defect.held_by is None and defect.kind in _OF_BYTES:
+        birth = birth_of_bytes(case.run, defect.bytes_rate or 0.0)
     if birth is None or birth.phase is None:
         return replace(defect, birth=birth)
     return replace(defect, birth=birth, phase=birth.phase or None)

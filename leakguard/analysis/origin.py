@@ -10,6 +10,7 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, same
 from leakguard.model import Finding, Run, Site
 from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
+from leakguard.model.units import format_bytes
 
 # Kinds that a line of the program makes. Handles and peaks are reported under their own names.
 _MADE = frozenset(
@@ -95,7 +96,7 @@ def _why_not(run: Run, finding: Finding) -> str | None:
         return reason
     traced = [s for s in run.snapshots if s.was_traced and s.generation]
     if not traced:
-        return _why_untraced(run)
+        return _why_unborn(run, finding) or _why_untraced(run)
     last = max(traced, key=lambda s: s.generation or 0)
     if last.cost.cut:
         return (
@@ -103,6 +104,17 @@ def _why_not(run: Run, finding: Finding) -> str | None:
             "reached what grows"
         )
     return f"in the traced generation {last.generation}, no line made as much as grows"
+
+
+def _why_unborn(run: Run, finding: Finding) -> str | None:
+    """Return why births name no line; None if they were not recorded."""
+    births = next((s.births for s in reversed(run.snapshots) if s.births is not None), None)
+    if births is None:
+        return None
+    interval = format_bytes(births.interval)
+    if finding.held_by is None:
+        return f"no line leaves as much behind; one allocation in {interval} was sampled"
+    return f"of what it gained too little was sampled, one allocation in {interval}"
 
 
 def _why_untraced(run: Run) -> str:
