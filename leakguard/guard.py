@@ -96,10 +96,10 @@ class LeakGuard:
                 after objects that nothing holds have piled up for some generations, and once at
                 the end of a generation in which a promised object seems alive; ``never`` leaves
                 cycles and held objects apart only as far as a walk can tell.
-            trace: how to find out where a suspect is made, once there is one: one later generation
-                is traced, which makes that generation slower. ``auto`` takes ``tracemalloc`` for
-                objects and ``memray`` (the extra of that name) for native memory; ``off`` traces
-                nothing.
+            trace: how to find out where a suspect is made: ``auto`` reads it from sampled births,
+                and where these are not recorded traces one later generation, which makes that
+                generation slower. ``tracemalloc`` (for objects) and ``memray`` (the extra of that
+                name, for native memory) trace one in any case; ``off`` traces nothing.
             name: name of the run in reports.
             ignore: patterns (``fnmatch``) of types, holders or fingerprints that are no news: such
                 findings are listed apart and leave the verdict alone. ``ignore`` of the table

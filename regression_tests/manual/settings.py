@@ -43,7 +43,7 @@ def _elsewhere() -> str:
 | Variable | Meaning |
 |---|---|
 | `LEAKGUARD=off` | Switches every guard of the program off; so do `0`, `no` and `false`. |
-| `LEAKGUARD_BIRTHS=1` | Samples allocations, see [Births](cost.md#births); off unless asked for. |
+| `LEAKGUARD_BIRTHS=0` | Samples no allocations, see [Births](cost.md#births). |
 | `LEAKGUARD_COPY=0` | Takes looks in the process, not in a copy of it, whatever else runs. |
 | `LEAKGUARD_PURE=1` | Walks the heap in Python although the compiled scan is there. |
 
