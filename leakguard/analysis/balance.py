@@ -98,8 +98,8 @@ def unexplained(
     told = balance.findings + balance.healthy
     name = METRICS[growth.name].words
     said = (
-        f"{name} grows by {format_change(balance.growth)} per generation, and all that is told "
-        f"beside this explains {format_bytes(told)} of it"
+        f"{name} grows by {format_change(balance.growth)} per generation, of which all "
+        f"other findings explain {format_bytes(told)}"
     )
     lead = Growth(
         "rest",
@@ -120,7 +120,7 @@ def unexplained(
 def _fix(phase: str | None) -> str:
     where = "" if phase is None else f" {phase}"
     return (
-        "not known yet: mend what is told beside it and run again; what then still grows "
+        "not known yet: mend the other findings and run again; what then still grows "
         f"has the report for itself. Smaller phases inside{where or ' the loop'} say where it comes"
         " from"
     )
