@@ -160,8 +160,9 @@ class _Sorter:
         Returns:
             The types that these do not account for.
         """
-        rest = list(types)
-        for container in [c for c in self.containers if c.is_born and not c.fills]:
+        rest, born = list(types), [c for c in self.containers if c.is_born]
+        self.filling += [c for c in born if c.fills]
+        for container in [c for c in born if not c.fills]:
             alike_named = any(alike(container.name) == alike(name) for name in self._holder_paths)
             if alike_named or not _is_notable(container):
                 self._merged |= {container.name} if alike_named else set()
@@ -191,7 +192,7 @@ class _Sorter:
         if not growing and is_kept(group, kept):
             return
         names, full = names_of(group), [c for c in fresh if c.fills]
-        self.filling += [c for c in full if c.type in names]
+        self.filling += [c for c in full if c.type in names and c not in self.filling]
         if growing:
             self._by_container(phase, group, growing, full)
         else:

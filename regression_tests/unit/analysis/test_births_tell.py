@@ -1,0 +1,111 @@
+"""What births say of a holder and of memory without one: line, phase, start, and that it grows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from leakguard import diagnose
+from leakguard.model import Birthplace, Births, Cohort, Holder, Run
+from leakguard.testing import RunStory, State
+
+MB = 1_000_000
+ROUNDS = 16
+
+
+def birthplace(line, sizes, *, phase="work", samples=3):
+    """Return a line whose rounds left these bytes."""
+    cohorts = tuple(
+        Cohort(round_, 1, size, 0.0, samples) for round_, size in enumerate(sizes) if size
+    )
+    whole = sum(cohort.bytes for cohort in cohorts)
+    place, function = f"train.py:{line}", f"f{line}"
+    return Birthplace(
+        phase, False, whole, 0.0, 1.0, samples * len(cohorts), place, function, cohorts
+    )
+
+
+def run(*holders, births=None, gains=MB) -> Run:
+    """Tell 16 generations of which the last alone was looked at; memory gains a megabyte each."""
+    story = RunStory()
+    story.baseline(State({"rss": 100 * MB, "heap_in_use": 50 * MB}))
+    for n in range(1, ROUNDS + 1):
+        memory = {"rss": 100 * MB + n * gains, "heap_in_use": 50 * MB + n * gains}
+        story.generation(work=State(memory))
+    told = story.run()
+    last = max(s.serial for s in told.snapshots if s.moment == "generation")
+    return replace(
+        told,
+        snapshots=tuple(
+            replace(s, holders=holders, births=births) if s.serial == last else s
+            for s in told.snapshots
+        ),
+    )
+
+
+def holder(path, *born, each=MB):
+    return Holder(path, "app.Frame", ROUNDS, retained_bytes=ROUNDS * each, born=born)
+
+
+def test_holder_that_one_look_saw_is_a_leak_where_each_round_left_as_much():
+    report = diagnose(run(holder("app.kept[*]", birthplace(7, [MB] * ROUNDS))))
+
+    (finding,) = report.findings
+    assert (report.verdict, finding.held_by) == ("leak", "app.kept[*]")
+    assert (finding.phase, finding.started_at) == ("work", 1)
+    assert finding.created_at == "train.py:7 in f7"
+    assert finding.bytes_per_generation == MB
+
+
+def test_window_that_moves_with_the_loop_is_no_growing_holder():
+    report = diagnose(run(holder("app.recent[*]", birthplace(7, [0] * 12 + [MB] * 4)), gains=0))
+
+    assert report.verdict == "stable"
+
+
+def test_bounded_holder_is_not_blamed_for_what_each_round_left():
+    bounded = replace(holder("app.replay[*]", birthplace(7, [MB] * ROUNDS)), capacity=10_000)
+
+    assert diagnose(run(bounded)).findings == ()
+
+
+def test_several_holders_are_each_a_finding_with_a_line_and_a_phase_of_its_own():
+    report = diagnose(
+        run(
+            holder("app.kept[*]", birthplace(7, [MB] * ROUNDS)),
+            holder("app.seen[*]", birthplace(9, [MB / 2] * ROUNDS, phase="serve"), each=MB / 2),
+            gains=MB + MB // 2,
+        )
+    )
+
+    told = {(f.held_by, f.phase, f.created_at) for f in report.findings}
+    assert told == {
+        ("app.kept[*]", "work", "train.py:7 in f7"),
+        ("app.seen[*]", "serve", "train.py:9 in f9"),
+    }
+
+
+def test_line_that_made_the_most_is_named():
+    few, most = birthplace(3, [MB / 10] * ROUNDS), birthplace(7, [MB] * ROUNDS)
+
+    (finding,) = diagnose(run(holder("app.kept[*]", few, most))).findings
+
+    assert finding.created_at == "train.py:7 in f7"
+
+
+def test_memory_without_a_holder_has_the_line_that_leaves_as_much():
+    other = birthplace(3, [MB / 10] * ROUNDS)
+    births = Births(0.0, 0.0, 1.0, 2048.0, (other, birthplace(7, [MB] * ROUNDS, phase="decode")))
+
+    (finding,) = diagnose(run(births=births)).findings
+
+    assert (finding.held_by, finding.phase) == (None, "decode")
+    assert finding.created_at == "train.py:7 in f7"
+
+
+def test_report_says_that_too_little_was_sampled_where_no_line_is_known():
+    births = Births(0.0, 0.0, 1.0, 2048.0)
+
+    (finding,) = diagnose(run(births=births)).findings
+
+    assert finding.created_at is None
+    assert "one allocation in 2.0 kB" in finding.created_at_unknown
