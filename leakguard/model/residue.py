@@ -56,7 +56,6 @@ def residue(places: Iterable[Birthplace], rounds: int) -> Residue | None:
     if sum(cohort.samples for cohort in cohorts) < _FEWEST:
         return None
     since = _since(cohorts)
-    judged = [c for c in cohorts if max(since, _SETUP) <= c.round and _end(c) <= rounds - _YOUNG]
     lasted = max(_end(cohorts[-1]) - since, 1)
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
@@ -65,7 +64,7 @@ def residue(places: Iterable[Birthplace], rounds: int) -> Residue | None:
         since,
         min(int(_SURELY_ONE * lasted / samples), since),
         samples,
-        2 * since <= rounds and _is_steady(judged, max(since, _SETUP), rounds - _YOUNG),
+        2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds),
     )
 
 
@@ -85,28 +84,39 @@ def _since(cohorts: Sequence[Cohort]) -> int:
     return since
 
 
-def _is_steady(cohorts: Sequence[Cohort], first: int, last: int) -> bool:
-    """Return whether rounds from ``first`` to before ``last`` left about as much throughout.
+def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int) -> bool:
+    """Return whether the rounds from ``first`` on left about as much throughout.
 
     Each of the three thirds of them has at least half of the bytes that it would have if all were
     equal, or no less than chance allows: that of sampling, or that by which neighbouring cohorts
-    differ, whichever is more.
+    differ, whichever is more. The last rounds may lack bytes, and what they have too many of says
+    nothing yet.
     """
-    places = len({cohort.round for cohort in cohorts})
-    if places < min(_FEWEST, max((last - first) // 2, _FEWEST_OF_FEW)):
+    known = [cohort for cohort in cohorts if cohort.round >= first]
+    old = [cohort for cohort in known if _end(cohort) <= rounds - _YOUNG]
+    places = len({cohort.round for cohort in old})
+    if places < min(_FEWEST, max((rounds - _YOUNG - first) // 2, _FEWEST_OF_FEW)):
         return False
-    width = max(cohort.rounds for cohort in cohorts)
-    left = [0.0] * max((last - first + width - 1) // width, 1)
-    for cohort in cohorts:
-        left[(cohort.round - first) // width] += cohort.bytes
+    left = _by_time(known, first, rounds)
     thirds = [math.fsum(part) for part in _thirds(left)]
     expected = math.fsum(left) / 3
-    by_sampling = expected * max(c.error**2 / c.bytes for c in cohorts if c.bytes)
+    by_sampling = expected * max(c.error**2 / c.bytes for c in old if c.bytes)
     steps = [(after - before) ** 2 / 2 for before, after in pairwise(left)]
     by_rounds = len(left) / 3 * math.fsum(steps) / max(len(steps), 1)
     deviation = math.sqrt(max(by_sampling, by_rounds))
     missing = expected - min(thirds)
     return min(thirds) > 0 and missing <= max(_ABOUT * expected, _NO_CHANCE * deviation)
+
+
+def _by_time(cohorts: Sequence[Cohort], first: int, rounds: int) -> list[float]:
+    """Return the bytes of all cohorts, empty ones included; young ones have no more than others."""
+    width = max(cohort.rounds for cohort in cohorts)
+    left = [0.0] * max(-(-(rounds - first) // width), 1)
+    for cohort in cohorts:
+        left[(cohort.round - first) // width] += cohort.bytes
+    young = max(len(left) - -(-_YOUNG // width), 1)
+    usual = math.fsum(left[:young]) / young
+    return [*left[:young], *(min(size, usual) for size in left[young:])]
 
 
 def _thirds(left: Sequence[float]) -> list[Sequence[float]]:

@@ -48,6 +48,16 @@ def test_a_memo_that_saturates_leaves_less_and_less():
     assert not residue([place(sizes)], 30).steady
 
 
+def test_a_cache_that_has_filled_is_told_by_the_rounds_that_left_nothing():
+    sizes = [470, 287, 156, 113, 84, 31, 47, 19, 0, 0]
+
+    assert not residue([place(sizes, error=10)], 10).steady
+
+
+def test_what_the_last_rounds_are_still_at_work_on_is_no_rise():
+    assert residue([place([1000] * 14 + [50_000] * 2)], 16).steady
+
+
 def test_what_was_made_once_is_no_residue_of_rounds():
     found = residue([place([50_000, *[0] * 30], samples=20)], 31)
 
