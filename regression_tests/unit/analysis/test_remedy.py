@@ -147,5 +147,6 @@ def test_one_object_that_should_be_gone_is_released_by_the_last_hop_to_it(label,
     assert said in release("app.One", holder("app.it", "app.One", (label, "app.One")))
 
 
-def test_objects_that_no_container_was_found_for_may_lie_in_a_registry_in_c():
-    assert "atexit" in remedy("app.One")
+def test_objects_that_no_container_was_found_for_are_given_no_cause_that_nobody_measured():
+    assert "is not known" in remedy("app.One")
+    assert "atexit" not in remedy("app.One")

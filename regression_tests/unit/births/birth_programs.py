@@ -18,7 +18,7 @@ HERE = Path(__file__).parents[3]
 # The interpreter may be another version, to which the extension was built.
 PYTHON = os.environ.get("BIRTHS_PYTHON", sys.executable)
 _BEGIN = """
-import gc, os, sys, threading, time
+import ctypes, gc, os, sys, threading, time, tracemalloc
 from leakguard.capture.births import BirthRecord
 record = BirthRecord(interval=2_048, seed=7)
 record.start()
