@@ -128,6 +128,22 @@ class Graph:
         """
         return [next(filter(_is_node, self._in_block(block)), NO_NODE) for block in blocks]
 
+    def ways(self, nodes: Sequence[int], wanted: bytes) -> list[list[tuple[int, int]]]:
+        """Return for each node which of the ``wanted`` paths lead to it, outermost first.
+
+        ``wanted`` has a byte for each path. With a path is told what the innermost object there
+        leads on to, or the node itself.
+        """
+        return [list(self._way(node, wanted))[::-1] for node in nodes]
+
+    def _way(self, node: int, wanted: bytes) -> Iterable[tuple[int, int]]:
+        below, above = node, NO_NODE
+        while node != NO_NODE:
+            path = self._path_of[node]
+            if path != above and wanted[path]:
+                yield path, below
+            below, above, node = node, path, self._parents[node]
+
     def _in_block(self, block: int) -> Iterable[int]:
         return (self.find_at(block + header) for header in _HEADERS)
 

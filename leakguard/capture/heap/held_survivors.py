@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise
 from typing import Any
 
 from leakguard.capture.births import Survivor, Survivors
@@ -36,10 +35,18 @@ class HeldSurvivors:
         graph: Graph,
         survivors: Survivors,
         memory_at: MemoryAt,
-        containers: Collection[int],
+        containers: bytes,
         grown: Collection[int],
     ) -> None:
-        """``containers`` are the paths of all containers, ``grown`` those that looks saw grow."""
+        """Share out the survivors.
+
+        Args:
+            graph: the object graph.
+            survivors: the sampled blocks that are alive.
+            memory_at: finds the memory of arrays and tensors.
+            containers: a byte for each path, set where containers lie.
+            grown: the paths whose containers looks saw grow.
+        """
         self._graph = graph
         self._survivors = survivors
         self._containers = containers
@@ -72,19 +79,13 @@ class HeldSurvivors:
 
     def _share(self, found: Sequence[tuple[int, Survivor]]) -> None:
         """Give each survivor to the outermost container around it that gains entries."""
-        ways = [self._way(node) for node, _ in found]
+        ways = self._graph.ways([node for node, _ in found], self._containers)
         gaining = self._gaining(found, ways)
-        for (node, block), way in zip(found, ways, strict=True):
-            chosen = _first(way, self._grown) or _first(way, gaining)
-            if chosen is not None:
-                self._by_path[chosen].append((node, block))
-
-    def _way(self, node: int) -> list[tuple[int, int]]:
-        """Return the containers around a node, outermost first: path, and the entry it is in."""
-        chain = self._graph.chain_to(node)
-        inner = {self._graph.path_of(at): entry for at, entry in pairwise(chain)}
-        inner.setdefault(self._graph.path_of(node), node)
-        return [(path, entry) for path, entry in inner.items() if path in self._containers]
+        for entry, way in zip(found, ways, strict=True):
+            grown = [path for path, _ in way if path in self._grown]
+            chosen = grown or [path for path, _ in way if path in gaining]
+            if chosen:
+                self._by_path[chosen[0]].append(entry)
 
     def _gaining(
         self, found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
@@ -107,7 +108,3 @@ class HeldSurvivors:
     @staticmethod
     def _bytes(entries: Sequence[tuple[int, Survivor]]) -> float:
         return sum(block.row[5] for _, block in entries)
-
-
-def _first(way: Sequence[tuple[int, int]], wanted: Collection[int]) -> int | None:
-    return next((path for path, _ in way if path in wanted), None)

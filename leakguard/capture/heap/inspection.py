@@ -205,9 +205,11 @@ class _Questions:
         """Return which containers gain the survivors; None without a record of births."""
         if survivors is None:
             return None
-        containers = {path for path in self._containers if self._paths.kind[path] != NAMESPACE}
+        containers = bytearray(len(self._paths.kind))
+        for path in self._containers:
+            containers[path] = self._paths.kind[path] != NAMESPACE
         growing = {change.path for change in grown}
-        return HeldSurvivors(self._graph, survivors, memory_at, containers, growing)
+        return HeldSurvivors(self._graph, survivors, memory_at, bytes(containers), growing)
 
     def _chosen(
         self, grown: Sequence[PathGrowth], suspects: Sequence[str], gaining: Sequence[int]

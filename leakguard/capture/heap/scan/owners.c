@@ -116,7 +116,82 @@ scan_owners(Scan *scan, PyObject *given)
     return found;
 }
 
+/* The topmost node of those above a node that lie at its path, as the links of a chain do. `tops` is
+   what was found before: chains are long, and many of their links are asked about. */
+static int32_t
+top_of(const Scan *scan, int32_t node, int32_t *tops)
+{
+    int32_t path = scan->path_of[node], top = node;
+    while (tops[top] == 0 && scan->parents[top] >= 0 && scan->path_of[scan->parents[top]] == path) {
+        top = scan->parents[top];
+    }
+    top = tops[top] ? tops[top] - 1 : top;
+    tops[node] = top + 1;
+    return top;
+}
+
+/* Return [(path, entry)], outermost first, of the wanted paths that lead to a node: the entry is what
+   the innermost object at that path leads on to, or the node itself. */
+static PyObject *
+way_to(const Scan *scan, int32_t node, const char *wanted, int32_t *tops)
+{
+    PyObject *way = PyList_New(0);
+    int32_t below = node, at = node;
+    while (way != NULL && at >= 0) {
+        int32_t path = scan->path_of[at];
+        if (wanted[path] && append_new(way, Py_BuildValue("(ii)", (int)path, (int)below)) < 0) {
+            Py_CLEAR(way);
+        }
+        below = top_of(scan, at, tops);
+        at = scan->parents[below];
+    }
+    if (way != NULL && PyList_Reverse(way) < 0) {
+        Py_CLEAR(way);
+    }
+    return way;
+}
+
+static PyObject *
+ways_to(const Scan *scan, const Nodes *nodes, const char *wanted)
+{
+    int32_t *tops = pages_new((size_t)scan->count + 1, sizeof(int32_t));
+    PyObject *ways = tops == NULL ? PyErr_NoMemory() : PyList_New(0);
+    for (Py_ssize_t i = 0; ways != NULL && i < nodes->count; i++) {
+        if (append_new(ways, way_to(scan, nodes->nodes[i], wanted, tops)) < 0) {
+            Py_CLEAR(ways);
+        }
+    }
+    pages_free(tops);
+    return ways;
+}
+
+PyDoc_STRVAR(ways_doc,
+"ways(nodes, wanted)\n--\n\n"
+"Return for each node which of the paths that have a byte set in ``wanted`` lead to it, outermost\n"
+"first: (path, entry), where the entry is what the innermost object there leads on to.");
+
+static PyObject *
+scan_ways(Scan *scan, PyObject *args)
+{
+    PyObject *given, *ways = NULL;
+    Py_buffer wanted;
+    Nodes nodes = {NULL, 0, 0};
+    if (!PyArg_ParseTuple(args, "Oy*", &given, &wanted)) {
+        return NULL;
+    }
+    if (wanted.len != scan->n_paths) {
+        PyErr_SetString(PyExc_ValueError, "ways takes a byte for each path");
+    }
+    else if (read_nodes(scan, given, &nodes) == 0) {
+        ways = ways_to(scan, &nodes, wanted.buf);
+    }
+    pages_free(nodes.nodes);
+    PyBuffer_Release(&wanted);
+    return ways;
+}
+
 PyMethodDef owners_methods[] = {
     {"owners", (PyCFunction)scan_owners, METH_O, owners_doc},
+    {"ways", (PyCFunction)scan_ways, METH_VARARGS, ways_doc},
     {NULL, NULL, 0, NULL},
 };
