@@ -24,6 +24,9 @@ _SAME_IN_PHASE = 0.25
 # at least this share of the generations are no events. Chosen.
 _EVENT = 3.0
 _USUAL_SHARE = 0.7
+# Share of all blocks of Python's allocator that must have come for their own mean to be told.
+# Chosen: what comes and goes between two ends is less.
+_GAINED_BLOCKS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +112,20 @@ def _sum(
 
 
 def _block_size(run: Run) -> float:
-    """Return the mean bytes of a block of Python's allocator; 0 if unknown."""
-    for snapshot in reversed(run.snapshots):
-        in_use, blocks = (snapshot.metrics.get(n) for n in ("python_in_use", "python_blocks"))
-        if in_use and blocks:
-            return in_use / blocks
-    return 0.0
+    """Return the bytes of a block that Python's allocator gained; 0 if unknown.
+
+    What is kept may be floats where most of the heap are dicts, so the mean of what came since the
+    first end of a generation is taken; of all blocks where about as many are in use as then.
+    """
+    ends = [end.metrics for end in _generation_ends(run, None)]
+    sizes = [(end.get("python_in_use"), end.get("python_blocks")) for end in ends]
+    known = [(in_use, blocks) for in_use, blocks in sizes if in_use and blocks]
+    if not known:
+        return 0.0
+    (first, before), (last, after) = known[0], known[-1]
+    if last > first and after - before >= _GAINED_BLOCKS * after:
+        return (last - first) / (after - before)
+    return last / after
 
 
 def metric_contribution(run: Run, metric: str, since: int | None = None) -> Contribution:

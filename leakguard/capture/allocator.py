@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from typing import Any
 
+from leakguard.capture.births import pools_in_sight
 from leakguard.capture.probe import Reading, Unavailable, measure
 
 _FOREIGN_ALLOCATORS = (b"jemalloc", b"tcmalloc", b"mimalloc", b"hoard")
@@ -101,7 +102,8 @@ def _statistics() -> bytes:
     stream = library.open_memstream(ctypes.byref(start), ctypes.byref(size))
     if not stream:
         raise Unavailable("the C library has no memory for a stream")
-    print_to(stream)
+    with pools_in_sight():
+        print_to(stream)
     library.fclose(stream)
     try:
         return ctypes.string_at(start, size.value)

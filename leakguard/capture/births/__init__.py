@@ -7,7 +7,7 @@ lies in ``record/``; where it was not built, or cannot be used, births are not r
 said why.
 """
 
-from leakguard.capture.births.birth_record import BirthRecord, hush
+from leakguard.capture.births.birth_record import BirthRecord, hush, pools_in_sight
 from leakguard.capture.births.survivors import Survivor, Survivors
 
-__all__ = ["BirthRecord", "Survivor", "Survivors", "hush"]
+__all__ = ["BirthRecord", "Survivor", "Survivors", "hush", "pools_in_sight"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from leakguard.capture.births.birthplaces import Frames, told
@@ -22,7 +24,7 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
 
-        check_interface(_births, 0x03B63B36)
+        check_interface(_births, 0x27874092)
     except ImportError:
         return None
     atexit.register(_births.stop)
@@ -40,6 +42,19 @@ def hush(quiet: bool) -> None:
     """Say whether this thread works for the guard: what it allocates then is not recorded."""
     if _births is not None:
         _births.hush(quiet)
+
+
+@contextmanager
+def pools_in_sight() -> Iterator[None]:
+    """Let the interpreter tell of its pools in the block, which it does of no other allocator."""
+    if _births is None:
+        yield
+        return
+    _births.show_pools(True)
+    try:
+        yield
+    finally:
+        _births.show_pools(False)
 
 
 class BirthRecord:

@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
-#define RECORD_INTERFACE 0x03b63b36
+#define RECORD_INTERFACE 0x27874092
 
 #include <Python.h>
 #include <stddef.h>
@@ -242,6 +242,8 @@ extern int small_is_recorded;
 /* Return whether an allocation of OBJ and one of MEM pass through here now. */
 int small_passes(void);
 /* Return whether it depends on these calls alone: nobody else stands in the allocators of small blocks. */
+/* Step aside from OBJ for as long as the statistics of pymalloc are read, and back. */
+void show_pools(int shown);
 int small_is_ours(void);
 
 /* Patch what was loaded since the last time; returns why C memory is not recorded, or NULL. */

@@ -261,6 +261,21 @@ wrap_small(int wanted)
     small_is_recorded = small_passes();
 }
 
+/* pymalloc tells its statistics only where it is the allocator of OBJ itself. */
+void
+show_pools(int shown)
+{
+    static int hidden;
+    if (shown && is_wrapped && is_on_top(OBJ, &wrappers[OBJ])) {
+        PyMem_SetAllocator(names[OBJ], &original[OBJ]);
+        hidden = 1;
+    }
+    else if (!shown && hidden && is_on_top(OBJ, &original[OBJ])) {
+        put_in(OBJ);
+        hidden = 0;
+    }
+}
+
 int
 small_is_ours(void)
 {

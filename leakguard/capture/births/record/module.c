@@ -218,6 +218,20 @@ births_survivors(PyObject *module, PyObject *args)
     return samples == NULL ? PyList_New(0) : read_survivors(first, last, known);
 }
 
+PyDoc_STRVAR(show_pools_doc,
+"show_pools(shown)\n--\n\n"
+"Let the interpreter tell the statistics of its pools, or record small objects again.");
+
+static PyObject *
+births_show_pools(PyObject *module, PyObject *shown)
+{
+    if (!is_main()) {
+        return NULL;
+    }
+    show_pools(shown == Py_True);
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(figures_doc,
 "figures()\n--\n\n"
 "Return (live samples, stacks, ((interval, samples, bytes, blocks) of Python's memory, of C's)) since\n"
@@ -292,6 +306,7 @@ static PyMethodDef methods[] = {
     {"check", births_check, METH_O, check_doc},
     {"cohorts", births_cohorts, METH_O, cohorts_doc},
     {"survivors", births_survivors, METH_VARARGS, survivors_doc},
+    {"show_pools", births_show_pools, METH_O, show_pools_doc},
     {"figures", births_figures, METH_NOARGS, figures_doc},
     {"small_blocks", births_small_blocks, METH_NOARGS, small_blocks_doc},
     {"record_small", births_record_small, METH_O, record_small_doc},
