@@ -1,7 +1,7 @@
-"""The heap engine: what is alive, how large it really is, and who holds it.
+"""The heap engine: what is alive, how large it is, and who holds it.
 
-Every public function returns plain values; no reference to a user's object outlives a call, and no
-user code runs in one. Looks are taken apart from the process (``apart``).
+Every public function returns plain values. No reference to a user's object outlives a call, and no
+user code runs in one. Looks are taken in a copy of the process (``apart``).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def census(
 
 
 def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]) -> Origins:
-    """Say where the live objects were made whose exact type has one of these qualified names.
+    """Return where the live objects of these exact types (by qualified name) were made.
 
     Raises:
         Unavailable: as for a census.
@@ -71,14 +71,14 @@ def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]
 
 
 def collect() -> FreedByCollection:
-    """Run one full garbage collection and say what only cycles had kept alive, by type."""
+    """Run one full garbage collection and return what only cycles had kept alive, by type."""
     return take_collection(census)
 
 
 def remember(seconds: float = LONGEST) -> PathMemory:
     """Return the sizes of all containers by path, for the first ``inspect`` to compare with.
 
-    It costs less than an ``inspect``, which gives the same memory and names holders.
+    It costs less than an ``inspect``, which also names holders.
 
     Raises:
         Unavailable: as for a census.
@@ -96,16 +96,19 @@ def inspect(
     seconds: float = LONGEST,
     survivors: Callable[[], Survivors | None] | None = None,
 ) -> Inspection:
-    """Say who holds what: containers that grow, what they retain, and the way to them.
+    """Return who holds what: containers that grow, what they retain, and the path to them.
 
     ``memory`` is that of the look before; containers that grew at every look since the first come
-    first. ``targets`` are addresses of objects to find the holder of. At most ``limit`` growing and
-    ``limit`` other containers are named, and for each of the classes that ``suspects`` names the
-    one that holds most of its instances. ``tell_cycles`` is given the number and the bytes of the
-    objects that no root leads to and says whether their cycles are worth following: in a copy of
-    the process, so that what it changes is lost. It may take ``seconds`` of CPU. ``survivors`` is
-    asked there for the sampled blocks that are alive: containers that gain such are named, too, at
-    most ``limit``, and each tells where they were made.
+    first. ``targets`` are addresses of objects whose holder is wanted. At most ``limit`` growing
+    and ``limit`` other containers are named, and for each class in ``suspects`` the one with most
+    of its instances.
+
+    ``tell_cycles`` gets the number and the bytes of the garbage, and returns whether its cycles
+    should be followed; that happens in a copy of the process, because it changes the objects. The
+    look may take ``seconds`` of CPU.
+
+    ``survivors`` returns the sampled blocks that are alive, in that copy. Containers that gain such
+    blocks are named too, at most ``limit``, each with where the blocks were made.
 
     Raises:
         Unavailable: as for a census.
@@ -128,10 +131,10 @@ def inspect(
 
 
 def prove(held_by: str, retained: int | None = None) -> Proof:
-    """Empty a holder in a copy of this process and say what the allocators released there.
+    """Empty a holder in a copy of this process, and return what the allocators released there.
 
-    ``retained`` is what it was said to keep alive, by which it is found sooner. Nothing is cut
-    where that could reach beyond the copy: finalizers, files, sockets, devices.
+    ``retained`` is what it is said to keep alive; it helps to find the holder. Nothing is cut if
+    that could reach beyond the copy: finalizers, files, sockets, devices.
     """
     from leakguard.capture.heap import proof
 

@@ -1,4 +1,4 @@
-"""References and memory that no traversal shows: code, arrays, tensors, backward graphs."""
+"""References and memory that no traversal shows: of code, arrays, tensors, backward graphs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CODE_PARTS: tuple[str, ...] = (
     "co_linetable",
     "co_exceptiontable",
 )
-if sys.version_info < (3, 11):  # real objects there, made anew on each read since
+if sys.version_info < (3, 11):  # since then they are real objects, made anew at each read
     _CODE_PARTS += ("co_code", "co_varnames", "co_freevars", "co_cellvars")
 _READ_CODE = tuple(
     CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
@@ -42,8 +42,8 @@ _READ_CODE = tuple(
 TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES = 224, 144, 200
 # What numpy allocates for the shape and the strides of an array of one dimension.
 DIMENSION_BYTES = 16
-#: C++ objects whose pixels are in no size that they tell; they export them as a buffer. Beside the
-# pixels one has this before it draws, measured with mallinfo2 (matplotlib 3.11); drawing adds more.
+#: C++ objects whose pixels are missing from their reported size; they export them as a buffer.
+#: Before it draws, one has this much beside the pixels, measured with mallinfo2 (matplotlib 3.11).
 PICTURES = frozenset({"matplotlib.backends._backend_agg.RendererAgg"})
 RENDERER_BYTES = 42_000
 _NO_ELEMENTS: tuple[object, ...] = ()
@@ -51,7 +51,7 @@ _PAGE = 4096
 
 
 def read_code(code: CodeType) -> tuple[list[object], Iterable[object]]:
-    """Return what a code object holds; it is not known to the collector at all."""
+    """Return what a code object holds; the collector does not know code objects."""
     return [read(code) for read in _READ_CODE], _NO_ELEMENTS
 
 
@@ -68,11 +68,11 @@ def _array_layout(cls: type, read: Reader) -> ClassLayout:
 
 
 def read_picture(picture: Any) -> tuple[list[object], Iterable[object]]:
-    """Return the pixels of a renderer, which nobody shares."""
+    """Return the pixels of a renderer, which are not shared."""
     try:
         with memoryview(picture) as pixels:
             return [Memory(pixels.nbytes + RENDERER_BYTES)], _NO_ELEMENTS
-    except Exception:  # one that is not made yet
+    except Exception:  # it does not exist yet
         return [], _NO_ELEMENTS
 
 
@@ -102,19 +102,19 @@ def census_layouts(frameworks: Frameworks) -> Callable[[type], ClassLayout]:
 
 
 class GraphAdapters:
-    """Describes classes for the object graph, with memory and backward graphs as nodes of it.
+    """Describes classes for the object graph, with memory and backward graphs as its nodes.
 
-    It keeps the memory nodes of one graph and must not outlive the public call.
+    It keeps the memory nodes of one graph, and must not outlive the public call.
     """
 
     def __init__(self, frameworks: Frameworks, own_memory: OwnMemory | None = None) -> None:
-        """``own_memory`` is the compiled scan's way to read arrays that own plain memory."""
+        """``own_memory`` is the compiled scan's function to read arrays that own plain memory."""
         self._frameworks = frameworks
         self._own_memory = own_memory
         self._memory = _MemoryMap()
 
     def describe(self, cls: type) -> ClassLayout:
-        """Return how instances of a class are sized and what they refer to."""
+        """Return how instances of a class are sized, and what they refer to."""
         numpy, torch = self._frameworks.numpy, self._frameworks.torch
         if cls is CodeType:
             return layout_of(cls, read_code)
@@ -178,10 +178,11 @@ class GraphAdapters:
 
 
 class _MemoryMap:
-    """Memory nodes by where they start, so that sharers lead to the same one.
+    """Memory nodes by their start address, so that sharers lead to the same node.
 
-    What another buffer may lie in is found by bisection or, where it is smaller than a page, in a
-    list of its page, unless all that is known there ends before: there may be millions of them.
+    The buffer around a smaller one is found by bisection. One that is smaller than a page is looked
+    up in a list of its page, unless all known buffers there end earlier: there may be millions of
+    them.
     """
 
     def __init__(self) -> None:

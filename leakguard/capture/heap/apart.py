@@ -1,12 +1,12 @@
-"""Where a look is taken: in a copy of this process, so that nothing of it reaches the program.
+"""Takes looks in a copy of this process, so that they cannot affect the program.
 
-A look that is taken in the process itself holds what it sees while Python code runs: what another
-thread drops meanwhile is freed late and by the guard, pages that forked workers share are written
-to, and a backward graph of torch is woken node by node, so that its release becomes recursive. In a
-copy none of that reaches the program, a crash included, and what costs more than it may is ended.
+A look inside the process holds references while Python code runs. Objects that another thread drops
+meanwhile are freed late, and by the guard. Pages that forked workers share are written to. A
+backward graph of torch is woken node by node, so that its release becomes recursive. In a copy none
+of that reaches the program, not even a crash, and a look that takes too long can be ended.
 
-Where no copy can be made the look is taken here if no other thread runs, with gradients and
-backward graphs left out; else there is none.
+If no copy can be made, the look is taken here, provided that no other thread runs. Gradients and
+backward graphs are then left out. Otherwise there is no look.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, Process
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.tracers import tracer_at_work
 
-#: Set to 0, no look is taken in a copy, and none is refused for the other threads of the process.
+#: If it is 0, no look is taken in a copy, and none is refused because of other threads.
 VARIABLE = "LEAKGUARD_COPY"
-#: Seconds of CPU that a look may take which nobody limits: 30 million objects.
+#: Seconds of CPU of a look without a limit: 30 million objects.
 LONGEST = 60.0
-# After so many looks that crashed their copies there are no more: this process would have crashed.
+# After so many looks have crashed in their copies there are no more: the process may crash too.
 _MOST_CRASHES = 2
-# Copies in a row of which each waited for a lock that another thread held.
+# Consecutive copies that each waited for a lock of another thread.
 _MOST_HANGS = 3
-# What a walk needs of its own: bytes a block of Python's allocator, and at least. A copy may use
-# more, as far as memory is free: the bound ends one that runs away.
+# Memory of a walk: bytes per block of Python's allocator, and the minimum. A copy may use more
+# while memory is free; the limit ends a copy that grows without bound.
 _A_BLOCK, _LEAST_MEMORY = 300, 256_000_000
 _A_USUAL_BLOCK, _USUAL_MEMORY = 120, 30_000_000
 
@@ -42,17 +42,17 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Apart:
-    """Takes looks apart from the process, and remembers what became of them."""
+    """Takes looks in copies of the process, and remembers their failures."""
 
     crashes: int = 0
 
     def take(self, work: Callable[[], T], kind: type[T], seconds: float = LONGEST) -> T:
-        """Return what ``work`` returns, a value of ``kind``; it may take so many seconds of CPU.
+        """Return the result of ``work``, a value of ``kind``; it may take so many seconds of CPU.
 
         Raises:
             Unavailable: there is no look, and the message says why.
         """
-        if is_copy():  # a part of a look
+        if is_copy():  # A part of a look.
             return work()
         if self.crashes >= _MOST_CRASHES:
             raise Unavailable("a look would end this process, as it has ended copies of it")
@@ -85,7 +85,7 @@ def _answer_of_copy(work: Callable[[], bytes], seconds: float) -> bytes:
 
 
 def _hindrance() -> str | None:
-    """Return why no look is taken in a copy here; None where it is."""
+    """Return why no look is taken in a copy here; None if it is."""
     if os.environ.get(VARIABLE) == "0":
         return f"{VARIABLE} is 0"
     if (tracer := tracer_at_work()) is not None:
@@ -97,7 +97,7 @@ def _hindrance() -> str | None:
 
 
 def _taken_here(work: Callable[[], T], hindrance: str) -> T:
-    """Take the look in this process, where no other thread can be disturbed by it."""
+    """Take the look in this process, if it cannot disturb another thread."""
     if os.environ.get(VARIABLE) != "0" and other_threads_run():
         raise Unavailable(
             f"a look in this process would disturb its other threads, and in a copy of it there is"

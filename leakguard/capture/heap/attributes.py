@@ -1,8 +1,8 @@
-"""The attribute by which an instance refers to something.
+"""Finds the attribute by which an instance refers to something.
 
-An instance need not have an attribute dict: since Python 3.11 one is made when it is asked for, and
-stays. Names are tried instead, those that the code of the class uses and those that the rest of the
-program's code does; a look that made dicts would change what the next one finds.
+An instance may have no attribute dict: since Python 3.11 it is made on demand, and then stays. A
+look that made dicts would change what the next one finds. So names are tried instead: those in the
+code of the class, and those in the rest of the program's code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _lookup = object.__getattribute__
 
 
 def attribute_of(holder: Any, held: Any) -> str | None:
-    """Return the attribute as a person writes it; empty for the attribute dict, None if unknown."""
+    """Return the attribute as it is written; empty for the attribute dict, None if unknown."""
     cls = type(holder)
     if held is cls:
         return ".__class__"
@@ -42,7 +42,7 @@ def attribute_of(holder: Any, held: Any) -> str | None:
 
 
 def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
-    """Tell whether a dict is the one of an instance, by what its first key leads to."""
+    """Return whether a dict belongs to the instance, by the object under its first key."""
     name, value = next(entries_of(held), (None, None))
     if type(name) is not str or _is_computed(type(holder), name):
         return False
@@ -50,7 +50,7 @@ def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
 
 
 def value_of(read: Callable[[Any], Any], holder: Any) -> Any:
-    """Return what a reader of plain values reads; MISSING where there is nothing."""
+    """Return what a reader of plain values reads; MISSING if there is nothing."""
     try:
         return read(holder)
     except Exception:  # an empty slot, a cleared cell
@@ -71,18 +71,18 @@ def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
 
 
 def _is_computed(cls: type, name: str) -> bool:
-    """Tell whether the class itself computes an attribute: reading it may run code."""
+    """Return whether the class itself computes an attribute: reading it may run code."""
     own = (namespace(parent) for parent in lineage(cls))
     return any(_is_descriptor(names[name]) for names in own if name in names)
 
 
 def _is_descriptor(value: Any) -> bool:
-    """Tell whether reading a class attribute may run code; plain values are shadowed safely."""
+    """Return whether reading a class attribute may run code; plain values are shadowed safely."""
     return any("__get__" in namespace(parent) for parent in lineage(type(value)))
 
 
 def _names_in_code(cls: type) -> Iterator[str]:
-    """Yield names once each: first those in the methods of the class, then in the program."""
+    """Yield names once each: first those in the class's methods, then those in the program."""
     methods = chain.from_iterable(list(namespace(parent).values()) for parent in lineage(cls))
     seen: set[str] = set()
     for code in chain(_codes(methods), _program_codes()):
@@ -94,7 +94,7 @@ def _names_in_code(cls: type) -> Iterator[str]:
 
 
 def _program_codes() -> Iterator[CodeType]:
-    """Yield the code that runs, and that of the modules that are no library."""
+    """Yield the code that runs, and that of modules outside of libraries."""
     yield from (frame.f_code for _, frame in running_frames())
     for module in list(sys.modules.values()):
         names = module_namespace(module) if type(module) is ModuleType else {}
@@ -117,7 +117,7 @@ def _codes(values: Iterable[Any]) -> Iterator[CodeType]:
 
 
 def _from_dict(holder: Any, held: Any) -> str | None:
-    # The last resort: this gives the instance a real dict, where it had none before.
+    # The last resort: this gives the instance a real dict, if it had none before.
     attributes = instance_dict(holder)
     if attributes is None:
         return None
@@ -127,7 +127,7 @@ def _from_dict(holder: Any, held: Any) -> str | None:
 
 
 def instance_dict(holder: Any) -> dict[Any, Any] | None:
-    """Return the ``__dict__`` of an instance as its C class gives it, None where there is none."""
+    """Return the ``__dict__`` of an instance from its C class; None if there is none."""
     for parent in lineage(type(holder)):
         found = namespace(parent).get("__dict__")
         if type(found) is GetSetDescriptorType:

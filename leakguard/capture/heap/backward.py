@@ -1,4 +1,4 @@
-"""Backward graphs of torch: their nodes live in C++, where no collector and no census sees them."""
+"""Backward graphs of torch: C++ nodes that no collector and no census sees."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from leakguard.capture.heap.frameworks import SavedSlot, Torch
 # What torch 2.13 allocates in C++ for a node of a graph with what it notes on its saved tensors,
 # measured with mallinfo2.
 NODE_BYTES = 640
-# A census counts no more nodes than this. Measured: 0.15 s of CPU and 8 MB for 48,000, since each
-# is met through a Python object that lives until the count is done.
+# Most nodes that a census counts. Measured: 0.15 s of CPU and 8 MB for 48,000. Each is reached
+# through a Python object that lives until the count is done.
 _MOST_NODES = 50_000
 
 
 def count_nodes(tensors: Iterable[Any], torch: Torch, most: int = _MOST_NODES) -> int:
-    """Return how many nodes the backward graphs behind tensors have together, ``most`` at most.
+    """Return how many nodes the backward graphs of tensors have together, ``most`` at most.
 
-    What the nodes saved is not read: a saved tensor would keep the Python object that it gets.
+    The saved tensors are not read: each would get a Python object that it keeps.
     """
-    met: dict[int, Any] = {}  # keeps the wrappers, so that no id is used twice
+    met: dict[int, Any] = {}  # keeps the wrappers, so that no id is reused
     waiting: list[Any] = []
 
     def meet(node: Any) -> None:
@@ -41,7 +41,7 @@ def count_nodes(tensors: Iterable[Any], torch: Torch, most: int = _MOST_NODES) -
 
 
 def is_backward_node(cls: type) -> bool:
-    """Tell whether instances are nodes of a backward graph, by what torch put in the class."""
+    """Return whether instances are nodes of a backward graph, by torch's attributes."""
     return any(
         type(namespace(parent).get("next_functions")) is GetSetDescriptorType
         for parent in lineage(cls)

@@ -1,4 +1,4 @@
-"""How many entries a container can have, where it or what it belongs to says so."""
+"""How many entries a container can have, if it or its owner states it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.half_built import is_blank, or_empty, referents
 
-# Of more containers than these at one path the bound is not asked: it would cost, and tell little.
+# With more containers at one path the bound is not read: it would be expensive and say little.
 _MOST_BOUNDED = 1_000
 _CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
-# Attributes by which classes say how many entries their one container may have.
+# Attributes in which classes state the maximum size of their one container.
 _NAMES = ("capacity", "maxsize", "max_size", "maxlen", "max_len", "max_entries", "max_items",
           "_capacity", "_maxsize", "_max_size", "_maxlen", "_max_entries")  # fmt: skip
 _CONTAINERS = (list, dict, set, deque)
@@ -31,7 +31,7 @@ def capacity_of(
 ) -> int | None:
     """Return how many entries the containers at ``nodes`` can hold; None unless all are bounded.
 
-    A list or array with empty slots has its length for a bound, as long as that stays.
+    A list or array with empty slots is bounded by its length while that stays the same.
     """
     if len(nodes) > _MOST_BOUNDED:
         return None
@@ -58,7 +58,7 @@ def _declared(graph: Graph, nodes: Sequence[int]) -> int | None:
 
 
 def _owner(graph: Graph, node: int) -> Any:
-    """Return what refers to a container, the attribute dict of an instance passed over."""
+    """Return what refers to a container; an instance is returned for its attribute dict."""
     above = [graph.object_at(n) for n in graph.chain_to(node)[-3:-1]]
     if len(above) == 2 and type(above[1]) is dict and is_attribute_dict(*above):
         return above[0]
@@ -66,7 +66,7 @@ def _owner(graph: Graph, node: int) -> Any:
 
 
 def _slots(frameworks: Frameworks, container: Any) -> float:
-    """Return how many entries a container has room for as it is; infinity where none says."""
+    """Return the number of slots that a container has now; infinity if it is unknown."""
     if type(container) is list:
         return len(container)
     shape = frameworks.describe(container).shape
@@ -74,10 +74,10 @@ def _slots(frameworks: Frameworks, container: Any) -> float:
 
 
 def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | None:
-    """Return the bound of a container, from itself or from the object that it is a part of.
+    """Return the bound of a container, from itself or from its owner.
 
     Args:
-        find_owner: returns what refers to the container, its attribute dict passed over.
+        find_owner: returns what refers to the container, an instance for its attribute dict.
     """
     if type(container) is deque and container.maxlen is not None:
         return container.maxlen
@@ -92,7 +92,7 @@ def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | No
 
 
 def _is_only_container(container: Any, owner: Any) -> bool:
-    """Tell whether the owner has no other container, to which its bound may belong."""
+    """Return whether the owner has no other container that its bound may belong to."""
     if owner is None or any(derives(type(owner), cls) for cls in (*_CONTAINERS, tuple, type)):
         return False
     parts = referents(owner)

@@ -1,7 +1,7 @@
-"""Backward graphs among the nodes of a walk: which tensors hold the large ones.
+"""Finds the tensors that hold the large backward graphs of a walk.
 
-A running sum is one tensor and one node more each time: no container has more entries. Graphs of
-tensors that lie in a container are left to the container.
+A running sum is one tensor with one more node each time, so no container has more entries. Graphs
+of tensors in a container are left to the container.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import AUTOGRAD
 from leakguard.capture.heap.traces import stable_name
 
-# Bytes behind a tensor from which on it is asked for its graph.
+# Bytes behind a tensor from which its graph is read.
 _LARGE = 65_536
-# Backward graphs that are told, and tensors that are asked for them: a program that carries graphs
+# Backward graphs that are named, and tensors that are read for them. A program that carries graphs
 # over has few such tensors, and one that keeps many keeps them in a container. Chosen.
 _MOST_GRAPHS, _MOST_HEADS = 3, 32
 

@@ -27,7 +27,7 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
     """Walk the heap once and reduce it to numbers and names.
 
     ``watch`` maps the names wanted in the result to classes; ``large`` is in bytes. The collector
-    is held back meanwhile, so that the walk itself does not change what it counts.
+    is held back during the walk, so that the walk does not change what it counts.
     """
     start = time.perf_counter()
     with collector_held():

@@ -20,7 +20,7 @@ _holding: list[bool] = []  # what the program had switched on, while the guard h
 
 
 def program_collects() -> bool:
-    """Return whether the program has automatic collection on, while it is held back too."""
+    """Return whether the program has automatic collection on, even while it is held back."""
     return _holding[0] if _holding else isenabled()
 
 
@@ -30,19 +30,19 @@ def other_threads_run() -> bool:
 
 
 def may_collect() -> bool:
-    """Return whether a collection of the guard's frees nothing that only another thread may free.
+    """Return whether the guard may collect without freeing what only another thread may free.
 
-    A program that has switched the collector off, and has more threads, lets each clear up after
-    itself. Where it is on, it comes in any thread anyway.
+    A program that has threads and has switched the collector off lets each thread clean up after
+    itself. If the collector is on, it may run in any thread anyway.
     """
     return program_collects() or not other_threads_run()
 
 
 def run_held(work: Callable[..., T], *args: object) -> T:
-    """Run ``work`` with the collector held back, whenever an interrupt of the user's comes.
+    """Run ``work`` with the collector held back, even if an interrupt comes.
 
-    Interrupts come where a function begins or a call has ended, so what puts things right calls
-    nothing before ``enable``; a context manager may be interrupted before its own first line.
+    Interrupts come at the beginning of a function or after a call. So nothing is called before
+    ``enable`` on the way out. A context manager could be interrupted before its first line.
     """
     collecting, outer = isenabled(), len(_holding)
     try:
@@ -87,7 +87,7 @@ def run_released(work: Callable[..., T], *args: object) -> T:
 
 
 def give_back_collector() -> None:
-    """Undo ``collector_held`` in a forked child, where nobody is left to do so."""
+    """Undo ``collector_held`` in a forked child, in which nothing else does."""
     if _holding and _holding[0]:
         enable()
     _holding.clear()

@@ -12,10 +12,10 @@ else:  # before CPython 3.12 an array takes no type
 
 
 class Column(Numbers):
-    """An array of integers whose class is the guard's, so that a census leaves it out.
+    """An array of integers of the guard's own class, so that a census leaves it out.
 
-    A plain ``array.array`` cannot be told from one of the program's: what looks remember of many
-    paths, 850 kB in a process of torch, would count as memory that the program gained.
+    A plain ``array.array`` cannot be distinguished from one of the program's. What looks remember
+    of many paths, 850 kB in a process of torch, would count as growth of the program.
     """
 
     __slots__ = ()

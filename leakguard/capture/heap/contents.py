@@ -1,7 +1,7 @@
-"""A digest of what large memory holds, by which copies of the same data are told.
+"""A digest of the contents of large memory, by which copies of the same data are found.
 
-A few blocks are read, through the kernel: an address that cannot be read is an error there, where
-reading it here would end the program.
+A few blocks are read, through the kernel: for an unreadable address the kernel returns an error,
+but a direct read would end the program.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _SAMPLED_BLOCK = 64  # bytes
 
 
 class Contents:
-    """Reads large memory during one look; what is where is asked once, when first needed."""
+    """Reads large memory during one look; the map of memory is read once, when first needed."""
 
     def digest(self, buffer: Buffer) -> str | None:
         """Return a digest of blocks spread over memory on the host.
 
-        None where it cannot be read, is the same everywhere (nothing was written yet), or is a
-        file's or shared: two views of one file are no copies.
+        None if the memory cannot be read, has the same value everywhere (it was never written), or
+        is shared or a file's: two views of one file are no copies.
         """
         if buffer.device != "cpu" or buffer.bytes < _BLOCKS * _SAMPLED_BLOCK:
             return None
@@ -40,7 +40,7 @@ class Contents:
 
     @functools.cached_property
     def _anonymous(self) -> list[tuple[int, int]]:
-        """The ranges of memory that no file is behind."""
+        """The ranges of memory without a file behind them."""
         with open("/proc/self/maps", "rb") as maps:
             entries = [line.split(maxsplit=5)[:5] for line in maps]
         return [_range(span) for span, *_, inode in entries if inode == b"0"]

@@ -1,4 +1,4 @@
-"""Reference cycles: the way from an object back to itself, which only the collector can cut."""
+"""Reference cycles: the path from an object back to itself; only the collector can free them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import Step, TraceNodes, is_program_instance, steps_along
 from leakguard.model.holder import Hop
 
-# Each bounds what one look spends on telling cycles.
+# Each limits what one look spends on describing cycles.
 _CLASSES = 48
 _SAMPLES = 2
 _REACH = 2_000
@@ -27,10 +27,10 @@ class Linked(TraceNodes, Protocol):
 
 
 def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
-    """Return one cycle of each class that is most common among the nodes from ``first`` on.
+    """Return one cycle of each of the most common classes among the nodes from ``first`` on.
 
-    The program's own classes come before those of installed libraries, of which many leave more
-    behind. A class whose instances are in no cycle themselves, but hang from one, is left out.
+    The program's own classes come first, because libraries often leave more. A class is left out if
+    its instances only hang from a cycle and are in none.
     """
     found = {}
     for cls, nodes in _by_class(graph, first):

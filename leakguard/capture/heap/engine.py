@@ -1,7 +1,7 @@
-"""Which implementation walks the heap: the compiled scan, or its pure-Python twin.
+"""Which implementation walks the heap: the compiled scan, or its twin in pure Python.
 
-The twin is used where the scan was not built or is of another version, on interpreters without a
-global lock (the scan relies on it to hold the heap still), and where ``LEAKGUARD_PURE=1`` is set.
+The twin is used if the scan was not built or is of another version, on interpreters without a
+global lock (the scan needs it to hold the heap still), and if ``LEAKGUARD_PURE=1`` is set.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.tally import Tally
 
 NAME = "python"
-#: Why there is no compiled scan; None where there is one, or none was wanted.
+#: Why there is no compiled scan; None if there is one, or none was wanted.
 WITHOUT_SCAN: str | None = None
 tally: Callable[[Frameworks, int], Tally] = walk.tally
 instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
@@ -29,7 +29,7 @@ _LIBRARIES = (".so", ".pyd")
 
 
 def _why_not() -> str:
-    """Return why the scan could not be loaded: it is another one, or there is none."""
+    """Return why the scan could not be loaded: it is of another version, or there is none."""
     beside = Path(__file__).parent.glob("_scan.*")
     if any(path.suffix in _LIBRARIES for path in beside):
         return "the compiled scan is of another version; reinstall leakguard"
@@ -41,7 +41,7 @@ if sysconfig.get_config_var("Py_GIL_DISABLED"):
 elif os.environ.get("LEAKGUARD_PURE") != "1":
     try:
         from leakguard.capture.heap import compiled
-    except Exception:  # one that was built for other sources may fail in any way
+    except Exception:  # A scan built for other sources may fail in any way.
         WITHOUT_SCAN = _why_not()
     else:
         NAME, tally, Graph = "compiled", compiled.tally, compiled.CompiledGraph

@@ -27,7 +27,7 @@ _RETAINS = sys.version_info < (3, 13)
 
 
 def running_frames() -> Iterator[tuple[int, FrameType]]:
-    """Yield (thread id, frame) for the stacks of all threads, innermost first, ours left out."""
+    """Yield (thread id, frame) for the stacks of all threads, innermost first, without our own."""
     tops = sys._current_frames()
     try:
         for thread in tuple(tops):
@@ -41,9 +41,9 @@ def running_frames() -> Iterator[tuple[int, FrameType]]:
 
 
 def local_variables(frame: FrameType) -> dict[str, object]:
-    """Return a copy of a frame's locals by name, leaving nothing behind in the frame.
+    """Return a copy of a frame's locals by name, without leaving anything in the frame.
 
-    Module and class bodies give an empty dict: their names live in a namespace that is found
+    Module and class bodies give an empty dict: their names are in a namespace that is found
     elsewhere.
     """
     if not frame.f_code.co_flags & _OPTIMIZED:
@@ -71,7 +71,7 @@ def _may_empty(frame: FrameType, kept: dict[str, object]) -> bool:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Tell whether a function of this package runs in the frame."""
+    """Return whether a function of this package runs in the frame."""
     name = frame.f_globals.get("__name__")
     return type(name) is str and name.partition(".")[0] == OWN_PACKAGE
 
@@ -81,7 +81,7 @@ def _references(kept: dict[str, object]) -> int:
 
 
 def _unshared() -> int:
-    """Count the references of a locals dict that nobody but its frame and a reader holds."""
+    """Count the references to a locals dict that only its frame and a reader hold."""
 
     def reader(kept: dict[str, object]) -> int:
         return _references(kept)

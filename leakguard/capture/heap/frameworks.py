@@ -19,8 +19,8 @@ from leakguard.capture.heap.half_built import is_blank
 Read = Callable[[Any], Any]
 # How a node's saved tensor is read raw, and unpacked.
 SavedSlot = tuple[Read, Read]
-# Reads (start, bytes) of an array, given how ndarray reads its base and its interface; None where
-# the memory is not the array's own, or may hold objects.
+# Reads (start, bytes) of an array from its base and its interface; None if the memory is not the
+# array's own, or may hold objects.
 OwnMemory = Callable[[object, object, Any], "tuple[int, int] | None"]
 
 
@@ -33,7 +33,7 @@ class Buffer(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a person calls an array or tensor."""
+    """The description of an array or tensor for a person."""
 
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
@@ -170,8 +170,8 @@ class Torch:
     def saved(self, node: Any, slots: Iterable[SavedSlot]) -> Iterator[Any]:
         """Yield what a node saved for its backward pass; no unpack hook runs.
 
-        Where a pack hook replaced a tensor, what it made of it is yielded as it is. A saved tensor
-        that had no Python object keeps the one it gets here for as long as the graph lives.
+        If a pack hook replaced a tensor, its replacement is yielded. A saved tensor without a
+        Python object gets one here, and keeps it as long as the graph lives.
         """
         if self.unpack_hook is None or self.saved_data is None or not _awake[-1]:
             return
@@ -202,13 +202,13 @@ class Torch:
 
 @dataclass(frozen=True, slots=True)
 class Frameworks:
-    """What of numpy and torch the watched program has loaded."""
+    """The parts of numpy and torch that the watched program has loaded."""
 
     numpy: Numpy | None
     torch: Torch | None
 
     def describe(self, thing: Any) -> Description:
-        """Describe an array or tensor; None for what anything else does not tell."""
+        """Describe an array or tensor; None if it is described completely otherwise."""
         for framework in (self.numpy, self.torch):
             if framework is not None and derives(type(thing), framework.kind):
                 if is_blank(thing):
@@ -241,16 +241,16 @@ class Frameworks:
             yield
 
 
-# Whether gradients and graph nodes may be read: torch makes a Python object of each that is read.
+# Whether gradients and graph nodes may be read: torch makes a Python object of each.
 _awake = [True]
 
 
 @contextmanager
 def graphs_asleep() -> Iterator[None]:
-    """Leave gradients and backward graphs alone, since reading them changes them.
+    """Leave gradients and backward graphs alone, because reading changes them.
 
-    Each gets a Python object, which torch frees by recursion: a chain of some 50,000 then ends the
-    process when it is released.
+    Each one gets a Python object, and torch frees these by recursion: the release of a chain of
+    some 50,000 would end the process.
     """
     _awake.append(False)
     try:

@@ -52,10 +52,10 @@ Describe = Callable[[type], ClassLayout]
 
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
-# What adapters read is numbered from here on: a class has fewer attributes of its own.
+# Numbers from here on are for what adapters read: a class has fewer attributes of its own.
 FIRST_PART = 1000
 _EXACT = frozenset(map(id, (dict, list, tuple)))
-# What keeps its address as it grows; an array or a text that is extended does not.
+# These keep their address when they grow; an array or a text that is extended does not.
 _STAY = frozenset({LIST, DICT, ELEMENTS})
 # An object begins where its block does, or behind the headers of the collector and of its dict.
 _POINTER = sizeof(c_void_p)
@@ -98,14 +98,14 @@ class Graph:
         self._expand_all()
 
     def walk_rest(self, items: Iterable[object], name: str, skipped: object) -> None:
-        """Add, under one name, objects that no root led to; all but ``skipped``."""
+        """Add, under one name, objects without a root; all but ``skipped``."""
         for item in items:
             if id(item) not in self._index and item is not skipped:
                 self._add_root(item, name, False)
                 self._expand_all()
 
     def walk_deferred(self) -> None:
-        """Follow what was put off: the objects that belong to the guard itself."""
+        """Follow the objects that were put off: those of the guard itself."""
         self._is_deferred = None
         for node in self._deferred:
             self._expand(node)
@@ -180,7 +180,7 @@ class Graph:
         return [found[path] for path in paths]
 
     def heavy(self, threshold: int) -> list[int]:
-        """Return nodes that were the first way to at least this many bytes, themselves included."""
+        """Return nodes that were the first way to at least this many bytes, their own included."""
         below = array("q", self._sizes)
         for node in range(len(below) - 1, -1, -1):
             if self._parents[node] != NO_NODE:
@@ -188,7 +188,7 @@ class Graph:
         return [node for node, size in enumerate(below) if size >= threshold]
 
     def entries(self, nodes: Sequence[int]) -> tuple[list[tuple[type, int]], int]:
-        """Return what containers hold, (class, count) by falling count, and its bytes.
+        """Return the contents of containers, (class, count) by falling count, and their bytes.
 
         Bytes are the entries' own, with their array and tensor memory; shared ones count once.
         """
@@ -236,7 +236,7 @@ class Graph:
         return self._paths.columns(self._path_of, self._sizes)
 
     def containers(self) -> list[int]:
-        """Return the paths whose objects hold elements: what may grow.
+        """Return the paths whose objects hold elements: those that may grow.
 
         Tuples and namespaces are records, unless they are longer than one.
         """
@@ -254,9 +254,9 @@ class Graph:
         return [at for at, (total, objects) in enumerate(sizes) if 0 < size * objects <= total]
 
     def places(self, paths: Sequence[int]) -> list[int]:
-        """Return where the only container at each path lies in memory.
+        """Return the address of the only container at each path.
 
-        It is 0 where there are several, or something else.
+        It is 0 if there are several, or something else.
         """
         objects = self.path_columns().objects
         samples = [self._paths.sample(path) if objects[path] == 1 else NO_NODE for path in paths]
@@ -277,7 +277,7 @@ class Graph:
         return Retention(self, groups).measure()
 
     def close(self) -> None:
-        """Let go of every object."""
+        """Release every object."""
         self._objects.clear()
         self._index.clear()
         self._layouts.clear()
@@ -389,7 +389,7 @@ class Graph:
         child = self._index.get(key)
         if child is None:
             path = self._paths.child(self._path_of[node], label, type(item), self._objects)
-            if path <= self._path_of[node]:  # a chain of equal objects that stays where it is
+            if path <= self._path_of[node]:  # A chain of equal objects that stays at one path.
                 self._paths.entries[path] += 1
             child = self._add(item, node, path)
         self._edges.append(child)
@@ -404,7 +404,7 @@ class MakeGraph(Protocol):
 
     @property
     def own_memory(self) -> OwnMemory | None:
-        """What reads arrays that own plain memory; None where every array is read in Python."""
+        """Reads arrays that own plain memory; None if every array is read in Python."""
 
     def __call__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> Graph:
         """Make an empty graph."""

@@ -1,7 +1,7 @@
 """Growth by path: which containers have more entries, and which buffers more bytes, look by look.
 
-After BLeak (Vilk & Berger, PLDI 2018) and LeakCanary's heap growth: what is compared from look to
-look are paths, not objects, so that nothing of the program is kept alive in between.
+After BLeak (Vilk & Berger, PLDI 2018) and LeakCanary's heap growth. Looks are compared by paths,
+not by objects, so nothing of the program is kept alive in between.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class PathGrowth:
-    """How a path changed: its entries now, at the look before, and in which looks it grew."""
+    """How a path changed: its entries now and before, and the looks at which it grew."""
 
     path: int
     entries: int
@@ -29,7 +29,7 @@ class PathGrowth:
 
     @property
     def streak(self) -> int:
-        """In how many looks it grew."""
+        """The number of looks at which it grew."""
         return self.growth.times
 
 
@@ -37,8 +37,8 @@ class PathGrowth:
 class PathMemory:
     """Sizes by path, from one look to the next: columns of numbers.
 
-    The size of a container is its entries, that of a buffer its bytes. ``looks`` is how many looks
-    this memory is made of.
+    The size of a container is its entries, that of a buffer its bytes. ``looks`` is the number of
+    looks so far.
     """
 
     looks: int = 0
@@ -57,15 +57,14 @@ class PathMemory:
         places: Sequence[int],
         buffers: Sequence[int] = (),
     ) -> tuple[PathMemory, list[PathGrowth]]:
-        """Compare with a later look; return the memory of it and what grew in two looks.
+        """Compare with a later look; return its memory, and what grew at two looks.
 
-        After the first comparison once is enough. Growth may begin at any time of a run, and a
-        path may change when a module is imported that is a shorter way to the same container:
-        ``places`` are the addresses of the containers, 0 where a path has several, which tell
-        that a container is the same one.
+        After the first comparison one look is enough: growth may begin at any time. A path may
+        change if an imported module is a shorter way to the same container. ``places`` are the
+        addresses of the containers, by which it is recognized; 0 if a path has several.
 
-        A container that has more entries only because there are more containers at its path does
-        not grow itself: whatever holds the containers does. The same goes for buffers.
+        A container whose path has more entries only because there are more containers does not grow
+        itself: the holder of the containers does. The same applies to buffers.
         """
         seen = [*containers, *buffers]
         sizes = [paths.entries[path] for path in containers]
@@ -91,7 +90,7 @@ class PathMemory:
         return now, grown
 
     def _where_before(self, now: PathMemory) -> Iterator[int]:
-        """Yield, for each path of a later look, which of the paths here it was."""
+        """Yield, for each path of a later look, its number here."""
         by_key = {key: old for old, key in enumerate(self._keys)}
         by_place = {place: old for old, place in enumerate(self._places) if place}
         for key, place in zip(now._keys, now._places, strict=True):

@@ -1,9 +1,9 @@
-"""Objects that are not finished, and may never be: reading them as if they were ends the process.
+"""Unfinished objects: reading them as if they were finished would end the process.
 
-``PyList_New(n)`` gives a list of n empty slots, ``tp_alloc`` an instance whose C fields are all
-zero. An extension that fails half-way leaves such objects behind. The compiled scan looks at their
-memory; its twin takes what the collector is told of a sequence, which leaves empty slots out, and
-``ctypes`` to see the zeros.
+``PyList_New(n)`` makes a list of n empty slots, ``tp_alloc`` an instance whose C fields are all
+zero. An extension that fails half-way leaves such objects behind. The compiled scan reads their
+memory. Its twin takes what a sequence shows to the collector, which leaves empty slots out, and
+uses ``ctypes`` to see the zeros.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _HEADER = object.__basicsize__
 # Where a class keeps its tp_traverse: 20 pointers behind the head of a PyVarObject, the same in
 # CPython 3.10 to 3.13 (Include/cpython/object.h).
 _TRAVERSE = _HEADER + _POINTER + 20 * _POINTER
-# Bytes that nearly every finished object sets one of. What lies behind them is read only where all
-# are zero: a class that C code declares is smaller than its own class says instances are, and may
-# be the last thing in its mapping.
+# Bytes of which nearly every finished object sets one. What follows them is read only if all are
+# zero: a class declared in C is smaller than its instances' stated size, and may end its mapping.
 _GLANCE = 8 * _POINTER
-# Classes whose own methods take zeros for what they are: nothing.
+# Classes whose methods treat zeros as what they are: nothing.
 _SAFE = frozenset(
     map(
         id,
@@ -51,7 +50,7 @@ _COUNTS = {id(cls): cls.__len__ for cls in (dict, set, frozenset)}
 
 
 def referents(*items: object) -> list[Any]:
-    """Return what objects refer to; nothing for those whose class tells the collector nonsense."""
+    """Return what objects refer to; nothing if their class shows the collector nonsense."""
     try:
         return gc.get_referents(*items)
     except SystemError:
@@ -59,9 +58,9 @@ def referents(*items: object) -> list[Any]:
 
 
 def elements_of(sequence: Any, told: Sequence[Any] | None = None) -> list[Any]:
-    """Return the elements of a list or tuple in order, empty slots left out.
+    """Return the elements of a list or tuple in order, without empty slots.
 
-    ``told`` is what it tells the collector: the elements come last, and last first.
+    ``told`` is what it shows to the collector: the elements come last, in reverse order.
     """
     told = referents(sequence) if told is None else told
     cls = type(sequence)
@@ -76,14 +75,14 @@ def elements_of(sequence: Any, told: Sequence[Any] | None = None) -> list[Any]:
 
 
 def has_c_fields(cls: type) -> bool:
-    """Tell whether instances have fields of a C class, which takes them to be set."""
+    """Return whether instances have fields of a C class that expects them to be set."""
     if id(cls) in _SAFE:
         return False
     return any(_is_written_in_c(parent) for parent in lineage(cls))
 
 
 def is_blank(item: Any) -> bool:
-    """Tell whether an instance was allocated and nothing more; its class has C fields."""
+    """Return whether an instance was only allocated; its class has C fields."""
     cls: type = type(item)
     count = _COUNTS.get(id(cls))
     if count is not None and count(item):
@@ -93,15 +92,15 @@ def is_blank(item: Any) -> bool:
 
 
 def or_empty(mapping: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a dict; an empty one in place of one that was allocated and nothing more."""
+    """Return a dict; an empty one for a dict that was only allocated."""
     return {} if is_blank(mapping) else mapping
 
 
 def entries_of(mapping: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield keys and values of a dict; a second time, of a copy, where a thread changed it.
+    """Yield keys and values of a dict; after a thread has changed it, those of a copy.
 
-    Threads of the program go on between two entries. A copy is made in one go, but one of each
-    dict that is met would take its memory.
+    Threads of the program run between two entries. Copying is atomic, but copying every dict would
+    take too much memory.
     """
     mapping = or_empty(mapping)
     try:
@@ -111,7 +110,7 @@ def entries_of(mapping: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def finished(instances: Sequence[Any]) -> list[Any]:
-    """Return the instances of one class that has C fields which are more than allocated."""
+    """Return the finished instances of one class that has C fields."""
     count = _COUNTS.get(id(type(instances[0])))
     if count is None:
         return list(filterfalse(is_blank, instances))
@@ -133,7 +132,7 @@ def _traverse_of(cls: type) -> int:
 
 
 class MadeInPython:
-    """Shows how instances of classes that Python code made are traversed, and freed."""
+    """Shows how instances of classes made by Python code are traversed, and freed."""
 
 
 _IN_PYTHON = _traverse_of(MadeInPython)

@@ -1,4 +1,4 @@
-"""How one object refers to another, in the words of whoever wrote the program.
+"""How one object refers to another, in the words of the program.
 
 Names are found by identity: nothing is compared, hashed, printed or computed. Properties are never
 evaluated.
@@ -59,7 +59,7 @@ _SUSPENDED: dict[int, str] = {
     id(CoroutineType): "cr",
     id(AsyncGeneratorType): "ag",
 }
-# What C-level types refer to, by the attribute a person would write; all plain slots.
+# References of C types, by the attribute that a person would write; all plain slots.
 _SLOTS: dict[type, dict[str, str]] = {
     FunctionType: {
         "__closure__": ".__closure__",
@@ -85,7 +85,7 @@ _SLOTS: dict[type, dict[str, str]] = {
 }
 
 
-# What these refer to is what a person sees in them: nothing need be said.
+# References that need no name: a person sees these objects in their place.
 _SEEN_THROUGH = frozenset(
     map(
         id,
@@ -109,7 +109,7 @@ _WORDS = {
 
 
 def hop_name(holder: Any, held: Any, kind: int) -> str:
-    """Return how ``holder`` refers to ``held``; empty where a person would write nothing.
+    """Return how ``holder`` refers to ``held``; empty if a person would write nothing.
 
     ``kind`` is the holder's kind of layout.
     """
@@ -120,7 +120,7 @@ def hop_name(holder: Any, held: Any, kind: int) -> str:
 
 
 def key_name(key: Any) -> str:
-    """Return ``['key']`` for keys whose text is safe to make, the type in brackets for others."""
+    """Return ``['key']`` for keys that are safe to print; for others their type in brackets."""
     if _is_atom(key):
         text = repr(key)
         return f"[{text if len(text) <= _MAX_KEY else text[: _MAX_KEY - 1] + '…'}]"
@@ -153,7 +153,7 @@ def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
 
 
 def _one_of_many(holder: Any, held: Any) -> str | None:
-    """Return the name of an element where C code has written a container; None elsewhere."""
+    """Return the name of an element in a container written in C; otherwise None."""
     told = referents(holder)
     if len(told) <= room_of(type(holder)) or held is type(holder):
         return None
@@ -161,7 +161,7 @@ def _one_of_many(holder: Any, held: Any) -> str | None:
 
 
 def _inside(cls: type) -> str | None:
-    """Name what a C class of the standard library keeps to itself by the class; None for others."""
+    """Name the hidden references of C classes of the standard library by the class; else None."""
     if id(cls) in _SEEN_THROUGH or qualified_name(cls) in _NODES_OF_CONTEXTS:
         return ""
     if not from_standard_library(cls):
@@ -186,7 +186,7 @@ def _field_of(holder: Any, held: Any) -> str | None:
     position = next((i for i, part in enumerate(parts) if part is held), None)
     if position is None:
         return None
-    if len(parts) < tuple.__len__(holder):  # which slots are empty is not known
+    if len(parts) < tuple.__len__(holder):  # it is unknown which slots are empty
         return ELEMENT
     fields = namespace(type(holder)).get("_fields")
     if type(fields) is tuple and position < len(fields) and type(fields[position]) is str:
@@ -204,7 +204,7 @@ def _slot_of(holder: Any, held: Any) -> str | None:
         return ".cell_contents"
     if type(holder) is LRU_CACHE:
         return _part_of_cache(holder, held)
-    if type(holder) is _queue.SimpleQueue:  # the list inside of it has no name
+    if type(holder) is _queue.SimpleQueue:  # the inner list has no name
         return ""
     for cls, names in _SLOTS.items():
         if derives(type(holder), cls):
@@ -232,7 +232,7 @@ def _adapted(holder: Any, held: Any) -> str | None:
     """Name what only adapters see: parts of arrays, tensors and code."""
     if is_backward_node(type(held)):
         return ".grad_fn"
-    # torch warns the user when the gradient of what is no leaf is read
+    # torch warns if the gradient of a tensor that is no leaf is read.
     for name in ("_base",) if _descriptor_value(holder, "is_leaf") is False else ("grad", "_base"):
         if _descriptor_value(holder, name) is held:
             return f".{name}"

@@ -1,8 +1,8 @@
-"""Which objects may be freed in a copy of the process without anybody outside of it noticing.
+"""Which objects may be freed in a copy of the process without an effect outside of it.
 
-What is allowed is listed, not what is forbidden: classes made in Python that have no ``__del__``,
-and C code of which it is known that freeing it only frees memory. Files, sockets, generators,
-tasks and processes all have a finalizer and so are none of these.
+The list names what is allowed, not what is forbidden: classes made in Python without ``__del__``,
+and C code that is known to free only memory. Files, sockets, generators, tasks and processes have
+finalizers, so they are not allowed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from leakguard.capture.heap.classes import (
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.half_built import MadeInPython
 
-# Packages whose C code, where it has no finalizer, does nothing but free memory.
+# Packages whose C code only frees memory, unless it has a finalizer.
 _INERT = frozenset({
     "builtins", "collections", "itertools", "functools", "types", "operator", "datetime", "decimal",
     "array", "re", "_sre", "_thread", "weakref", "_weakref", "_collections", "_functools", "enum",
@@ -35,8 +35,8 @@ _INERT = frozenset({
     "_json", "string", "fractions", "numpy", "torch",
 })  # fmt: skip
 _DEVICES = ("cuda", "xpu", "mps")
-# Modules whose callbacks forget what is gone, and do nothing else: weak collections, the parents of
-# a transform and the listeners of a figure in matplotlib.
+# Modules whose callbacks only forget freed objects: weak collections, and in matplotlib the parents
+# of a transform and the listeners of a figure.
 _FORGETFUL = frozenset({
     "weakref", "_weakrefset", "torch.utils.weak", "matplotlib.transforms", "matplotlib.cbook",
 })  # fmt: skip
@@ -50,14 +50,14 @@ _MODULE_OF_GLOBALS = "__name__"
 
 
 class Inertness:
-    """Tells of objects why they may not be freed in a copy of the process."""
+    """Explains why objects may not be freed in a copy of the process."""
 
     def __init__(self, frameworks: Frameworks) -> None:
         self._frameworks = frameworks
         self._classes: dict[int, str | None] = {}
 
     def hindrance(self, items: Iterable[Any]) -> str | None:
-        """Return why one of these objects may not be freed; None where all may."""
+        """Return why one of these objects may not be freed; None if all may."""
         return next(filter(None, map(self._reason, items)), None)
 
     def hindering(self, items: Iterable[Any]) -> list[Any]:
@@ -79,7 +79,7 @@ def _of_class(cls: type, frameworks: Frameworks) -> str | None:
             return f"the finalizer of {qualified_name(parent)} would run"
         if parent is object or _is_made_in_python(parent, frameworks):
             continue
-        if id(parent) in of_pictures:  # their pixels are all that they have
+        if id(parent) in of_pictures:  # they consist of pixels only
             continue
         named = qualified_name(parent)
         if module_of(parent).partition(".")[0] not in _INERT or _is_of_device(named):
@@ -88,7 +88,7 @@ def _of_class(cls: type, frameworks: Frameworks) -> str | None:
 
 
 def _is_made_in_python(cls: type, frameworks: Frameworks) -> bool:
-    """Tell whether a class statement made it; those of tensors are freed by torch's own code."""
+    """Return whether a class statement made it; torch's own code frees those of tensors."""
     if _dealloc_of(cls) == _IN_PYTHON:
         return True
     made = bool(flags(cls) & HEAP_TYPE) and not module_of(cls).startswith("torch._C")
@@ -96,7 +96,7 @@ def _is_made_in_python(cls: type, frameworks: Frameworks) -> bool:
 
 
 def _of_callbacks(item: Any) -> str | None:
-    """Return who is called when the item is gone and may do more than forget it."""
+    """Return a callback on the item's end that may do more than forget it."""
     if not _has_weak_references(item):
         return None
     for reference in weakref.getweakrefs(item):
@@ -117,7 +117,7 @@ def _callback_of(reference: Any) -> Any:
 
 
 def _forgets(callback: Any) -> bool:
-    """Tell whether a callback only forgets; what a weak method calls in turn is in its closure."""
+    """Return whether a callback only forgets; the closure of a weak method has its real target."""
     function = callback.func if type(callback) is partial else callback
     function = _FUNCTION(function) if type(function) is MethodType else function
     if type(function) is not FunctionType:

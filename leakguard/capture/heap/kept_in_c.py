@@ -1,4 +1,4 @@
-"""What no object leads to and C code keeps: atexit, codecs, a database, a C function that runs."""
+"""Objects that only C code keeps: atexit, codecs, a database, a running C function."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from functools import cached_property
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.traces import name_along
 
-#: Who keeps it, where nothing more is known.
+#: Their holder if nothing more is known.
 IN_C = "(C code)"
-# Among more objects without a root nobody is asked who leads to whom.
+# With more objects without a root, their references are not followed.
 _MOST_ADRIFT = 100_000
 
 
 class KeptInC:
-    """The ways from C code to objects without a root, in one walked graph."""
+    """The paths from C code to objects without a root, in one walked graph."""
 
     def __init__(self, graph: Graph, rooted: int) -> None:
         self._graph = graph
         self._rooted = rooted
 
     def name_of(self, node: int) -> str | None:
-        """Return the name of a node without a root; None where nobody keeps it."""
+        """Return the name of a node without a root; None if nothing keeps it."""
         chain = self._way_to(node)
         return None if chain is None else name_along(self._graph, chain, IN_C)
 
     def _way_to(self, node: int) -> list[int] | None:
-        """Return the way to a node without a root from one that no object leads to.
+        """Return the path to a node without a root, from an object that no other object refers to.
 
-        Nothing but C code can keep that one. What waits for the collector hangs from a cycle, whose
-        objects all have others that lead to them: None.
+        Only C code can keep that one. Garbage hangs from a cycle, in which each object has a
+        referrer: then it is None.
         """
         below: dict[int, int | None] = {node: None}
         for at in (queue := [node]):
@@ -44,7 +44,7 @@ class KeptInC:
 
     @cached_property
     def _above(self) -> dict[int, list[int]]:
-        """Which objects without a root lead to which; empty where there are too many."""
+        """The references among objects without a root; empty if there are too many."""
         above: dict[int, list[int]] = {}
         adrift = range(self._rooted, len(self._graph))
         for holder in adrift if len(adrift) <= _MOST_ADRIFT else ():

@@ -1,4 +1,4 @@
-"""How instances of one class are sized and what they refer to: asked once a class, then kept."""
+"""How instances of one class are sized, and what they refer to: asked once per class."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from leakguard.capture.heap.sizes import (
     hidden_values_size,
 )
 
-# What an instance is made of; the compiled scan uses the same numbers. PLAIN: attributes only.
-# ELEMENTS: a set or deque, every reference is an element. NAMED: may have an instance dict.
-# MEMORY: array or tensor memory. AUTOGRAD: a node of a backward graph.
+# The contents of an instance; the compiled scan uses the same numbers. PLAIN: attributes only.
+# ELEMENTS: a set or deque, every reference is an element. NAMED: may have an instance dict. MEMORY:
+# array or tensor memory. AUTOGRAD: a node of a backward graph.
 PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD = range(8)
 
 # What no traversal visits: named parts, then elements.
@@ -46,7 +46,7 @@ _CONTAINERS = {
     id(itertools._tee_dataobject): ELEMENTS,  # type: ignore[attr-defined]
 }
 
-# Their first dict is not that of the instance: the globals of a function, the entries of a cache.
+# Their first dict is not the instance's: the globals of a function, the entries of a cache.
 _OTHER_DICTS = frozenset({id(FunctionType), id(LRU_CACHE)})
 
 
@@ -61,15 +61,15 @@ class ClassLayout(NamedTuple):
 
     Attributes:
         kind: one of the constants above.
-        fixed: bytes of every instance, headers included; -1 where ``method`` has to be asked.
-        method: what sizes an instance without its headers, by C functions of the interpreter.
-        header: bytes to add to what ``method`` says.
+        fixed: bytes of every instance, headers included; -1 if ``method`` has to be asked.
+        method: sizes an instance without its headers, by C functions of the interpreter.
+        header: bytes to add to what ``method`` returns.
         hidden: attributes may lie outside of the instance, see ``hidden_values_size``.
-        managed: an instance dict, where there is one, is the only reference beside the class.
-        traversed: instances tell the collector what they refer to.
-        read: reads what they do not tell.
-        room: references that fit into an instance. One that tells more has memory of its own for
-            them, and they are its elements: C code has written a container.
+        managed: an instance dict, if there is one, is the only reference beside the class.
+        traversed: instances show the collector what they refer to.
+        read: reads what they do not show.
+        room: references that fit into an instance. One that shows more has memory of its own for
+            them, and they are its elements: it is a container written in C.
     """
 
     kind: int
@@ -92,10 +92,10 @@ class ClassLayout(NamedTuple):
 
 
 def may_traverse(layout: ClassLayout, item: object) -> bool:
-    """Tell whether an object may be asked what it refers to.
+    """Return whether an object may be asked what it refers to.
 
-    One that is not tracked may be half made: only tuples and dicts leave the collector's lists
-    when they are whole.
+    One that is not tracked may be unfinished: only finished tuples and dicts leave the collector's
+    lists.
     """
     cls = type(item)  # compared by identity: a metaclass may have an __eq__
     return layout.traversed and (cls is tuple or cls is dict or gc.is_tracked(item))
@@ -105,7 +105,7 @@ _MEMORY = ClassLayout(MEMORY, 0, None, 0, False, False, False, None)
 
 
 def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
-    """Describe a class; ``read`` is its adapter, where it needs one."""
+    """Describe a class; ``read`` is its adapter, if it needs one."""
     if cls is Memory:
         return _MEMORY
     method: Callable[[Any], int] | None = size_method(cls)
@@ -133,7 +133,7 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
 
 
 def room_of(cls: type) -> int:
-    """Return how many references fit into an instance, without limit where that says nothing.
+    """Return how many references fit into an instance; no limit if the size does not show it.
 
     Python's attributes may lie outside of an instance, and frames and generators have theirs in
     items; a cache is followed by its dict, modules by their namespaces.

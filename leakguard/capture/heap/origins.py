@@ -1,4 +1,4 @@
-"""Where live objects of some types were made, by what a tracer knows of them."""
+"""Where live objects of some types were made, according to a tracer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from leakguard.capture.heap.frameworks import Frameworks, loaded
 #: (file, line) of the frames that made an object, innermost first.
 Origin: TypeAlias = tuple[tuple[str, int], ...]
 _Instances = Callable[[Frameworks, Callable[[type], bool]], list[Any]]
-# Of more live objects than these only some are asked: a traced one takes ten microseconds.
+# With more live objects than these, only a sample is asked: each takes ten microseconds.
 _MOST_OBJECTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Objects of one type that one stack made: how many live, and where some of them lie."""
+    """Objects of one type from one stack: how many live, and the addresses of some."""
 
     type: str
     lines: Origin
@@ -31,7 +31,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """What was made where, of the types that were asked about."""
+    """The sites of the types that were asked for."""
 
     made: tuple[Made, ...]
 
@@ -44,7 +44,7 @@ def take_origins(
     kept: defaultdict[tuple[str, Origin], list[int]] = defaultdict(list)
     with collector_held():
         live = instances(loaded(), lambda cls: qualified_name(cls) in names)
-        stride = 1 + len(live) // _MOST_OBJECTS  # each stands for so many
+        stride = 1 + len(live) // _MOST_OBJECTS  # each stands for this many
         for item in islice(live, 0, None, stride):
             lines = origin_of(item)
             if lines is None:

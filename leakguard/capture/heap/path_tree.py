@@ -12,9 +12,9 @@ NO_NODE = -1
 ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION, INSTANCE = range(7)
 Label = tuple[int, Hashable]
 
-# Deeper than this, everything that a path leads to stays at that path.
+# Beyond this depth, everything that a path leads to stays at that path.
 MAX_DEPTH = 64
-# From here on, containers in containers of the same type stay at one path.
+# Beyond this depth, containers in containers of the same type stay at one path.
 NESTED = 8
 
 
@@ -54,7 +54,7 @@ class PathTree:
         return self._known.get((NO_NODE, label)) or self._add(NO_NODE, label)
 
     def child(self, path: int, label: Label, cls: type, objects: Sequence[Any]) -> int:
-        """Return the path that an edge leads to; ``cls`` is the type of what it leads to."""
+        """Return the path of an edge; ``cls`` is the type of the object at its end."""
         known = self._known.get((path, label))
         if known is None:
             known = self._same_again(path, label, cls, objects)
@@ -73,7 +73,7 @@ class PathTree:
         return self._samples[path]
 
     def is_namespace(self, path: int) -> bool:
-        """Tell whether the path is that of a namespace: module, class or instance dict."""
+        """Return whether the path is that of a namespace: module, class or instance dict."""
         return self._labels[path][0] == NAMESPACE
 
     def columns(self, path_of: Sequence[int], sizes: Sequence[int]) -> PathColumns:

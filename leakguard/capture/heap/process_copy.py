@@ -54,7 +54,7 @@ except ImportError:  # not built here
 
 #: The numbers of the copies that are at work, which are no children of the program's.
 at_work: set[int] = set()
-# Those of them that were ended but are not gone yet.
+# Those of them that were ended but have not exited yet.
 _dying: set[int] = set()
 # CPU seconds of all copies that have ended; and whether this process is one.
 _spent = 0.0
@@ -68,17 +68,17 @@ _HEADER = struct.Struct("<8sQI")  # magic, length, checksum
 _DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
 _LATE = "it took too long and was ended"
 _LONGEST_REASON = 1000  # bytes
-_PIPE_PIECE = 4096  # bytes; zlib keeps Python's lock for up to 5,120
+_PIPE_PIECE = 4096  # bytes; zlib releases Python's lock above 5,120
 # How often one that is ended is asked whether it is gone, in seconds.
 _INTERVAL = 0.002
-# A copy that sleeps for so many seconds on end waits for a lock that a thread had which it does not
-# have. Chosen: page faults from a slow disk take less.
+# A copy that sleeps for so many seconds waits for a lock of a thread that it does not have. Chosen:
+# page faults from a slow disk take less.
 _LONGEST_SLEEP, _GLANCES = 0.5, 0.05
-# Wall time that a copy may take for its seconds of CPU, and so many seconds more: on a machine with
+# Wall time per second of CPU that a copy may take, and seconds in addition: for a machine with
 # eight times as much to do as it has cores. Chosen.
 _CROWD, _GRACE = 8.0, 10.0
-# Seconds to wait until a copy that was killed is gone: the kernel or a debugger may keep it, and
-# the program should not stand still for that. Chosen, well above what a look itself takes.
+# Seconds to wait for a killed copy to exit. The kernel or a debugger may keep it, and the program
+# should not stand still for that. Chosen, well above the time of a look.
 _LONGEST_DEATH = 2.0
 
 
@@ -101,7 +101,7 @@ class CopyFailed(Unavailable):
 
 
 def is_copy() -> bool:
-    """Return whether this process is a copy that works something out."""
+    """Return whether this process is a copy at work."""
     return _is_copy
 
 
@@ -136,9 +136,9 @@ class ProcessCopy:
     def begin(cls, work: Callable[[], bytes], *, seconds: float, memory: int) -> ProcessCopy:
         """Copy this process and have the copy do ``work``.
 
-        ``seconds`` is the CPU time after which the copy is ended, ``memory`` the bytes that it may
-        allocate beside the C allocator, which it leaves alone. With 0 it shares that one, so as to
-        free in it, and hangs where another thread was just allocating.
+        After ``seconds`` of CPU time the copy is ended. ``memory`` is how many bytes it may
+        allocate; they do not come from the C allocator, which it leaves alone. With 0 it uses the C
+        allocator, so that it can free memory there; it hangs if another thread was just allocating.
 
         Raises:
             CopyRefused: there is no copy; nothing has changed.
@@ -157,7 +157,7 @@ class ProcessCopy:
         return cls(number, monotonic() + longest, room)
 
     def answer(self) -> bytes:
-        """Wait for what the copy works out and return it; other threads run meanwhile.
+        """Wait for the result of the copy and return it; other threads run in the meantime.
 
         Raises:
             CopyFailed: it has ended without an answer, or was ended.
@@ -194,11 +194,11 @@ class ProcessCopy:
             sleep(_INTERVAL)
 
     def _reaped(self, options: int) -> bool:
-        """Return whether the copy has ended; a fork of the process has no copies."""
+        """Return whether the copy has exited; a fork of the process has no copies."""
         if self._status is None and getpid() == self._home:
             try:
                 number, status, usage = wait4(self.number, options | _WCLONE)
-            except ChildProcessError:  # somebody waits for all that there is
+            except ChildProcessError:  # the program itself waits for any child
                 number, status, usage = self.number, 0, None
             if not number:
                 return False
@@ -215,7 +215,7 @@ class ProcessCopy:
             number = os.WTERMSIG(status)
             if number in (signal.SIGALRM, signal.SIGPROF):
                 raise CopyFailed(_LATE)
-            killed = number == signal.SIGKILL  # by the kernel, where memory runs out
+            killed = number == signal.SIGKILL  # by the kernel, when memory runs out
             name = signal.Signals(number).name
             raise CopyFailed(f"it was ended by {name}", crashed=not killed)
         if status:
@@ -230,7 +230,7 @@ class ProcessCopy:
 
 
 def _bury() -> None:
-    """Take note of the end of copies that were killed and took long to go."""
+    """Note the exit of killed copies that took long."""
     for number in tuple(_dying):
         try:
             gone = os.waitpid(number, os.WNOHANG | _WCLONE)[0]
@@ -258,9 +258,9 @@ def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
 
 
 def _checksum(said: bytes) -> int:
-    """Return the checksum, worked out in pieces: for more zlib would let other threads run.
+    """Return the checksum in pieces: for larger ones zlib would let other threads run.
 
-    In the copy there are none, and whoever gives them Python's lock may wait for one of them.
+    In the copy there are none, and handing them Python's lock could block.
     """
     total = 0
     for start in range(0, len(said), _PIPE_PIECE):
@@ -269,7 +269,7 @@ def _checksum(said: bytes) -> int:
 
 
 def _is_asleep(number: int) -> bool:
-    """Return whether a process sleeps; False where the kernel does not tell."""
+    """Return whether a process sleeps; False if the kernel does not show it."""
     try:
         with FileIO(f"/proc/{number}/stat") as file:
             return file.read().rpartition(b")")[2].split()[:1] == [b"S"]

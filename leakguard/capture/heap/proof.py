@@ -49,21 +49,21 @@ _EMPTIES: Mapping[type, _Way] = {
     set: _Way(set.clear, set.__iter__),
     tuple: _Way(lambda held: _fill_with_none(held), tuple.__iter__),
 }
-# Containers are named for so many seconds of CPU to find the one that is meant: 20 µs each, where
-# code that names an attribute has to be looked for a hundred times as much.
+# Seconds of CPU for naming containers, to find the right one: 20 µs each, and a hundred times as
+# much if the code that names an attribute has to be searched.
 _NAMING_SECONDS = 20.0
-# Share by which the size of a container may differ from look to proof: what is told is without
-# the container itself. Chosen.
+# Share by which the size of a container may differ between look and proof: the reported size
+# excludes the container itself. Chosen.
 _SAME_SIZE = 0.01
 # Seconds of CPU. A copy that cuts walks the heap twice and collects: 8 s with a million objects.
 _LONGEST_PROOF = 60.0
 
 
 class _Found(NamedTuple):
-    """The containers of a name, what they keep alive, and what has no root without any cut.
+    """The containers of a name, what they keep alive, and what has no root even before the cut.
 
-    Of the latter ``kept`` is what may not be freed: garbage may refer to what is cut, so that the
-    rest has to go before it is measured.
+    Of the latter, ``kept`` is what may not be freed. Garbage may refer to the cut objects, so the
+    rest is freed before the measurement.
     """
 
     containers: list[tuple[Any, _Way]]
@@ -73,9 +73,9 @@ class _Found(NamedTuple):
 
 
 def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
-    """Cut a holder in a copy of this process and measure what comes free; it takes seconds.
+    """Cut a holder in a copy of this process and measure what is freed; it takes seconds.
 
-    ``retained`` is what it was said to keep alive: containers of about that size are named first.
+    ``retained`` is what it is said to keep alive: containers of about that size are tried first.
     """
     try:
         copy = ProcessCopy.begin(
@@ -95,14 +95,14 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     """Cut, in the copy: nothing is put back."""
     gc.disable()
     gc.callbacks.clear()  # the program's own
-    _in_use()  # a first time: what it needs is made now, and not taken for contents later
+    _in_use()  # A first time, so that its own caches are not counted as contents later.
     found = _containers(held_by, retained, make_graph)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(found.kept))
     if not found.containers:
         return Proof(held_by, refused="no container of this name was found, or none that clears")
     contents: list[Any] = []
-    # Where it may not be freed, or where something fails, it has to outlast all frames, until the
-    # copy ends; and nothing that is a root may hold it.
+    # Objects that may not be freed, or whose release fails, have to outlive all frames until the
+    # copy ends; and no root may hold them.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(contents))
     for container, way in found.containers:
         contents.extend(way.contents(container))
@@ -110,7 +110,7 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     hindrance = _hindrance(contents, found.adrift, make_graph)
     if hindrance is not None:
         return Proof(held_by, found.told, refused=hindrance)
-    gc.collect()  # what the walks left, and what of the program's garbage may be freed
+    gc.collect()  # what the walks left, and the garbage of the program that may be freed
     before = _in_use()
     contents.clear()
     gc.collect()
@@ -118,7 +118,7 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
 
 
 def _freed_by_emptying(containers: Sequence[tuple[Any, _Way]]) -> int:
-    """Empty containers whose contents something else keeps; return what their tables took."""
+    """Empty containers whose contents are held elsewhere too; return the bytes of their tables."""
     before = _in_use()
     for container, way in containers:
         way.empty(container)
@@ -142,8 +142,8 @@ def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _F
 def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
     """Return the containers at the path of this name.
 
-    At the end of a run the shortest way to a container may be another one than at the look that
-    named it: then it is the only one of the same last name and of the size that was told.
+    At the end of a run the shortest path to a container may differ from the one at the look. Then
+    it is the only container with the same last name and the reported size.
     """
     paths = graph.path_columns()
     wanted = held_by.removesuffix(ELEMENT)
@@ -169,9 +169,9 @@ def _last(name: str) -> str:
 
 
 def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGraph) -> str | None:
-    """Return why the contents may not be let go of: what would be freed is what they alone hold.
+    """Return why the contents may not be freed: what only they hold would be freed too.
 
-    What had no root ``before`` the cut either was judged then.
+    What had no root ``before`` the cut was judged then.
     """
     with closing(walk_graph(make_graph, contents)) as walked:
         graph = walked.graph
@@ -186,14 +186,14 @@ def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGrap
 
 
 def _way_to_empty(item: Any, numpy: Numpy | None) -> _Way | None:
-    """Return how this one is emptied; None where it is not known, or may not be written to."""
+    """Return how to empty this one; None if it is unknown or read-only."""
     if numpy is not None and derives(type(item), numpy.kind):
         return _Way(numpy.fill_with_none, numpy.flat) if numpy.takes_none(item) else None
     return next((way for base, way in _EMPTIES.items() if derives(type(item), base)), None)
 
 
 def _fill_with_none(held: tuple[Any, ...]) -> None:
-    """Put None in the place of each element; who else holds the tuple keeps it, as an array."""
+    """Replace each element by None; others that hold the tuple, such as an array, keep it."""
     for position in range(tuple.__len__(held)):
         at = id(held) + tuple.__basicsize__ + position * tuple.__itemsize__
         slot = ctypes.c_size_t.from_address(at)

@@ -1,8 +1,8 @@
-"""What would be released: retained bytes of groups of nodes, and the share of what they share.
+"""What would be released: the retained bytes of groups of nodes, and their shares.
 
 Two walks as in LeakShare (Vilk & Berger, "BLeak", PLDI 2018): one from the roots that stops at all
-groups, one from each group over what the first did not reach. Bytes that several groups reach are
-split evenly. A third walk, from the other groups, tells what a group keeps alive alone.
+groups, and one from each group over what the first did not reach. Bytes that several groups reach
+are split evenly. A third walk, from the other groups, finds what a group alone keeps alive.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST
 
 
 class Retained(NamedTuple):
-    """What a group of nodes keeps alive alone, and its fair share of what it keeps with others."""
+    """What a group of nodes alone keeps alive, and its fair share of what it shares."""
 
     bytes: int
     share: float
@@ -34,7 +34,7 @@ class RetainedNodes(Protocol):
 
 
 Group = tuple[Sequence[int], bool]
-# What an emptied container keeps for itself; the rest of it goes with its elements.
+# What an emptied container keeps for itself; the rest is freed with its elements.
 EMPTY_CONTAINER, EMPTY_ELEMENTS = 64, 224  # bytes
 _EMPTY = {LIST: EMPTY_CONTAINER, DICT: EMPTY_CONTAINER, ELEMENTS: EMPTY_ELEMENTS}
 
@@ -51,7 +51,7 @@ class Retention:
         self._flood(graph.roots(), self._held, gates, self._blocked)
 
     def measure(self) -> list[Retained]:
-        """Return one result a group, in their order."""
+        """Return one result per group, in their order."""
         sharers = Counter[int]()
         reached = [self._reached_from(group) for group in self._groups]
         for nodes in reached:
@@ -99,7 +99,8 @@ class Retention:
         gates: dict[int, bool],
         blocked: set[int],
     ) -> list[int]:
-        """Mark and return what the starts lead to; a gate is entered not at all or not beyond."""
+        """Mark and return the nodes reached from the starts; a gate ends the walk, before or at
+        itself."""
         found, waiting = [], list(starts)
         while waiting:
             node = waiting.pop()

@@ -23,7 +23,7 @@ _FOR_FRAMEWORKS = f"{OWN_PACKAGE}.integrations."
 
 
 def is_ours(cls: type) -> bool:
-    """Tell whether a class belongs to the guard: what it holds is not a holder to report.
+    """Return whether a class belongs to the guard: what it holds is not a holder to report.
 
     A callback or wrapper of a framework does not: what it holds is the program's.
     """
@@ -65,10 +65,12 @@ def local_roots() -> Iterator[Root]:
 def context_roots(tracked: Sequence[object]) -> list[Root]:
     """Return the values of context variables, of all threads and tasks.
 
-    Nothing leads to the context that a thread runs in, and the ways inside of one have no names.
+    No object refers to the context of a running thread, and the references in it have no names.
     """
     is_context = map(operator.is_, map(type, tracked), repeat(contextvars.Context))
-    contexts: Iterable[Any] = compress(tracked, is_context)  # of millions: no loop in Python
+    contexts: Iterable[Any] = compress(
+        tracked, is_context
+    )  # there may be millions: no loop in Python
     return [
         (value, f"context variable {variable.name}", False)
         for context in contexts
@@ -78,9 +80,9 @@ def context_roots(tracked: Sequence[object]) -> list[Root]:
 
 
 def registry_roots() -> Iterator[Root]:
-    """Yield what the interpreter itself keeps in C, where it tells: no object leads to it."""
+    """Yield what the interpreter itself keeps in C, as far as it can be read."""
     for number in signal.valid_signals():
-        handler = _signal.getsignal(number)  # the one in signal may compare what it finds
+        handler = _signal.getsignal(number)  # the function in signal may compare values
         if handler is not None and type(handler) is not int:
             name = number.name if type(number) is signal.Signals else number
             yield handler, f"signal handler {name}", False

@@ -42,10 +42,10 @@ def holds_dict(referents: Iterable[object]) -> bool:
 
 
 def block_method(cls: type) -> Callable[[Any], int] | None:
-    """Return what tells the block of memory that an instance owns beside itself: ctypes'.
+    """Return a function that returns the memory block of an instance; only ctypes' have one.
 
-    ``sys.getsizeof`` does not count it. It is C code throughout where the scan is compiled; None
-    for all other classes.
+    ``sys.getsizeof`` does not count it. With the compiled scan the function is C code throughout;
+    None for all other classes.
     """
     for parent in lineage(cls):
         owns = namespace(parent).get("_b_needsfree_")
@@ -66,6 +66,6 @@ def _sizer() -> Callable[..., int]:
 
 
 def _block_size(owns: Any, sizeof: Callable[[Any], int], within: int, item: object) -> int:
-    # of the class: from 3.13 on sizeof() asks an object for its __class__, which may be anybody's
+    # Of the class: from 3.13 on, sizeof() reads an object's __class__, which may be overridden.
     size = sizeof(type(item)) if owns.__get__(item) else 0
     return size if size > within else 0

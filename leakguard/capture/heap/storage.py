@@ -1,4 +1,4 @@
-"""Unique memory behind arrays and tensors: every byte once, whoever shares it."""
+"""Unique memory behind arrays and tensors: every byte once, however many share it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIZED_OWNERS = frozenset({"bytes", "bytearray", "array.array", "memoryview"})
 
 
 class Piece(NamedTuple):
-    """Memory that nobody else was charged for, with an object that stands for it."""
+    """Memory that is not counted elsewhere, with an object that stands for it."""
 
     owner: Any
     buffer: Buffer
@@ -89,7 +89,7 @@ class UniqueMemory:
 
 
 class _Group:
-    """Pieces of one kind by where they start."""
+    """Pieces of one kind, by their start."""
 
     def __init__(self, owned: Owned = NOTHING_OWNED) -> None:
         self.objects = sum(entry.live for entry in owned.classes)
@@ -111,7 +111,7 @@ class _Group:
             self.add(*piece)
 
     def covers(self, buffer: Buffer) -> bool:
-        """Tell whether a buffer lies within one piece known at the first ask."""
+        """Return whether a buffer lies within one piece that is already known."""
         if self._starts is None:
             self._starts = sorted(self.pieces)
         position = bisect_right(self._starts, buffer.start) - 1
@@ -136,7 +136,7 @@ class _Group:
 
 
 def array_owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:
-    """Follow bases to (outermost array, what owns its memory); None when it owns it itself."""
+    """Follow bases to (outermost array, the owner of its memory); None if it owns it itself."""
     while base is not None and derives(type(base), numpy.kind):
         array, base = base, numpy.base(base)
     while type(base) is memoryview:

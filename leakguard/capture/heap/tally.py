@@ -1,4 +1,4 @@
-"""What either walk hands over: counts by exact class, and the objects that need an adapter."""
+"""The result of either walk: counts by exact class, and objects that need an adapter."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class ClassCount(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Arrays that own plain memory, told in sums instead of being handed over.
+    """Arrays that own plain memory, as sums.
 
-    ``storages`` is how many have any; ``extents`` says where, as pairs (start, bytes) in one flat
-    sequence sorted by start, and is empty where nothing else could lie inside.
+    ``storages`` is how many have any. ``extents`` has their positions, as pairs (start, bytes) in
+    one flat sequence sorted by start; it is empty if nothing else can lie inside.
     """
 
     classes: Sequence[ClassCount] = ()

@@ -1,4 +1,4 @@
-"""Leak traces: the way from a root to an object, and the stable name of a container on it."""
+"""Leak traces: the path from a root to an object, and the stable name of a container on it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class TraceNodes(Protocol):
 
 
 class Step(NamedTuple):
-    """One object on the way, with how the one before it refers to it.
+    """One object on the path, with the reference to it from the one before.
 
-    ``stable`` says it without the keys of dicts that are no records: they change from run to run.
+    ``stable`` is the reference without the keys of large dicts, which change from run to run.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Step(NamedTuple):
 
 
 def trace_to(graph: TraceNodes, node: int) -> tuple[Hop, ...]:
-    """Return the hops from the root to a node; repeated ones are told once."""
+    """Return the hops from the root to a node; repeated ones appear once."""
     return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps_to(graph, node))
 
 
 def onward_to(graph: TraceNodes, ends: Sequence[int], path: int) -> tuple[Hop, ...]:
-    """Return the hops from an entry of a holder at this path to the first end that lies behind one.
+    """Return the hops from an entry of a holder at this path to the first end behind an entry.
 
-    They are empty where each end is an entry itself, or lies elsewhere.
+    They are empty if each end is an entry itself, or lies elsewhere.
     """
     for end in ends:
         chain = graph.chain_to(end)
@@ -72,9 +72,9 @@ def onward_to(graph: TraceNodes, ends: Sequence[int], path: int) -> tuple[Hop, .
 def stable_name(graph: TraceNodes, node: int) -> str:
     """Return the name of an object that survives addresses, line numbers and runs.
 
-    From a module it is the whole path (``__main__.trainer.loss_history``). Found through a running
-    function or a thread, it begins at the first instance of a class of the program
-    (``package.Trainer.loss_history``), where there is one.
+    From a module it is the whole path (``__main__.trainer.loss_history``). If it is reached from a
+    running function or a thread, it begins at the first instance of a class of the program
+    (``package.Trainer.loss_history``), if there is one.
     """
     steps = steps_to(graph, node)
     first = next((i for i, step in enumerate(steps) if is_program_instance(step.item)), None)
@@ -93,7 +93,7 @@ def name_along(graph: TraceNodes, chain: Sequence[int], start: str) -> str:
 
 
 def steps_to(graph: TraceNodes, node: int) -> list[Step]:
-    """Return the named steps to a node, namespaces and closures told as a person would."""
+    """Return the named steps to a node, with namespaces and closures in the words of a person."""
     chain = list(graph.chain_to(node))
     if len(chain) > _LONGEST_TRACE + _TAIL:
         chain = chain[:_LONGEST_TRACE] + chain[-_TAIL:]
@@ -112,7 +112,7 @@ def steps_along(
         holder, held = graph.object_at(above), graph.object_at(below)
         if derives(type(holder), threading.local) and type(held) is dict:
             local_values, name = held, ""
-        elif holder is local_values:  # by thread; whose values they are is not asked
+        elif holder is local_values:  # by thread; which thread has which values is not asked
             name = ""
         else:
             name = hop_name(holder, held, graph.kind_of(above))
@@ -124,7 +124,7 @@ def steps_along(
 
 
 def _is_passing_key(name: str, holder: Any) -> bool:
-    """Tell whether a name is the key of one entry among many, and not that of a field."""
+    """Return whether a name is the key of one entry among many, and not that of a field."""
     if not name.startswith("[") or not derives(type(holder), dict):
         return False
     if dict.__len__(holder) > MAX_RECORD:
@@ -133,7 +133,7 @@ def _is_passing_key(name: str, holder: Any) -> bool:
 
 
 def _readable(steps: list[Step]) -> list[Step]:
-    """Tell function internals by what they mean, and drop steps that have no name."""
+    """Rename internals of functions by their meaning, and drop steps without a name."""
     told: list[Step] = []
     for position, step in enumerate(steps):
         function = _function_behind(steps, position)
@@ -149,7 +149,7 @@ def _is_empty_cell(told: list[Step], position: int) -> bool:
 
 
 def _function_behind(steps: list[Step], position: int) -> str | None:
-    """Return ``closure cell x of f`` or ``default argument x of f`` where a step is one."""
+    """Return ``closure cell x of f`` or ``default argument x of f`` if a step is one."""
     for back, tell in ((3, _closure_cell), (2, _default)):
         if position >= back and type(steps[position - back].item) is FunctionType:
             told = tell(steps[position - back].item, steps[position - back + 1 : position + 1])
@@ -183,7 +183,7 @@ def _default(function: FunctionType, path: list[Step]) -> str | None:
 
 
 def _without_repeats(steps: list[Step]) -> list[Step]:
-    """Tell a chain of equal steps (``.next.next.next``) by its first and its last."""
+    """Shorten a chain of equal steps (``.next.next.next``) to its first and its last."""
     kept: list[Step] = []
     for step in steps:
         if len(kept) >= 2 and _goes_on(step, *kept[-2:]):
@@ -194,7 +194,7 @@ def _without_repeats(steps: list[Step]) -> list[Step]:
 
 
 def _goes_on(step: Step, one: Step, two: Step) -> bool:
-    """Tell whether a step is the third equal one; lists in lists are levels and no chain."""
+    """Return whether a step is the third equal one; lists in lists are levels and no chain."""
     if step.name != ELEMENT:
         return step.name == one.name == two.name
     cls = type(step.item)
@@ -203,7 +203,7 @@ def _goes_on(step: Step, one: Step, two: Step) -> bool:
 
 
 def is_program_instance(item: Any) -> bool:
-    """Tell whether an object is an instance of a Python class from outside the standard library."""
+    """Return whether an object is an instance of a Python class outside the standard library."""
     cls = type(item)
     is_instance = bool(flags(cls) & HEAP_TYPE) and not derives(cls, type)
     return is_instance and (module_of(cls) == "__main__" or not from_standard_library(cls))

@@ -1,6 +1,6 @@
-"""What decides how a container is emptied and its class names do not say: chains, views, errors.
+"""Traits that decide how to empty a container beyond its class: chains, views, errors.
 
-Only the few objects that a holder was found with are asked, and nothing of the program runs.
+Only the few sample objects of a holder are read, and no code of the program runs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from leakguard.capture.heap.storage import array_owner, is_accounted
 from leakguard.capture.heap.traces import is_program_instance
 from leakguard.model.holder import Trait
 
-# So many entries are asked, and so many parts of each entry that is a record. Chosen.
+# Entries that are read, and parts of each entry that is a record. Chosen.
 _ASKED, _PARTS = 32, 8
 _RECORDS = (TUPLE, DICT, LIST)
 _CONTAINERS = (*_RECORDS, ELEMENTS)
-# A view is worth copying when it keeps so many bytes beside what it shows, and so many times as
-# much. Chosen: a page, which no allocator gives back in part.
+# A view is worth copying if it keeps so many bytes beyond what it shows, and so many times as much.
+# Chosen: a page, of which no allocator returns a part.
 _WORTH_COPYING, _TIMES = 4_096, 2
 
 # The memory behind an array or a tensor: where it begins or whose it is, and its bytes.
@@ -33,7 +33,7 @@ _Extent = tuple[int, int]
 def traits_of(
     graph: Graph, frameworks: Frameworks, sample: int, nodes: Sequence[int]
 ) -> tuple[Trait, ...]:
-    """Return what is true of a holder; ``sample`` is one of its ``nodes``."""
+    """Return the traits of a holder; ``sample`` is one of its ``nodes``."""
     if graph.kind_of(sample) in (PLAIN, NAMED) and is_program_instance(graph.object_at(sample)):
         return ("chain",)
     things = list(islice(_things(graph, nodes), _ASKED))
@@ -48,7 +48,7 @@ def traits_of(
 
 
 def _things(graph: Graph, nodes: Sequence[int]) -> Iterator[Any]:
-    """Yield entries that lie far apart, and what lies in those that are records."""
+    """Yield entries that are far apart, and the contents of those that are records."""
     if not nodes or graph.kind_of(nodes[0]) not in _CONTAINERS:
         return
     entries = [entry for node in nodes[:_ASKED] for entry in graph.children(node)]
@@ -63,15 +63,15 @@ def _is_any_error(things: Sequence[Any]) -> bool:
 
 
 def _has_graph(things: Sequence[Any], torch: Torch | None) -> bool:
-    """Tell whether a tensor has a node of a backward graph behind it."""
+    """Return whether a tensor has a node of a backward graph behind it."""
     tensors = (t for t in things if torch is not None and derives(type(t), torch.kind))
     return any(torch is not None and torch.node(tensor) is not None for tensor in tensors)
 
 
 def _are_views(things: Sequence[Any], frameworks: Frameworks) -> bool:
-    """Tell whether most arrays and tensors keep far more memory than they show, each its own.
+    """Return whether most arrays and tensors keep far more memory than they show, each its own.
 
-    Rows of one array that they all share keep no more of it the more of them there are.
+    Rows of one shared array keep the same memory, however many they are.
     """
     extents = [found for thing in things if (found := _extents(thing, frameworks)) is not None]
     memory = {key: size for _, (key, size) in extents}

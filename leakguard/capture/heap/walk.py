@@ -45,7 +45,7 @@ def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[An
 
 
 def address_of(reference: weakref.ref[Any]) -> int:
-    """Return the address of what a weak reference leads to, 0 where it is gone."""
+    """Return the address of a weak reference's target; 0 if it is gone."""
     item = reference()
     return 0 if item is None else id(item)
 
@@ -67,12 +67,12 @@ def live_objects(describe: Describe) -> ByClass:
 
 
 class _Seen:
-    """Tells new objects from those that the collector listed or an earlier wave brought."""
+    """Distinguishes new objects from those that the collector listed or an earlier wave found."""
 
     def __init__(self, tracked: list[object]) -> None:
         self._known: dict[int, object] = {}
         self._is_listed: Callable[[object], bool] = gc.is_tracked
-        if gc.get_freeze_count():  # frozen objects are tracked and yet in no list
+        if gc.get_freeze_count():  # frozen objects are tracked but in no list
             listed = set(map(id, tracked))
             listed.add(id(tracked))
             self._is_listed = lambda item: id(item) in listed

@@ -1,4 +1,4 @@
-"""The object graph, walked once from every root, and then from what no root leads to."""
+"""The object graph: walked once from every root, and then from objects without a root."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADRIFT = "(no root)"
 
 @dataclass(frozen=True, slots=True)
 class WalkedGraph:
-    """A graph that was walked; so many of its nodes and bytes have a root."""
+    """A walked graph, with the number of nodes and bytes that have a root."""
 
     graph: Graph
     frameworks: Frameworks
@@ -35,11 +35,11 @@ class WalkedGraph:
 
     @property
     def adrift(self) -> tuple[int, int]:
-        """How many nodes and bytes have none."""
+        """How many nodes and bytes have no root."""
         return len(self.graph) - self.rooted, self.graph.total_bytes() - self.rooted_bytes
 
     def close(self) -> None:
-        """Let go of every object."""
+        """Release every object."""
         self.graph.close()
 
 
