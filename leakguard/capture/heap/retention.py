@@ -99,8 +99,7 @@ class Retention:
         gates: dict[int, bool],
         blocked: set[int],
     ) -> list[int]:
-        """Mark and return the nodes reached from the starts; a gate ends the walk, before or at
-        itself."""
+        """Mark and return what the starts lead to; the walk ends before gates, or at them."""
         found, waiting = [], list(starts)
         while waiting:
             node = waiting.pop()
