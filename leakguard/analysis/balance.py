@@ -120,9 +120,8 @@ def unexplained(
 def _fix(phase: str | None) -> str:
     where = "" if phase is None else f" {phase}"
     return (
-        "not known yet: mend the other findings and run again; what then still grows "
-        f"has the report for itself. Smaller phases inside{where or ' the loop'} say where it comes"
-        " from"
+        "unknown so far: fix the other findings and run again; what still grows then gets a "
+        f"report of its own. Smaller phases inside{where or ' the loop'} show where it comes from"
     )
 
 

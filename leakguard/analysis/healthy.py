@@ -43,8 +43,8 @@ def ended(defect: Defect) -> Cleared:
     return Cleared(
         name,
         "step",
-        f"{name} grew until generation {last}, when it was last looked into; neither its type's "
-        "count nor live memory has gone on growing since",
+        f"{name} grew until its last inspection, in generation {last}; neither its type's count "
+        "nor live memory has grown since",
     )
 
 
@@ -58,7 +58,7 @@ def is_warming_up(defect: Defect) -> bool:
 def warm_up(defect: Defect) -> Cleared:
     """Clear a place that is filled once."""
     name = defect.held_by or defect.lead.name
-    return Cleared(name, "warm-up", f"{name} gains an entry now and then, each of them once")
+    return Cleared(name, "warm-up", f"{name} gains an entry now and then, and none twice")
 
 
 def negligible(defect: Defect) -> Cleared:

@@ -180,8 +180,8 @@ def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) 
     lost = [one for one in ended if one not in pooled]
     if pooled:
         said.append(
-            f"{_labels(pooled)} ended without notice, as a Pool ends its workers when its `with` "
-            "block is over"
+            f"{_labels(pooled)} ended without notice, as a Pool terminates its workers at the end "
+            "of its `with` block"
         )
     if lost:
         last = [f"generation {max(one.member.run.generations, default=0)}" for one in lost]
@@ -197,8 +197,8 @@ def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) 
     outside = [one for one in judged if one.member.run.info.observer is not None]
     if outside:
         said.append(
-            f"{_counted(job, len(outside))} without a guard seen from outside: their memory is "
-            "known, their objects are not"
+            f"{_counted(job, len(outside))} without a guard, observed from outside: their "
+            "memory is known, their objects are not"
         )
     return [sentence for sentence in said if sentence]
 

@@ -54,9 +54,9 @@ def last_tooth(case: Case, growth: Growth) -> Cleared | None:
         return None
     name, last = growth.name, memory[-1]
     reason = (
-        f"{METRICS[name].words} rises by {format_change(last.pace)} per generation since the "
-        f"collector came last, in generation {last.began}; it rose as fast before, and a full "
-        f"collection took up to {format_bytes(largest)} of it back: objects in cycles wait for it"
+        f"{METRICS[name].words} has risen by {format_change(last.pace)} per generation since the "
+        f"last collection, in generation {last.began}; it rose as fast before, and a full "
+        f"collection freed up to {format_bytes(largest)}: objects in cycles wait for the next one"
     )
     return Cleared(name, "sawtooth", reason, bytes_per_generation=last.pace)
 

@@ -8,8 +8,8 @@ from leakguard.model import Census, Run, Snapshot
 from leakguard.model.ledger import PARTS, Ledger
 
 _NO_CENSUS = "live objects were not counted and sized at both ends"
-_NO_HELD = "what the C allocator holds was not read at both ends"
-_NO_POOLS = "what Python's small-object allocator holds was not read at both ends"
+_NO_HELD = "the C allocator was not read at both ends"
+_NO_POOLS = "Python's small-object allocator was not read at both ends"
 _NO_PARTS = "RSS was not split into anonymous, file-backed and shared pages"
 _NO_SWAP = "swap was not read at both ends"
 _NO_NATIVE = "it is memory in use beyond live objects, and one of the two is unknown"

@@ -106,7 +106,7 @@ def _rising_when_cut(
     since = memory.started_at
     return (
         f"{METRICS[memory.series.name].words} grows by {format_change(rate)} per generation"
-        f"{'' if since is None else f' since generation {since}'}, and still did where the file "
+        f"{'' if since is None else f' since generation {since}'}, and did so until the file "
         "ends; the run's last look would show what grows"
     )
 
@@ -143,14 +143,12 @@ def limits(case: Case, doubt: str | None, least: str | None) -> tuple[str, ...]:
     memory = case.memory()
     if memory is not None and least is not None:
         name = METRICS[memory.series.name].words
-        said.append(f"cannot tell below {least} per generation in {name}")
+        said.append(f"growth below {least} per generation in {name} would go undetected")
     info = case.run.info
     if info.source in OUTSIDE or info.observer is not None:
-        said.append(
-            "an outside curve names no type, no holder and no line; a guard in the program does"
-        )
+        said.append("a curve from outside has no types, holders or lines; a guard records them")
     elif not case.counts_objects:
-        said.append("live objects were not counted by type beyond what the log names")
+        said.append("live objects were counted only for the types that the log names")
     if info.without_scan is not None:
         said.append(f"the heap was walked in Python, several times slower: {info.without_scan}")
     said.extend(case.run.notes)

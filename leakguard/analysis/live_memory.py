@@ -56,7 +56,7 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
     of = ", ".join(f"{n} {cache.type} ({cache.what}; {cache.source})" for cache, n in alive if n)
     reason = (
         f"{METRICS[name].words} grows by {format_change(rate)} per generation, "
-        f"{format_bytes(filled)} so far: no more than what fills the caches of {of}"
+        f"{format_bytes(filled)} so far; all of it fits into the caches of {of}"
     )
     return Cleared(name, "filling", reason, bytes_per_generation=rate)
 

@@ -72,7 +72,7 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
         return finding
     reason = why_unasked(run)
     if reason is None and any(snapshot.holders for snapshot in run.snapshots):
-        reason = "no container that was seen gained as many"
+        reason = "no observed container gained as many"
     return replace(finding, held_by_unknown=reason)
 
 

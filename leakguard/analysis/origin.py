@@ -101,9 +101,9 @@ def _why_not(run: Run, finding: Finding) -> str | None:
     if last.cost.cut:
         return (
             f"the trace of generation {last.generation} took too long and was cut before it "
-            "reached what grows"
+            "reached the growth"
         )
-    return f"in the traced generation {last.generation}, no line made as much as grows"
+    return f"in the traced generation {last.generation}, no line allocated as much as the growth"
 
 
 def _why_unborn(run: Run, finding: Finding) -> str | None:
@@ -120,18 +120,17 @@ def _why_unborn(run: Run, finding: Finding) -> str | None:
 def _why_untraced(run: Run) -> str:
     """Return why no generation was traced; whether tracing was off is not recorded."""
     if run.info.observer is not None:
-        return "the process was seen from outside, where no line is known"
+        return "the process was observed from outside, where lines are unknown"
     ends = [s for s in run.snapshots if s.moment == "generation"]
     looks = sum(s.census is not None for s in ends[:-1])
     if looks < FEWEST_LOOKS:
         return (
-            f"no generation was traced: objects were counted in {looks} of the {len(ends)} "
-            "generations before the last one ended, which is all that max_overhead allows, and too "
-            "few to decide what to trace"
+            f"no generation was traced: max_overhead allowed object counts in only {looks} of the "
+            f"{len(ends)} generations before the last one ended, too few to decide what to trace"
         )
     return (
-        "no generation was traced: no two looks in a row agreed on what grows before the run "
-        'ended; a longer run names the line, unless trace is "off"'
+        "no generation was traced: the run ended before two consecutive looks agreed on what "
+        'grows; a longer run names the line, unless trace is "off"'
     )
 
 

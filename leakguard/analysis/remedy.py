@@ -51,15 +51,15 @@ _OPTIMIZERS = (
     "scheduler keeps its optimizer"
 )
 _ARRAY = (
-    "clear what collects these arrays when its summary is made; bound it (deque(maxlen=...)) if "
+    "clear the collection of these arrays once it is summarized; bound it (deque(maxlen=...)) if "
     "the oldest may be lost"
 )
 _ANY = (
-    "what holds them is not known: look for a list or dict that only grows (clear it in every "
+    "what holds them is unknown: look for a list or dict that only grows (clear it in every "
     "generation, or bound it), and for what is registered somewhere and never taken back"
 )
 UNHELD_ADVICE = (
-    "what holds them is not known: no container that was looked into gained as many. Look for "
+    "what holds them is unknown: no inspected container gained as many. Look for "
     "many small ones, for cycles that wait for the collector, and for an extension module that "
     "keeps a reference too many (try its latest release)"
 )
@@ -178,13 +178,13 @@ def _unlinked(holder: Holder) -> str:
     name = link.type.rpartition(".")[2]
     if link.label.startswith("closure cell"):
         return (
-            f"each {name} keeps the one that it wraps, by {link.label}, so that every one that was "
-            "ever made stays alive: wrap the original anew, or take the old wrapper off first"
+            f"each {name} keeps the one that it wraps, by {link.label}, so all of them stay alive: "
+            "wrap the original each time, or remove the old wrapper first"
         )
     return (
         f"each {name} keeps the one before it by {link.label}, so that the whole chain stays alive "
         f"({holder.path.removesuffix('[*]')}): set {link.label} to None when a generation ends, "
-        "keep a number in its place, or begin with the original instead of the last one"
+        "keep a number in its place, or start from the original instead of the previous one"
     )
 
 
@@ -208,7 +208,7 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
     A function that ctypes looks up by itself is not the one that memray has replaced.
     """
     if finding.created_at is not None:
-        return f"what {_made(finding)} allocates is never given back: {finding.fix}"
+        return f"memory that {_made(finding)} allocates is never freed: {finding.fix}"
     if finding.fix != NATIVE_ADVICE:
         return finding.fix
     if any(site.tracer == "memray" for shot in run.snapshots for site in shot.sites):

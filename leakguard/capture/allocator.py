@@ -87,7 +87,9 @@ def pool_memory() -> Reading:
         return {"python_in_use": 0, "python_held": 0}
     arenas, in_use = _ARENAS.search(text), _IN_USE.search(text)
     if arenas is None or in_use is None:
-        raise Unavailable("this Python does not print the statistics of its allocator as known")
+        raise Unavailable(
+            "this Python does not print the statistics of its allocator in the known form"
+        )
     used = _digits_value(in_use[1])
     return {"python_in_use": used, "python_held": _digits_value(arenas[1]) - used}
 
@@ -114,7 +116,9 @@ def _statistics() -> bytes:
 @functools.cache
 def _functions() -> tuple[ctypes.CDLL, Any]:
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        raise Unavailable("free-threaded Python allocates with mimalloc, which does not tell")
+        raise Unavailable(
+            "free-threaded Python allocates with mimalloc, which reports no statistics"
+        )
     library = ctypes.CDLL(None)
     print_to = getattr(ctypes.pythonapi, "_PyObject_DebugMallocStats", None)
     if print_to is None or not hasattr(library, "open_memstream"):

@@ -68,14 +68,14 @@ def dies_as_one() -> bool:
 
 
 def copy_hindrance(files: Path | None = None) -> str | None:
-    """Return why a copy of this process could hurt it; None where it could not.
+    """Return why a copy of this process could hurt it; None if it could not.
 
     ``files`` lists those that are open in another process, if that is the one to be copied.
     """
     if _setting(_VM / "overcommit_memory") == _STRICT:
-        return "memory is promised only once here (vm.overcommit_memory=2)"
+        return "this system does not overcommit memory (vm.overcommit_memory=2)"
     if _kernel() < _KEEPS_PINNED and (device := _device(files or _FILES)) is not None:
-        return f"this kernel may part {device} from the memory that it writes to"
+        return f"this kernel may separate {device} from the memory that it writes to"
     return None
 
 

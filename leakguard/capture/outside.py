@@ -38,7 +38,7 @@ def shared_pages(pid: int | str = "self") -> Reading:
             found = {name: int(size) * 1024 for name, size in _ROLLUP.findall(file.read())}
         return {"pss": found[b"Pss"], "private": found[b"Private_Clean"] + found[b"Private_Dirty"]}
     except (OSError, KeyError) as error:
-        reason = getattr(error, "strerror", None) or "this kernel does not tell"
+        reason = getattr(error, "strerror", None) or "this kernel does not report it"
         raise Unavailable(f"/proc/{pid}/smaps_rollup: {reason}") from None
 
 

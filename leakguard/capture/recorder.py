@@ -204,7 +204,7 @@ class Recorder:
 
     def _check_patience(self, name: str) -> None:
         if self._slow.get(name, 0) >= _SLOW_TIMES:
-            raise Unavailable(f"it took more than {_SLOW_GAUGE:g} s twice, and is asked no more")
+            raise Unavailable(f"it took more than {_SLOW_GAUGE:g} s twice, and is no longer read")
 
     def _walk(self) -> HeapCensus | str:
         """Return the census, or the reason why there is none."""
@@ -234,7 +234,7 @@ def _gauge_value(value: object) -> float:
         raise Unavailable(f"it returned the text {value!r:.60}, not a number")
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
-        raise Unavailable(f"it returned {number}, which is no quantity")
+        raise Unavailable(f"it returned {number}, which is no finite number")
     return number
 
 

@@ -64,7 +64,7 @@ def _missing(word: str) -> NoReturn:
     names += [name for leak in known_leaks() for name in (leak.library, leak.id)]
     near = get_close_matches(word, dict.fromkeys(names), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "'leakguard explain' lists the words"
-    raise UsageError(f"nothing is known about {word!r}; {hint}")
+    raise UsageError(f"no explanation of {word!r}; {hint}")
 
 
 def _list() -> str:

@@ -136,7 +136,7 @@ class Tools:
         })  # fmt: skip
 
     def compare_runs(self, before: str, after: str) -> Json:
-        """Say what changed between two runs: new and gone findings, growth, peaks, counts."""
+        """Return what changed between two runs: new and gone findings, growth, peaks, counts."""
         from leakguard.analysis.comparison import compare
         from leakguard.render.comparison import render_comparison
 
@@ -163,13 +163,13 @@ class Tools:
         return render_holders(seen)
 
     def explain(self, word: str) -> str:
-        """Say what a word of a report means, how it looks in code, how to fix it, a real case."""
+        """Explain a word of a report: its meaning, how it looks in code, the fix, a real case."""
         from leakguard.render.explanations import explained, explanations
 
         entry = explained(word)
         if entry is None:
             known = ", ".join(entry.name for entry in explanations())
-            raise UsageError(f"nothing is known about {word!r}; ask for one of {known}")
+            raise UsageError(f"no explanation of {word!r}; ask for one of {known}")
         return entry.text
 
     def _report(self, path: str) -> Report:

@@ -16,8 +16,8 @@ from leakguard.launch.program import place_of_modules
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
 @click.option("--phase", "phases", multiple=True, metavar="MODULE:NAME",
-              help="A function or method that is a phase, such as trainer:Trainer.evaluate; "
-                   "without a module, one of the script itself.")  # fmt: skip
+              help="A function or method to treat as a phase, such as trainer:Trainer.evaluate; "
+                   "without a module, it is one of the script itself.")  # fmt: skip
 @click.option("--watch", "watches", multiple=True, metavar="MODULE:CLASS",
               help="A class whose live instances are counted.")  # fmt: skip
 @click.option("--generation", metavar="MODULE:NAME",

@@ -219,7 +219,7 @@ def _parsed_answer(pid: int, text: bytes) -> tuple[Snapshot, str | None]:
     except (ValueError, msgspec.DecodeError):
         raise UsageError(f"process {pid} gave no answer that can be read") from None
     if seen is None:
-        raise UsageError(f"process {pid} cannot tell: {answer.problem}")
+        raise UsageError(f"process {pid} cannot answer: {answer.problem}")
     return seen, answer.out
 
 

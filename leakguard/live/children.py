@@ -124,11 +124,11 @@ class Offspring:
     def _read(self) -> Reading:
         for pid in islice(descendants(os.getpid()), _MOST_CHILDREN):
             with contextlib.suppress(Unavailable):
-                self._seen[_name(pid)] = int(shared_pages(pid)["private"])
+                self._seen[_process_name(pid)] = int(shared_pages(pid)["private"])
         return {}
 
 
-def _name(pid: int) -> str:
+def _process_name(pid: int) -> str:
     """Return the number of a process and the two words that tell what it runs."""
     words = [word.rpartition("/")[2] for word in _words(pid)[:2]]
     return f"process {pid} ({' '.join(words)})" if words else f"process {pid}"

@@ -18,7 +18,7 @@ from leakguard.live.suspicion import Suspicion
 from leakguard.model import Collection
 from leakguard.model.holder import Hop
 
-_LATER = "something grows; who holds it is asked at a later look, which max_overhead pays for"
+_LATER = "something grows; a later look finds who holds it, when max_overhead allows one"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Sinks:
                 sink.write(vitals)
             except Exception as error:
                 pass_on(error)
-                self._safety.note(_name(sink), error)
+                self._safety.note(_sink_name(sink), error)
 
     def finish(self, report: Callable[[], Report]) -> None:
         """Hand over the verdict; failures are printed on standard error."""
@@ -91,7 +91,7 @@ class Sinks:
                 sink.finish(report())
             except Exception as error:
                 pass_on(error)
-                complain(f"{_name(sink)} got no verdict: {reason_of(error)}")
+                complain(f"{_sink_name(sink)} got no verdict: {reason_of(error)}")
 
 
 def checked_sinks(sinks: object) -> tuple[Sink, ...]:
@@ -114,5 +114,5 @@ def checked_sinks(sinks: object) -> tuple[Sink, ...]:
     return listed
 
 
-def _name(sink: Sink) -> str:
+def _sink_name(sink: Sink) -> str:
     return f"sink {type(sink).__name__}"

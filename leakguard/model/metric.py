@@ -95,17 +95,17 @@ _ALL = (
     Metric("gpu_reserved", "bytes", "GPU reserved",
            "What torch's caching allocator holds on all CUDA devices, free blocks included."),
     Metric("gpu_used", "bytes", "GPU memory in use",
-           "What all processes hold of a GPU, as its driver tells: contexts and what caching "
-           "allocators keep free are in it."),
+           "GPU memory of all processes, as the driver reports it: contexts and the free blocks "
+           "of caching allocators included."),
     Metric("live_memory", "bytes", "Live memory",
-           "What the C allocator and Python's own have handed out and not got back, less what the "
-           "guard keeps of the run. What native code maps for itself is not in it.",
+           "Bytes that the C allocator and Python's own have handed out and not got back, without "
+           "the guard's record of the run. Mappings of native code are not included.",
            {"heap_in_use": 1, "python_in_use": 1}, "own_memory"),
     Metric("own_memory", "bytes", "Guard's own history",
-           "What the guard keeps of the run so far in this process."),
+           "The guard's record of the run so far, in this process."),
     Metric("rss_in_use", "bytes", "Anonymous RSS in use",
-           "Anonymous RSS less what both allocators hold free: RSS itself does not move while what "
-           "was freed is taken again.",
+           "Anonymous RSS without the memory that both allocators keep free. RSS itself stays the "
+           "same while freed memory is reused.",
            {"rss_anonymous": 1, "heap_held": -1, "python_held": -1}),
     Metric("mapped", "bytes", "Mapped outside of the allocators",
            "Anonymous RSS beyond what both allocators have in use or hold: mappings and stacks.",

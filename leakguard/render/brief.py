@@ -39,7 +39,7 @@ def missing(run: Run) -> Iterator[str]:
     if run.is_part:
         last = run.generations[-1] if run.generations else None
         until = "before a generation was recorded" if last is None else f"with generation {last}"
-        yield f"Not the whole run: the file ends {until}; the run goes on, or was cut there"
+        yield f"Incomplete run: the file ends {until}; the run still goes on, or was cut off there"
     yield from (clean(note) for note in run.notes)
 
 

@@ -55,7 +55,7 @@ def memory_chart(report: Report) -> Chart | None:
 def count_chart(report: Report) -> Chart | None:
     """Return a small chart for each watched class and gauge; None if there are none."""
     curves = of.count_curves(report.run)
-    caption = "The dashed line is what was expected, or the capacity."
+    caption = "The dashed line is the expected maximum, or the capacity."
     return _small("Watched classes and gauges", report.run, curves, caption)
 
 
@@ -113,7 +113,7 @@ def _caption(finding: Finding | None, frame: CommonAxis, ceiling: float | None =
     if frame.looks:
         told.append(f"triangles: {len(frame.looks):,} looks at the whole heap")
     if ceiling is not None:
-        told.append(f"dashed: {format_number(ceiling)}, the most that was expected")
+        told.append(f"dashed: {format_number(ceiling)}, the expected maximum")
     if finding is not None and frame.since is not None:
         told.append("red line: where the growth begins")
     sentence = "; ".join(told)

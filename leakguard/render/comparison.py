@@ -62,7 +62,7 @@ def sections(comparison: Comparison) -> Iterator[Section]:
             yield Section(key, title, _COLUMNS, tuple(_measure_cells(m) for m in measures))
     if comparison.gone:
         titles = tuple(facts.title(finding) for finding in comparison.gone)
-        yield Section("gone", "Gone since the run before", sentences=titles)
+        yield Section("gone", "Gone in the second run", sentences=titles)
     if comparison.stayed:
         yield Section("stayed", "In both runs", sentences=tuple(map(_moved, comparison.stayed)))
 

@@ -31,7 +31,7 @@ _MANNERS: dict[Pattern, str] = {
     "warm-up": "slowing down",
     "step": "in steps",
     "sawtooth": "rising sawtooth",
-    "transient": "for a moment",
+    "transient": "briefly",
     "noise": "not consistent",
     "flat": "flat",
 }
@@ -55,12 +55,12 @@ _PLURALS = {"container entry": "container entries", "child process": "child proc
 
 _NO_OBJECT: dict[Kind, str] = {
     "native": "memory outside of the Python objects that were counted",
-    "fragmentation": "none; memory that was freed and that the allocator keeps",
-    "peak": "none that stays; the memory is given back when the phase is over",
+    "fragmentation": "none; freed memory that the allocator keeps",
+    "peak": "none that stays; the memory is freed when the phase ends",
     "gpu": "GPU memory",
     "children": "none of this process; a child process takes the memory",
-    "copies": "none that grows; the same data several times",
-    "copy-on-write": "none that grows; pages shared with a forked process become its own",
+    "copies": "none that grows; the same data is in memory several times",
+    "copy-on-write": "none that grows; pages shared with a forked process become private",
 }
 
 
@@ -88,7 +88,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
 def _line(finding: Finding) -> str | None:
     """Return the line that makes the objects and how sure it is, or why none is named."""
     if finding.created_at is not None:
-        likely = " (likely: as many objects of this type stay from there as grow)"
+        likely = " (likely: as many objects of this type survive from there as the growth)"
         return finding.created_at + (likely if finding.created_at_likely else "")
     reason = finding.created_at_unknown
     return None if reason is None else f"unknown: {reason}"
@@ -207,7 +207,7 @@ def _started(finding: Finding) -> str:
 
 def _pattern(finding: Finding) -> str:
     if finding.kind == "peak":
-        return "Needs more memory for a moment and gives it back"
+        return "Briefly needs more memory, and frees it"
     if finding.kind == "copies":
         return "The same data, more than once"
     if finding.count_per_generation:
@@ -230,7 +230,7 @@ def _proven(finding: Finding) -> str | None:
         return None
     if proof.released is None:
         return f"no, nothing was cut: {proof.refused}"
-    told = "" if proof.told is None else f" ({format_bytes(proof.told)} were told)"
+    told = "" if proof.told is None else f" ({format_bytes(proof.told)} reported)"
     return f"cutting it in a copy of the process released {format_bytes(proof.released)}{told}"
 
 

@@ -25,8 +25,8 @@ TITLES = {
 }
 
 _NEGATIVE = (
-    "The part that is not explained is negative: something counts as allocated that is not in "
-    "RAM, or counts twice because it is shared."
+    "The unexplained part is negative: some allocated memory is not in RAM, or shared memory "
+    "counts twice."
 )
 
 
@@ -84,4 +84,4 @@ def _remarks(ledger: Ledger) -> Iterator[str]:
         yield _NEGATIVE
     for reason in dict.fromkeys(ledger.unknown.values()):
         names = [TITLES[name] for name, why in ledger.unknown.items() if why == reason]
-        yield f"Unknown, and so part of the rest: {'; '.join(names)}: {clean(reason)}."
+        yield f"Unknown, and therefore part of the rest: {'; '.join(names)}: {clean(reason)}."

@@ -119,7 +119,7 @@ def _phases(report: Report) -> Section:
         )
         for phase, s in list(last.items())[:_VIEW_ROWS]
     )
-    columns = ("Phase", "RSS after", "Last time", "A generation")
+    columns = ("Phase", "RSS after", "Last time", "Per generation")
     return Section("phases", "Memory by phase", columns, rows)
 
 
@@ -183,6 +183,4 @@ def _holders(run: Run) -> Section:
         )
         for h in sorted(grown, key=lambda h: -(h.retained_bytes or 0))[:_VIEW_ROWS]
     )
-    return Section(
-        "holders", "Who holds more than before", ("Holder", "Entries", "More", "Retains"), rows
-    )
+    return Section("holders", "Holders that grew", ("Holder", "Entries", "More", "Retains"), rows)

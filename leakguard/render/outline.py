@@ -152,7 +152,7 @@ def trend_sparkline(report: Report, width: int = 40) -> str:
 
 def _cleared(report: Report) -> Section:
     rows = tuple((subject(c), c.pattern, _why(c)) for c in report.cleared)
-    columns = ("What", "Pattern", "Why it is none")
+    columns = ("What", "Pattern", "Why it is no leak")
     return Section("cleared", "Grew, and is not a leak", columns, rows, texts=frozenset({1, 2}))
 
 

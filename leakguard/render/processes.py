@@ -19,7 +19,7 @@ _STATES = {
 def processes_section(report: Report) -> Section:
     """Return the table of a job's processes; empty for a run of a single process."""
     rows = tuple(map(_process_cells, report.processes))
-    columns = ("Process", "State", "Verdict", "RAM", "Private", "A round", "What grows")
+    columns = ("Process", "State", "Verdict", "RAM", "Private", "Per generation", "What grows")
     return Section(
         "processes",
         "Processes",

@@ -49,7 +49,7 @@ def render_outside(
 ) -> str:
     """Return the numbers of a process, and of its mappings (name, RSS, private bytes)."""
     page = Page(width, color=False)
-    page.line(f"leakguard: {clean(title)}, seen from outside")
+    page.line(f"leakguard: {clean(title)}, observed from outside")
     known = [METRICS[name] for name in _SHOWN if name in reading]
     rows = tuple((m.title, _value(m.unit, reading[m.name])) for m in known)
     page.section(Section("process", "Process", ("Number", "Now"), rows))

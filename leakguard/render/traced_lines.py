@@ -27,7 +27,7 @@ def traced_lines(run: Run, folder: Path | None) -> Section:
         return Section("traced", "Lines of a traced generation")
     ranked = sorted(traced.sites, key=lambda site: (-(site.bytes or 0), -site.count))
     rows = tuple(dict.fromkeys(_site_cells(site, folder) for site in ranked[:_MOST_ROWS]))
-    title = f"What stayed of the traced generation {traced.generation}, by line"
+    title = f"What survived the traced generation {traced.generation}, by line"
     told = [i for i in range(len(_COLUMNS)) if any(row[i] != _UNKNOWN for row in rows)]
     return Section(
         "traced",

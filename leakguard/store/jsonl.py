@@ -174,8 +174,8 @@ def _check_version(name: str | None, path: Path) -> None:
 
 def _thinned(told: Mapping[str, float]) -> str:
     return (
-        f"of early generations one in {told.get('stride', 0):.0f} was kept, with all looks and "
-        "extremes: the run came to its max_file_size"
+        f"of the early generations one in {told.get('stride', 0):.0f} was kept, with all looks and "
+        "extremes: the run reached its max_file_size"
     )
 
 

@@ -63,7 +63,7 @@ def test_process_without_a_listening_guard_is_seen_from_outside(capsys):
         finally:
             process.kill()
     shown = capsys.readouterr()
-    assert f"process {process.pid}, seen from outside" in shown.out
+    assert f"process {process.pid}, observed from outside" in shown.out
     assert "RSS (actual RAM)" in shown.out
     assert "LeakGuard(out=..., on_signal='SIGUSR1')" in shown.err
     assert shown.err.count("\n") == 1

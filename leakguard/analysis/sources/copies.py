@@ -85,8 +85,8 @@ def _growth(
         worst="inconclusive",
         evidence=(
             f"the same data is in memory {len(items)} times, unchanged since generation "
-            f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it spare; "
-            f"held by {holders or 'no holder that a walk could name'}",
+            f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it "
+            f"redundant; held by {holders or 'no holder that was found'}",
         ),
         confidence=_CONFIDENCE,
         fix="load it once and let all share one read-only array (array.setflags(write=False)), or "

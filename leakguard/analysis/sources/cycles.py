@@ -140,14 +140,14 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
     counts = case.timeline.best_series(name, count_reader(name)).values
     often = _own_full_collections(case)
     reason = (
-        f"objects in cycles waited for the collector, which freed {format_bytes(sum(sizes))}, "
-        f"{format_bytes(max(sizes))} at once"
+        f"objects in cycles waited for the collector, which freed {format_bytes(sum(sizes))} "
+        f"in all, at most {format_bytes(max(sizes))} at once"
     )
     if counts and max(counts) > min(counts):
         reason += f"; up to {format_number(max(counts))} {name} at a time"
     if often >= _TIMELY:
         reason += (
-            f". The program's own collector came {often} times: a cost and no leak. Breaking the "
+            f". The program's own collector ran {often} times: a cost, not a leak. Breaking the "
             "cycles saves it, a smaller gc.set_threshold() lowers the peak, and gc.freeze() after "
             "start-up makes each collection cheaper"
         )
@@ -182,7 +182,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
     piled_up = case.judge(before, integer=True).grows
     said = (
         f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} {name} and "
-        f"{format_bytes(size)} that no live reference held"
+        f"{format_bytes(size)} that only cycles kept alive"
     )
     again = _again(piled_up, freeing)
     way = _way(collections, name)

@@ -116,7 +116,7 @@ def _held_reason(case: Case, held: Judged) -> str:
     live = case.memory()
     beside = f" ({format_change(live.verdict.rate)})" if live is not None else ""
     return (
-        f"the C allocator holds {format_change(held.verdict.rate)} more freed memory each "
+        f"the C allocator keeps {format_change(held.verdict.rate)} more freed memory per "
         f"generation, {format_bytes(held.series.values[-1])} by now, and RSS grows with it; live "
         f"memory does not{beside}"
     )
@@ -156,8 +156,8 @@ def _is_mapped_before(case: Case, shared: Judged) -> str | None:
     if space is None or _late_gain(space) >= _late_gain(shared) / 2:
         return None
     return (
-        f"{grows(shared)} while nothing more is mapped: pages of a segment that was there before "
-        "are touched for the first time, and there are no more of them than were mapped"
+        f"{grows(shared)} while nothing more is mapped: pages of an existing segment are touched "
+        "for the first time, and there are no more of them than were mapped"
     )
 
 
@@ -216,7 +216,7 @@ def _memory_fix(case: Case, judged: Judged) -> str:
 def _memory_reason(case: Case, judged: Judged) -> str:
     said = grows(judged)
     if case.counts_objects and lost_in_pools(case):
-        return f"{said}, in Python's small-object allocator and in nothing that can be reached"
+        return f"{said}, in Python's small-object allocator but in no reachable object"
     return said
 
 

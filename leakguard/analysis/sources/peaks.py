@@ -81,14 +81,14 @@ def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]
         phase=station,
         worst="inconclusive",
         evidence=(
-            f"{station} takes {format_bytes(over)} more for a moment than before and after it, "
+            f"{station} briefly takes {format_bytes(over)} more than before and after it, "
             f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
-            f"{format_bytes(top)} at the peak of generation {worst}; it is given back",
+            f"{format_bytes(top)} at the peak of generation {worst}; it is freed",
         ),
         confidence=_CONFIDENCE,
         fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "
         "(numpy.save, memory maps) rather than pickle and compress them whole, and copy nothing "
         "that load_state_dict copies already",
-        ruled_out=("no leak: the memory is given back when the phase ends",),
+        ruled_out=("no leak: the memory is freed when the phase ends",),
         shown=shown,
     )

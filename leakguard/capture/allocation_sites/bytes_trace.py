@@ -42,7 +42,7 @@ class BytesTrace:
             Unavailable: memray is not installed, this process is traced already, or has greenlets.
         """
         if tracemalloc.is_tracing():
-            raise Unavailable("tracemalloc traces this process, and memray beside it would disturb")
+            raise Unavailable("tracemalloc traces this process, and memray would disturb it")
         if "greenlet" in sys.modules:
             raise Unavailable(
                 "memray would go on tracing the switches of greenlets when it is over"

@@ -70,7 +70,7 @@ class Apart:
             except CopyFailed as failure:
                 self.crashes += failure.crashed
                 if not failure.hung or attempt == _MOST_HANGS - 1:
-                    reason = f"a look in a copy of the process came to nothing: {failure}"
+                    reason = f"a look in a copy of the process failed: {failure}"
                     raise Unavailable(reason) from None
         raise AssertionError("unreachable")
 
@@ -89,7 +89,7 @@ def _hindrance() -> str | None:
     if os.environ.get(VARIABLE) == "0":
         return f"{VARIABLE} is 0"
     if (tracer := tracer_at_work()) is not None:
-        return f"{tracer} would write down what a copy does"
+        return f"{tracer} would record what a copy does"
     needed = _USUAL_MEMORY + _A_USUAL_BLOCK * sys.getallocatedblocks()
     if dies_as_one() and needed > free_memory():
         return "a copy could use up the memory that this process may still take"
@@ -100,8 +100,8 @@ def _taken_here(work: Callable[[], T], hindrance: str) -> T:
     """Take the look in this process, if it cannot disturb another thread."""
     if os.environ.get(VARIABLE) != "0" and other_threads_run():
         raise Unavailable(
-            f"a look in this process would disturb its other threads, and in a copy of it there is"
-            f" none: {hindrance}; {VARIABLE}=0 has it taken here all the same"
+            f"a look in this process would disturb its other threads, and a copy cannot take it: "
+            f"{hindrance}; {VARIABLE}=0 takes it here nevertheless"
         )
     with graphs_asleep():
         return work()

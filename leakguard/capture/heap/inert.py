@@ -83,7 +83,7 @@ def _of_class(cls: type, frameworks: Frameworks) -> str | None:
             continue
         named = qualified_name(parent)
         if module_of(parent).partition(".")[0] not in _INERT or _is_of_device(named):
-            return f"what {named} does when it is freed is not known"
+            return f"the effect of freeing {named} is unknown"
     return None
 
 

@@ -219,11 +219,11 @@ class ProcessCopy:
             name = signal.Signals(number).name
             raise CopyFailed(f"it was ended by {name}", crashed=not killed)
         if status:
-            raise CopyFailed("it has no room for what it needs, or could not close its files")
+            raise CopyFailed("it has too little memory, or could not close its files")
         magic, length, checksum = _HEADER.unpack_from(self._room)
         said = bytes(self._room[_HEADER.size : _HEADER.size + min(length, _ANSWER_BYTES)])
         if magic not in (_DONE, _FAILED) or len(said) != length or _checksum(said) != checksum:
-            raise CopyFailed("its answer is not whole")
+            raise CopyFailed("its answer is incomplete")
         if magic == _FAILED:
             raise CopyFailed(said.decode(errors="replace"))
         return said

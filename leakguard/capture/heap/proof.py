@@ -87,7 +87,7 @@ def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     except CopyRefused as refusal:
         return Proof(held_by, refused=str(refusal))
     except CopyFailed as failure:
-        return Proof(held_by, refused=f"the copy came to nothing: {failure}")
+        return Proof(held_by, refused=f"the copy failed: {failure}")
     return msgspec.msgpack.decode(answer, type=Proof)
 
 
@@ -99,7 +99,9 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     found = _containers(held_by, retained, make_graph)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(found.kept))
     if not found.containers:
-        return Proof(held_by, refused="no container of this name was found, or none that clears")
+        return Proof(
+            held_by, refused="no container of this name was found, or none that can be emptied"
+        )
     contents: list[Any] = []
     # Objects that may not be freed, or whose release fails, have to outlive all frames until the
     # copy ends; and no root may hold them.

@@ -44,7 +44,7 @@ def test_copies_are_a_warning_with_both_holders_and_what_is_spare():
     assert (finding.kind, finding.verdict, finding.started_at) == ("copies", "inconclusive", 1)
     assert finding.held_by == "train_env.panel"
     assert "2 times" in finding.reason
-    assert "90.0 MB of it spare" in finding.reason or "90 MB of it spare" in finding.reason
+    assert "90.0 MB of it redundant" in finding.reason or "90 MB of it redundant" in finding.reason
     assert "train_env.panel, val_env.panel" in finding.reason
     assert "read-only" in finding.fix
 

@@ -38,7 +38,7 @@ def test_last_tooth_of_a_saw_that_the_collector_takes_back_is_no_leak():
     assert report.verdict == "stable"
     (cleared,) = [c for c in report.cleared if c.metric == "live_memory"]
     assert cleared.pattern == "sawtooth"
-    assert "since the collector came last, in generation 9" in cleared.reason
+    assert "since the last collection, in generation 9" in cleared.reason
 
 
 def test_growth_that_no_collection_ever_took_back_is_a_leak():

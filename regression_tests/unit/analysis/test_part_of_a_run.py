@@ -31,7 +31,7 @@ def test_rise_to_where_the_file_ends_is_not_stable(rate):
     report = diagnose(replace(story(rate), finished=False))
     assert report.verdict == "inconclusive"
     assert "since generation" in report.headline
-    assert "still did where the file ends" in report.headline
+    assert "did so until the file ends" in report.headline
 
 
 def test_whole_run_with_so_little_is_judged_by_its_last_look():
@@ -66,4 +66,4 @@ def test_leak_that_is_told_or_ignored_explains_the_rise_of_a_part(ignore):
         told.generation(work=State(numbers, {"Env": number}, {"Env": 15_000 * number}))
     report = diagnose(replace(told.run(), finished=False))
     assert report.verdict == ("stable" if ignore else "leak")
-    assert not any("where the file ends" in limit for limit in report.limits)
+    assert not any("until the file ends" in limit for limit in report.limits)

@@ -88,7 +88,7 @@ def test_pools_that_grow_under_nothing_that_can_be_reached_are_lost_by_an_extens
     (finding,) = diagnose(run).findings
     assert (finding.kind, finding.verdict, finding.phase) == ("native", "leak", "work")
     assert finding.bytes_per_generation == pytest.approx(4 * MB)
-    assert "small-object allocator and in nothing that can be reached" in finding.reason
+    assert "small-object allocator but in no reachable object" in finding.reason
     assert "extension" in finding.fix
 
 
@@ -254,7 +254,7 @@ def test_checkpoint_that_takes_its_size_twice_is_a_warning_and_no_leak():
     assert (finding.kind, finding.pattern, finding.phase) == ("peak", "transient", "checkpoint")
     assert finding.verdict not in ("leak", "suspect")
     assert report.verdict == "stable"
-    assert "210 MB more for a moment" in finding.reason
+    assert "briefly takes 210 MB more" in finding.reason
 
 
 def test_what_the_allocator_keeps_of_a_peak_was_given_back():

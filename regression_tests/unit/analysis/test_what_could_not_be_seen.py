@@ -47,7 +47,7 @@ def test_missing_holder_is_told_with_its_reason(leaking):
     assert holder_told(unasked) == f"unknown: {ASKED_LATER}"
     elsewhere = Holder("app.table[*]", "int", 40, retained_bytes=1000)
     asked = changed(unasked, 8, holders=(elsewhere,))
-    assert holder_told(asked) == "unknown: no container that was seen gained as many"
+    assert holder_told(asked) == "unknown: no observed container gained as many"
     found = changed(asked, 8, holders=(Holder("app.probes[*]", PROBE, 80, retained_bytes=8 * MB),))
     assert holder_told(found) == "app.probes[*]"
 

@@ -19,7 +19,7 @@ def settings(tmp_path, monkeypatch):
 def test_process_whose_memory_is_promised_only_once_is_not_copied(settings):
     (settings / "overcommit_memory").write_text("2\n")
 
-    with pytest.raises(CopyRefused, match="promised only once"):
+    with pytest.raises(CopyRefused, match="does not overcommit"):
         ProcessCopy.begin(lambda: b"", seconds=1, memory=0)
 
 

@@ -138,7 +138,7 @@ def test_diff_names_what_is_gone(runs, capsys):
     assert main(["diff", "leaking.log", "healthy.log", "--fail-on", "leak"]) == 0
     out = capsys.readouterr().out
     assert "BETTER: stable, was leak; findings: 1 gone" in out
-    assert "Gone since the run before" in out
+    assert "Gone in the second run" in out
 
 
 def test_run_does_not_differ_from_itself(runs, capsys):

@@ -94,7 +94,7 @@ def test_runs_are_compared_and_checked(runs):
 
 def test_words_are_explained(runs):
     assert "loss.item()" in call(runs, "explain", word="autograd")
-    assert call(runs, "explain", word="xyzzy").startswith("refused: nothing is known about 'xyzzy'")
+    assert call(runs, "explain", word="xyzzy").startswith("refused: no explanation of 'xyzzy'")
 
 
 @pytest.mark.parametrize("path", ["../secret.log", "link.log", "/etc/passwd", "nothing.log", "\0"])

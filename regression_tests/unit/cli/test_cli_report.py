@@ -109,7 +109,7 @@ def test_brief_report_says_that_a_file_is_cut(tmp_path, capsys):
     main(["report", str(path), "--brief"])
     cut = capsys.readouterr().out
     assert "Not the whole run" not in whole
-    assert "Not the whole run: the file ends with generation" in cut
+    assert "Incomplete run: the file ends with generation" in cut
     assert "is cut off" in " ".join(cut.split())
 
 

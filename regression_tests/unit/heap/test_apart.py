@@ -107,7 +107,7 @@ def test_look_that_takes_longer_than_it_may_is_ended_and_said_so():
         while True:
             pass
 
-    with pytest.raises(Unavailable, match="came to nothing: it took too long"):
+    with pytest.raises(Unavailable, match="failed: it took too long"):
         Apart().take(spin, dict[str, int], seconds=0.2)
 
 

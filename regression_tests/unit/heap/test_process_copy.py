@@ -99,7 +99,7 @@ def test_torn_answer_is_none():
     def work():
         os._exit(0)
 
-    with pytest.raises(CopyFailed, match="not whole"):
+    with pytest.raises(CopyFailed, match="is incomplete"):
         _answer(work)
 
 
@@ -314,7 +314,7 @@ def test_copy_never_goes_on_as_a_second_program():
 
     sys.settrace(interrupt)
     try:
-        with pytest.raises(CopyFailed, match="not whole"):
+        with pytest.raises(CopyFailed, match="is incomplete"):
             _answer(lambda: b"done")
     finally:
         sys.settrace(tracer)

@@ -261,7 +261,7 @@ def test_array_that_may_not_be_written_to_is_not_cut():
 
     proof = _proved(array)
 
-    assert "none that clears" in proof.refused
+    assert "none that can be emptied" in proof.refused
 
 
 def test_tensors_come_free_with_their_graphs():
@@ -300,6 +300,6 @@ def test_two_holders_alike_are_not_taken_for_each_other(monkeypatch):
     proof = _named_by_another_way(monkeypatch, one, other)
 
     assert (proof.refused, proof.released) == (
-        "no container of this name was found, or none that clears",
+        "no container of this name was found, or none that can be emptied",
         None,
     )

@@ -96,7 +96,7 @@ def test_fault_in_the_look_is_a_note_and_changes_no_result(monkeypatch, fault):
     notes = [s.unavailable["census"] for s in guard.run.snapshots if "census" in s.unavailable]
     assert results == _undisturbed()
     assert notes
-    assert all("came to nothing" in note or "would end this process" in note for note in notes)
+    assert all("failed" in note or "would end this process" in note for note in notes)
 
 
 def test_looks_beside_a_thread_that_cannot_be_copied_are_said_to_be_missing(monkeypatch):

@@ -311,7 +311,7 @@ def test_worker_that_nobody_prepared_is_seen_from_outside(tmp_path):
         "leak",
         "stable",
     ]
-    assert any("without a guard seen from outside" in said for said in report.remarks)
+    assert any("without a guard, observed from outside" in said for said in report.remarks)
 
 
 def test_run_directory_on_a_file_system_in_memory(tmp_path):

@@ -17,7 +17,7 @@ def _line(proof):
 
 def test_released_bytes_stand_beside_those_that_were_told():
     assert _line(Proof("main.kept[*]", 121_000_000, 120_600_000)) == (
-        "cutting it in a copy of the process released 121 MB (121 MB were told)"
+        "cutting it in a copy of the process released 121 MB (121 MB reported)"
     )
 
 

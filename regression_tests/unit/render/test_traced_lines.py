@@ -23,7 +23,7 @@ def _run(sites=SITES) -> Run:
 def test_lines_are_ranked_by_bytes_and_shown_with_their_source(tmp_path):
     (tmp_path / "train.py").write_text("kept.append(buffer)\nenvs.append(Env())\n")
     section = traced_lines(_run(), tmp_path)
-    assert section.title == "What stayed of the traced generation 7, by line"
+    assert section.title == "What survived the traced generation 7, by line"
     assert section.rows == (
         ("train.py:1 in step", "kept.append(buffer)", "", "12", "4.1 MB", ""),
         ("train.py:2 in step", "envs.append(Env())", "app.Env", "6", "", "app.kept[*]"),
@@ -50,7 +50,7 @@ def test_page_has_the_table_and_no_pictographs():
     first, *rest = report.run.snapshots
     run = replace(report.run, snapshots=(replace(first, sites=SITES), *rest))
     page = leakguard.render(replace(report, run=run), "html")
-    assert "What stayed of the traced generation" in page
+    assert "What survived the traced generation" in page
     assert "train.py:2 in step" in page
     assert "MEMORY SNAPSHOT" in page
     assert "\N{LEFT-POINTING MAGNIFYING GLASS}" not in page

@@ -129,7 +129,7 @@ def test_a_curve_says_what_it_cannot_name(tmp_path, capsys):
     mprof(tmp_path / "mprofile.dat", 5)
     assert main(["report", str(tmp_path / "mprofile.dat"), "--full"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "an outside curve names no type, no holder and no line" in shown
+    assert "a curve from outside has no types, holders or lines" in shown
     assert "the file names no generation: each sample counts as one" in shown
     assert "python train.py" in shown
     assert "Created at" not in shown  # nothing of a guard's looks and traces is said of it
