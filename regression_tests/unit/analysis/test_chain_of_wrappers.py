@@ -54,7 +54,7 @@ def test_chain_of_wrappers_is_named_with_what_to_do():
     (finding,) = diagnose(run).findings
     assert finding.verdict == "leak"
     assert finding.held_by == f"__main__.on_step → {CELL}[*]"
-    assert "wrap the original anew" in (finding.fix or "")
+    assert "wrap the original each time" in (finding.fix or "")
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -172,7 +172,7 @@ def test_process_without_a_guard_is_sampled_and_the_limits_are_said(capsys):
     assert main(["watch", str(os.getpid()), "--once", "--every", "0.05"]) == 0
     shown = capsys.readouterr().out
     assert f"process {os.getpid()}" in shown
-    assert "names no type, no holder and no line" in shown
+    assert "has no types, holders or lines" in shown
 
 
 def test_outside_curve_that_rises_is_suspect_at_most_and_a_flat_one_stable():

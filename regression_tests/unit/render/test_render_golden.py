@@ -146,7 +146,7 @@ def test_ledger_that_explains_more_than_the_growth_says_why():
     ledger = replace(stories.LEDGER, parts={**stories.LEDGER.parts, "unexplained": -5_000_000})
     text = render(replace(stories.leaking(), ledger=ledger), "markdown")
     assert "| Not explained | -5.0 MB |" in text
-    assert "is negative: something counts as allocated that is not in RAM" in text
+    assert "is negative: some allocated memory is not in RAM" in text
 
 
 def test_json_without_a_ledger_keeps_its_keys():
