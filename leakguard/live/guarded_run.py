@@ -58,7 +58,7 @@ class GuardedRun:
         reading, looker = self.looker.recorder.read_all(), self.looker
         look = looker.baseline(reading) if baseline else looker.census(reading, why="asked")
         moment: Moment = "baseline" if baseline else "mark"
-        self._write(label, moment, look)
+        self._write_moment(label, moment, look)
 
     def inspect(self, label: str) -> None:
         """Record a moment with a look at who holds what."""
@@ -70,9 +70,9 @@ class GuardedRun:
 
     def _inspect(self, label: str) -> None:
         look = self.looker.holders(self.looker.recorder.read_all(), "asked")
-        self._write(label, "mark", look)
+        self._write_moment(label, "mark", look)
 
-    def _write(self, label: str, moment: Moment, look: Look) -> None:
+    def _write_moment(self, label: str, moment: Moment, look: Look) -> None:
         round_ = self.loop.round
         self.looks.write_look(
             SnapshotDraft(label, moment, generation=round_.number), look, round_.index

@@ -67,7 +67,7 @@ def outcome_of(
     """Reduce a judgement to plain values, and write its report where there is a folder for it."""
     report, checks = judgement.report, judgement.checks
     if folder is not None:
-        _write(report, folder, bool(judgement.failed))
+        _write_reports(report, folder, bool(judgement.failed))
     failed = bool(judgement.failed)
     return Outcome(
         test=name,
@@ -165,7 +165,7 @@ def _bytes(types: Mapping[str, TypeCount], name: str) -> int:
     return (types[name].bytes or 0) if name in types else 0
 
 
-def _write(report: Report, folder: Path, failed: bool) -> None:
+def _write_reports(report: Report, folder: Path, failed: bool) -> None:
     """Write the reports; the page with its charts is a megabyte, so only where it is needed."""
     folder.mkdir(parents=True, exist_ok=True)
     for file, format_ in _FORMATS.items():
