@@ -1,4 +1,4 @@
-"""What a signal handler of the program raises while the guard works reaches the program."""
+"""Exceptions of the program's own signal handlers, which must reach the program."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import CodeType, TracebackType
 
 
 def pass_on(error: BaseException) -> None:
-    """Raise an error again that a signal handler of the program raised in the middle of our work.
+    """Raise an error again if the program's signal handler raised it during our work.
 
-    An alarm is how a program limits its own time, and it rings once: kept as a note of ours, it
+    An alarm is how a program limits its own time, and it comes once: kept as a note of ours, it
     would never reach the program.
     """
     if is_of_a_handler(error):
@@ -21,7 +21,7 @@ def pass_on(error: BaseException) -> None:
 
 
 def is_of_a_handler(error: BaseException) -> bool:
-    """Return whether a signal handler of the program raised it: it may have come at any moment."""
+    """Return whether a signal handler of the program raised it: it can come at any moment."""
     handlers = filter(callable, map(signal.getsignal, signal.valid_signals()))
     return not frozenset(map(_code_of, handlers)).isdisjoint(_codes(error.__traceback__))
 
@@ -33,7 +33,7 @@ def _code_of(handler: object) -> object:
         if not hasattr(function, "__code__"):
             function = type(function).__call__
         return function.__code__
-    except Exception:  # none that Python runs, or one that cannot be asked
+    except Exception:  # no Python code, or an object that cannot be asked
         return None
 
 

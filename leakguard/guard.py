@@ -1,4 +1,4 @@
-"""LeakGuard, the public face: what a user says to it and asks of it."""
+"""LeakGuard, the public interface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from leakguard.model.units import parse_size
 from leakguard.phase import phase
 
 T = TypeVar("T")
-# Calls that a run needs to begin, modules that it imports included: twice what was seen. Chosen.
+# Depth of calls that a run needs to begin, its imports included: twice the measured depth. Chosen.
 _ROOM = 200
 
 
@@ -47,9 +47,9 @@ class LeakGuard:
                     ...
 
     Used without ``with``, the guard starts at its first call and ends at ``stop()``, or with the
-    process. It never raises into the loop because of itself: what fails becomes a note in the next
-    snapshot. After its end, ``with`` or ``start`` begins another run. Under ``LEAKGUARD=off`` in
-    the environment it does nothing.
+    process. Its own errors never reach the loop: they become notes in the next snapshot. After its
+    end, ``with`` or ``start`` begins another run. With ``LEAKGUARD=off`` in the environment it does
+    nothing.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class LeakGuard:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> LeakGuard:
-        """Open the run and become the active guard; harmless when it is already.
+        """Open the run and become the active guard; harmless if it is open already.
 
         Raises:
             UsageError: the run file cannot be written.
@@ -164,7 +164,7 @@ class LeakGuard:
         return self
 
     def stop(self) -> None:
-        """End the run: look a last time, close the file, and write the report to the log."""
+        """End the run: take a last look, close the file, and write the report to the log."""
         self._stop(failed=False)
 
     def __enter__(self) -> LeakGuard:
@@ -197,10 +197,10 @@ class LeakGuard:
     def generations(
         self, rounds: Iterable[T] | AsyncIterable[T] | int | None = None
     ) -> Generations[T] | Generations[int]:
-        """Return ``rounds`` for a loop, ``for`` or ``async for``; each round is a generation.
+        """Return ``rounds`` for a loop, ``for`` or ``async for``; each item is a generation.
 
-        A number counts so many from 0, and without any the loop has no end. Integers keep their
-        own number in the run; anything else is counted from 1.
+        A number counts so many generations from 0; without an argument the loop has no end.
+        Integers keep their own number in the run; other items are counted from 1.
 
         Raises:
             UsageError: ``rounds`` is nothing to loop over.
@@ -209,26 +209,26 @@ class LeakGuard:
         return Generations(self._started().loop, checked_rounds(rounds))
 
     def generation(self, number: int | None = None) -> Generation:
-        """Begin a generation: ``with guard.generation(): ...``, or a call where one begins.
+        """Begin a generation: ``with guard.generation(): ...``, or a call at its beginning.
 
-        A generation that was called ends when the next one is, or with the run. Numbers count
-        from 1 unless given; what is no integer is counted, too.
+        A generation begun by a call ends at the next call, or with the run. Numbers count from 1
+        unless given; if the number is no integer, the generation is counted too.
         """
         self._leave_parent()
         return Generation(self._started().loop, number)
 
     def announce(self, total: int | None, *, long: bool = False) -> None:
-        """Say how many generations the loop that begins will have; None where nobody knows.
+        """Tell the guard how many generations the next loop will have; None if unknown.
 
-        Of a loop of at most twelve each generation is looked at. ``generations()`` finds out by
-        itself; this is for what calls ``generation()``. ``long`` says of an unknown number that
-        it is most likely a large one.
+        In a loop of at most twelve, each generation is looked at. ``generations()`` knows the
+        number by itself; this is for callers of ``generation()``. ``long`` says that an unknown
+        number is most likely a large one.
         """
         self._leave_parent()
         self._started().loop.announce(total, long=long)
 
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
-        """Record this moment; a ``baseline`` is what growth is measured against."""
+        """Record this moment; growth is measured against a ``baseline``."""
         text, is_baseline = plain_text(label), plain_truth(baseline)
         text = f"{text} (baseline)" if is_baseline and "baseline" not in text.lower() else text
         self._started().mark(text, baseline=is_baseline)
@@ -257,14 +257,14 @@ class LeakGuard:
             self._guarded.safety.note(f"gauge {plain_text(name)}", str(error))
 
     def expect_freed(self, target: object, why: str = "") -> None:
-        """Say that ``target``, or every element of it, should be gone when this generation ends.
+        """Promise that ``target``, or every element of it, is gone when this generation ends.
 
-        Only weak references are kept. What is still alive after a collection is a finding.
+        Only weak references are kept. An object that is alive after a collection is a finding.
         """
         self._started().promise(target, plain_text(why))
 
     def assert_freed(self) -> None:
-        """Judge what ``expect_freed`` was told so far, now.
+        """Judge the promises of ``expect_freed`` so far, now.
 
         Raises:
             StillAlive: something is still referenced; the message says how many of what.
@@ -294,7 +294,7 @@ class LeakGuard:
     # -- inside ---------------------------------------------------------------------------------
 
     def abandon(self) -> None:
-        """Close the run as it stands, without a last look and without a word."""
+        """Close the run as it is: no last look, no report."""
         if self._guarded is not None:
             self._guarded.let_go()
         self._abandon()
@@ -304,7 +304,7 @@ class LeakGuard:
         return self._started().enter_phase(name)
 
     def _leave_parent(self) -> None:
-        """Let a forked child that begins to loop have a run of its own in the run directory."""
+        """Give a forked child that begins to loop a run of its own in the run directory."""
         guarded = self._guarded
         if self._settings.directory is None or guarded is None or guarded.safety.at_home:
             return
@@ -316,15 +316,15 @@ class LeakGuard:
             return self._guarded
         limit = sys.getrecursionlimit()
         try:
-            sys.setrecursionlimit(limit + _ROOM)  # the program may begin to loop deep down
+            sys.setrecursionlimit(limit + _ROOM)  # the program may begin its loop deep in its stack
             return self._begun()
         finally:
             sys.setrecursionlimit(limit)
 
     def _begun(self) -> GuardedRun:
-        """Begin a run; what raises here, an interrupt included, leaves nothing of it.
+        """Begin a run; an exception here, even an interrupt, leaves nothing behind.
 
-        A process that cannot be watched, since it has no descriptor or memory left, goes on.
+        If the process has no descriptor or memory left, it goes on without being watched.
         """
         try:
             settings = self._settings.for_this_process()
@@ -345,7 +345,7 @@ class LeakGuard:
         return guarded
 
     def _off(self, settings: Settings) -> GuardedRun:
-        """Begin a run that is over: each call is taken, and nothing measured, written or said."""
+        """Begin a run that is already over: all calls are accepted, and nothing is recorded."""
         silent = replace(settings, out=None, directory=None, sink=None, sinks=(), on_screen=False)
         guarded = self._guarded = new_guarded_run(silent, {}, self._suspicion)
         guarded.safety.over = True
@@ -377,7 +377,7 @@ class LeakGuard:
 
 
 def expect_freed(target: object, why: str = "") -> None:
-    """Tell the active guard that ``target`` should be gone when this generation ends."""
+    """Promise the active guard that ``target`` is gone when this generation ends."""
     guard = active.active_guard()
     if guard is not None:
         guard.expect_freed(target, why)

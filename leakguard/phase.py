@@ -1,4 +1,4 @@
-"""Phases: named stretches of a program, as a ``with`` block or a decorator."""
+"""Phases: named parts of a program, as a ``with`` block or a decorator."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What explains what: of all that grows, what is left to report, and what is healthy and why.
+"""Sets growth off against growth: what is left to report, and what is healthy and why.
 
-The one place where growth is set off against growth: a gauge against the buffer it reports, a
-container that fills against the objects in it, objects against the memory that they take, handles
-against what stands behind them.
+It is the only place for that: a gauge explains the buffer that it reports, a filling container its
+objects, objects their memory, and handles the resources behind them.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class _Settlement:
         self.full_containers: tuple[Growth, ...] = ()
 
     def settled(self) -> Account:
-        """Go through the kinds of growth, the most telling first."""
+        """Go through the kinds of growth, the most conclusive first."""
         self._gauges()
         self._cycles()
         self._objects()
@@ -134,7 +133,7 @@ class _Settlement:
     # -- objects -----------------------------------------------------------------------------------
 
     def _objects(self) -> None:
-        """Pair types with the containers that hold them; what a gauge reports is explained."""
+        """Pair types with the containers that hold them; a gauge explains its buffer."""
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
         garbage = {name for cycle in self._of("cycles") for name in cycle.with_it}
@@ -156,9 +155,9 @@ class _Settlement:
                 self.cleared.append(ended(defect))
 
     def _promises(self) -> None:
-        """Where a defect names the type and its holder already, the promise adds nothing to it.
+        """Return whether a defect already names the type and its holder; the promise adds nothing.
 
-        The promise names the place of one object, which may lie inside an entry of the holder.
+        The promise names the path of one object, which may lie inside an entry of the holder.
         """
         for growth in self._of("promise"):
             held_by = "" if growth.holder is None else growth.holder.path
@@ -279,7 +278,7 @@ class _Settlement:
         return balance_of(self.case, self.defects, self.cleared)
 
     def _cache(self, cache: Cleared, growth: Growth) -> None:
-        """Add the growth of a library's caches to the leak of their owner, if the owner leaks."""
+        """Add the growth of a library's caches to their owner's leak, if the owner leaks."""
         owned = next((d for d in self.defects if owns_a_cache(d.lead.type)), None)
         if owned is None:
             self.cleared.append(cache)
@@ -305,7 +304,7 @@ class _Settlement:
         return next((d for d in here if is_pool(d.lead.type)), None)
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
-        """True if findings account for it or own native memory, or if a log has no bytes."""
+        """True if findings explain or own the native memory, or if a log has no bytes."""
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
@@ -347,7 +346,7 @@ class _Settlement:
         return True
 
     def _filled_bytes(self) -> float:
-        """Return the bytes of all types that gain as many objects as a container that fills."""
+        """Return the bytes of all types that gain as many objects as a filling container."""
         return sum(
             growing.bytes_rate or 0.0
             for growing in self._of("type")
@@ -372,8 +371,8 @@ class _Settlement:
     def _drop_negligible(self) -> None:
         """Clear objects that add a few bytes, unless they may stand for something larger.
 
-        A connection is a small object in front of native memory, a thread object of a thread:
-        growth of memory that nothing else explains, or of such a resource, keeps them.
+        A connection is a small object in front of native memory, and a thread object in front of a
+        thread. They stay if memory grows unexplained, or such a resource does.
         """
         objects = [d for d in self.defects if d.kind in _OBJECTS and d.lead.source != "promise"]
         small = [defect for defect in objects if self._is_small(defect)]
@@ -391,9 +390,9 @@ class _Settlement:
             return False
         holder = (defect.container or lead).holder
         if holder is not None and "chain" in holder.traits:
-            return False  # records are put into a list; each keeps the one before by mistake
+            return False  # records are put into a list; each one keeps the previous one by mistake
         whole = lead.rate
-        if lead.judged is not None:  # where few looks leave the pace open, what it came to counts
+        if lead.judged is not None:  # if a few looks leave the rate open, the total counts
             series = lead.judged.series
             whole = max(lead.judged.verdict.rate, slope(series.generations, series.values))
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):

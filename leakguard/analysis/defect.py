@@ -1,7 +1,7 @@
 """Defects of objects: which growing types belong together, and which container holds them.
 
 A leak shows in many counts at once: an environment that is kept keeps dicts, arrays and floats. One
-defect is one container that only grows, or, where no container was found, all types that one phase
+defect is one container that only grows or, if no container was found, all types that one phase
 adds. Bytes belong to one defect each.
 """
 
@@ -127,7 +127,7 @@ class Objects:
 def object_defects(
     case: Case, types: Sequence[Growth], containers: Sequence[Growth], excused: Iterable[str]
 ) -> Objects:
-    """Return one defect for each container that holds growing types, then for what none holds.
+    """Return one defect per container that holds growing types, then those without a container.
 
     ``excused`` are paths of containers that are explained otherwise.
     """
@@ -141,7 +141,7 @@ def object_defects(
 
 
 class _Sorter:
-    """Gives each group of growing types its containers, each container once."""
+    """Assigns containers to each group of growing types, each container once."""
 
     def __init__(self, case: Case, containers: list[Growth]) -> None:
         self.case = case
@@ -233,9 +233,10 @@ class _Sorter:
             self._add(phase, lead, rest, container, known_bytes(rest))
 
     def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
-        """Return what keeps most of a group's bytes, where its lead's container keeps few of them.
+        """Return what retains most of a group's bytes, if its lead's container retains few of them.
 
-        What comes with a class need not lie behind it: a loader each round, and weights beside it.
+        Types that grow together need not be held together: a loader in each generation, and
+        weights.
         """
         gained = gained_bytes(group)
         kept = gained if container.holder is None else container.holder.retained_bytes
@@ -246,16 +247,16 @@ class _Sorter:
     def _holder_of_bytes(
         self, group: list[Growth], gained: float, type_name: str = ""
     ) -> Growth | None:
-        """Return the container that keeps what a group gained, by its classes, else by its size."""
+        """Return the container that retains the group's gain: by its classes, else by its size."""
         most = holder_of_most(self.case, names_of(group), gained)
         return most or holder_by_size(self.case, gained, type_name)
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
     ) -> None:
-        """Add the group's main container with what leads the group, then the others'.
+        """Add the group's main container with what leads the group, then the others.
 
-        What goes into others, or into containers that only fill, is none of the main one's.
+        The main one does not count what goes into others, or into containers that only fill.
         """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
@@ -290,7 +291,7 @@ class _Sorter:
         ]
 
     def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
-        """Return the containers that have the rest of a type beside those that looks followed."""
+        """Return the containers with the instances of a type that are in none of the others."""
         late = []
         for growing in filter(is_programs, group):
             mine = [c for c in known if c.type == growing.name and c.proven]
@@ -310,7 +311,7 @@ class _Sorter:
         """Add a defect.
 
         The census counts the objects themselves, the container what they keep alive: the larger of
-        the two is nearer to the whole. A text log has the process's numbers only.
+        the two is closer to the whole. A text log has only numbers of the process.
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
         size = max(_kept_by(container, lead), own_bytes)
@@ -320,7 +321,7 @@ class _Sorter:
         self.defects.append(Defect(lead, beside, container, phase, known))
 
     def join_method_caches(self) -> None:
-        """Give objects that nothing holds to the cache on a method of theirs: one defect."""
+        """Attribute objects without a holder to the cache on a method of theirs: one defect."""
         for loose in [d for d in self.defects if d.container is None and d.lead.source == "type"]:
             for cache in [d for d in self.defects if d.container is not None]:
                 if keeps_self(cache.held_by or "", loose.lead.name):
@@ -334,8 +335,8 @@ class _Sorter:
     def add_loose(self, excused: set[str]) -> None:
         """Add containers and buffers that grow although no count of a type shows it.
 
-        A text or an array that is extended stays one object; the backward graph behind a state
-        that is never detached has no Python objects at all.
+        A text or an array that is extended stays one object. The backward graph behind a state that
+        is never detached has no Python objects at all.
         """
         known = self._holder_paths | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
@@ -356,7 +357,7 @@ def with_birth(case: Case, defect: Defect) -> Defect:
 
 
 def with_native(defect: Defect, rate: float, size: float) -> Defect:
-    """Return a defect whose objects and ``size`` bytes in C are a growth by ``rate`` in all."""
+    """Return a defect whose objects, and ``size`` bytes in C, together grow by ``rate``."""
     own, container = defect.bytes_rate or 0.0, defect.container
     defect = replace(defect, bytes_rate=rate, native_rate=max(rate - own, 0.0))
     if container is None or container.holder is None:
@@ -392,7 +393,7 @@ def _is_standard(path: str) -> bool:
 def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Growth]:
     """Return the container that keeps the group alive although its elements are of other types.
 
-    What it retains must be about as much as the group weighs: a larger one holds something else.
+    It must retain about as much as the group weighs: a larger one holds something else.
     """
     known = known_bytes(group)
     least, most = MAJORITY * known, known / MAJORITY
@@ -410,7 +411,7 @@ def _leads(growing: Growth, container: Growth) -> bool:
 
 
 def _explains(container: Growth, growing: Growth) -> bool:
-    """True when nearly all that a type gains goes into a container that fills, or with it."""
+    """True if nearly all of a type's gain goes into a container that fills, or comes with it."""
     gained = container.rate or 0.0
     if container.type == growing.name:
         return (growing.rate or 0.0) <= gained / NEARLY_ALL
@@ -418,14 +419,14 @@ def _explains(container: Growth, growing: Growth) -> bool:
 
 
 def as_many(growing: Growth, container: Growth) -> bool:
-    """Return True when as many objects are added as entries of a container."""
+    """Return True if as many objects are added as entries of a container."""
     return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
 
 
 def _lead(group: list[Growth], container: Growth) -> Growth:
-    """Return the type to name: the program's own class, else what the container holds.
+    """Return the type to name: the program's own class, else the type of the entries.
 
-    Of entries that are tuples or dicts, a class of which there is one in each tells more.
+    If each entry is a tuple or dict with one instance of a class, the class says more.
     """
     if is_programs(group[0]):
         return group[0]
@@ -452,14 +453,14 @@ def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
 
 
 def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
-    """True where a type's containers gain no more together than the type: they share nothing."""
+    """True if a type's containers together gain no more than the type: they share nothing."""
     grown = next(g for g in group if g.name == container.type)
     together = sum(c.rate or 0.0 for c in all_ if c.type == container.type)
     return container.proven and together <= (1 + SAME_RATE) * (grown.rate or 0.0)
 
 
 def _part(case: Case, growing: Growth, container: Growth) -> Growth:
-    """Return what of a type's growth goes into one of several containers."""
+    """Return the part of a type's growth that goes into one of several containers."""
     if container.judged is None or (container.proven and as_many(growing, container)):
         return growing
     rate = container.rate or 0.0

@@ -22,9 +22,9 @@ from leakguard.model.units import format_bytes
 
 
 def diagnose(run: Run) -> Report:
-    """Say what grows in ``run``, since when and in which phase, and whether it is a leak.
+    """Return what grows in ``run``, since when and in which phase, and whether it is a leak.
 
-    Pure: the same run gives the same report, wherever it was read from.
+    Pure: the same run always gives the same report, wherever it was read from.
     """
     case = Case(evenly_spaced(run))
     account = settle(case, [found for source in SOURCES for found in source(case)])
@@ -52,9 +52,9 @@ def diagnose(run: Run) -> Report:
 
 
 def _phase_growth(case: Case, verdict: Verdict) -> dict[str, float]:
-    """Return what each phase adds a generation; of a stable run in its second half.
+    """Return the growth per generation of each phase; of a stable run, in its second half.
 
-    What a healthy run took at its start, warming up or filling, it does not add any more.
+    The warm-up and the filling at the start of a healthy run are over by then.
     """
     generations = case.run.generations
     settled = generations[len(generations) // 2] if verdict == "stable" else None
@@ -95,7 +95,7 @@ def _headline(
 
 
 def _calm(case: Case, account: Account) -> str:
-    """Return what a stable run does; memory that gains a trifle is not passed over."""
+    """Return the headline of a stable run; a small gain of memory is mentioned."""
     memory, balance = case.memory(), account.balance
     if memory is None or balance is None or not memory.grows or balance.rest <= 0:
         return "nothing grows without bound"
@@ -109,7 +109,7 @@ def _calm(case: Case, account: Account) -> str:
 def split_ignored(
     findings: Iterable[Finding], patterns: Sequence[str]
 ) -> tuple[list[Finding], list[Ignored]]:
-    """Return the findings to report, and those that a pattern of the user's matches."""
+    """Return the findings to report, and those that the user's patterns match."""
     wanted, ignored = [], []
     for finding in findings:
         pattern = next((p for p in patterns if matches(finding, p)), None)
@@ -121,9 +121,9 @@ def split_ignored(
 
 
 def matches(finding: Finding, pattern: str) -> bool:
-    """Return whether a pattern is of the finding's fingerprint, type or holder (``fnmatch``).
+    """Return whether a pattern matches the finding's fingerprint, type or holder (``fnmatch``).
 
-    The ``[*]`` of a holder is written as it is printed; it stands for itself.
+    ``[*]`` of a holder is written as it is printed, and matches only itself.
     """
     literal = pattern.replace("[*]", "[[][*]]")
     names = (finding.fingerprint, finding.type, finding.held_by)

@@ -1,4 +1,4 @@
-"""Witnesses: what agrees that something grows without bound, and how many make it a leak."""
+"""The measurements that agree on unbounded growth, and how many of them make a leak."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _GRAPHS = "its entries keep whole autograd graphs"
 
 
 def verdict(growth: Growth, witnesses: Sequence[str]) -> Verdict:
-    """Return what so many witnesses make of a growth.
+    """Return the verdict of so many measurements of a growth.
 
-    What the kernel or the interpreter counts one by one needs no second witness; no growth is
-    called worse than its kind deserves.
+    What the kernel or the interpreter counts one by one needs no second measurement. No verdict is
+    worse than the kind of growth deserves.
     """
     said: Verdict = "leak" if growth.exact or len(witnesses) >= _WITNESSES_OF_A_LEAK else "suspect"
     return min(said, growth.worst, key=SEVERITY.__getitem__)
@@ -39,7 +39,7 @@ def verdict(growth: Growth, witnesses: Sequence[str]) -> Verdict:
 def witnesses(
     case: Case, lead: Growth, container: Growth | None, phase: str | None, since: int | None
 ) -> list[str]:
-    """Return what agrees that ``lead`` grows without bound, in words."""
+    """Return the measurements that agree that ``lead`` grows without bound, in words."""
     if lead.source == "type":
         return _of_type(case, lead, container, phase)
     if lead.source == "container":
@@ -50,10 +50,10 @@ def witnesses(
 def memory_witness(
     case: Case, phase: str | None, since: int | None, size: float | None = None
 ) -> str | None:
-    """Name a memory measure that grows every generation too, in the same phase; None if none.
+    """Name a memory measure that also grows in every generation, in the same phase; else None.
 
-    With the ``size`` of what grows, in bytes a generation, one that gains as much in the usual
-    generation is a witness also where it fell in a few: something else was freed then.
+    ``size`` is the growth in bytes per generation. A measure that gains as much in a usual
+    generation also counts if it fell in a few: something else was freed then.
     """
     for metric, title in _COUNTERS.items():
         judged = case.metric(metric)

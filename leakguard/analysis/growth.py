@@ -1,4 +1,4 @@
-"""Growth: something that became more, as one source saw it. Every source makes this value."""
+"""Growth: something that increased, as one source measured it."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyTy
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """One thing that became more: what, by how much, since when, and what its source knows of it.
+    """One thing that increased: what, by how much, since when, and what its source knows.
 
     Attributes:
         source: what it was read from.
         name: the type, the path of the container, the gauge or the metric.
-        rate: more of it each generation, in ``unit``.
-        bytes_rate: bytes more each generation, of what it is or keeps alive; None where unknown.
+        rate: increase per generation, in ``unit``.
+        bytes_rate: bytes per generation, of what it is or keeps alive; None if unknown.
         since: the first generation whose end shows it.
-        judged: the series and what kind of series it is.
-        contribution: what each phase adds; empty where the phase is known otherwise.
-        phase: the phase, where the source itself knows it.
+        judged: the series with its verdict.
+        contribution: what each phase adds; empty if the phase is known otherwise.
+        phase: the phase, if the source itself knows it.
         holder: the container as the last look found it.
-        bound: the most it can become; None where nothing bounds it, or no bound is known.
-        proven: false for a container that only holds what grows: its own growth was not seen
+        bound: its maximum; None if there is none, or none is known.
+        proven: False for a container that only holds what grows: its own growth was not seen
             often enough.
         exact: the number is counted by the operating system or the interpreter, not sampled.
         worst: the worst verdict that this kind of growth deserves.
-        evidence: what the source measured, in words; each is one witness.
-        reason: the numbers in one sentence, where they are more than the evidence.
+        evidence: what the source measured, in words; each is one measurement.
+        reason: the numbers in one sentence, if they are more than the evidence.
         with_it: types that come and go with it.
-        healthy: why it is no leak, where the source itself can tell.
-        in_pools: the bytes lie in Python's small-object allocator, and in no object that is held.
-        shown: the snapshot that shows it best, where the source knows it.
+        healthy: why it is no leak, if the source itself knows.
+        in_pools: the bytes are in Python's small-object allocator, and in no object that is held.
+        shown: the snapshot that shows it best, if the source knows it.
     """
 
     source: Source
@@ -81,12 +81,12 @@ class Growth:
 
     @property
     def main_phase(self) -> str | None:
-        """The phase that adds it; None when no phase stands out."""
+        """The phase that adds it; None if no phase stands out."""
         return self.phase or self.contribution.main_phase()
 
     @property
     def fills(self) -> bool:
-        """True where a bound will stop it; entries that keep autograd graphs are not excused."""
+        """True if a bound will stop it; entries that keep autograd graphs are not excused."""
         return self.bound is not None and not self.keeps_graphs
 
     @property
@@ -111,7 +111,7 @@ class Growth:
 
     @property
     def breaks_expectation(self) -> bool:
-        """True when the user said how many there should be and there are more."""
+        """True if there are more than the user expects."""
         return self.watched is not None and self.watched.too_many
 
     def holds(self, path: str) -> bool:

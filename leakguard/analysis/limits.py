@@ -31,12 +31,12 @@ _LISTED = 16  # generations that one line of a report holds; chosen
 
 
 def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) -> str | None:
-    """Return why the run is too short or too noisy for "stable"; None when it is not.
+    """Return why the run is too short or too noisy to be "stable"; None if it is not.
 
     Args:
         case: the run.
-        cleared: what grew in it and is no leak.
-        found: what is told of it, and what the user ignores of that.
+        cleared: growth in it that is no leak.
+        found: the reported findings, and those that the user ignores.
     """
     memory = case.memory()
     rounds = 0 if memory is None else len(memory.series)
@@ -49,7 +49,9 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
-    if allocated is not None and allocated.grows:  # the sum alone is in doubt, by what looks leave
+    if (
+        allocated is not None and allocated.grows
+    ):  # only the sum is in doubt, because of the memory that looks leave
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = (
@@ -90,10 +92,10 @@ def _is_of_memory(item: Cleared, memory: Judged) -> bool:
 def _rising_when_cut(
     case: Case, memory: Judged, cleared: Sequence[Cleared], found: Sequence[Finding]
 ) -> str | None:
-    """Say that live memory still rises where a part of a run ends, and nothing explains it.
+    """Report that live memory still rises, unexplained, at the end of a part of a run.
 
-    The look at the end of a whole run counts the objects once more; a part may end long after the
-    last one. So what is too little for a leak by its bytes alone is not "stable" there.
+    The look at the end of a whole run counts the objects once more. A part may end long after its
+    last look, so growth that is too small for a leak is not "stable" there.
     """
     rate, gained = memory.verdict.rate, memory.series.values[-1] - memory.series.values[0]
     if not case.run.is_part or not memory.may_grow or gained < NOTABLE_BYTES:
@@ -119,7 +121,7 @@ def _explained(cleared: Sequence[Cleared], found: Sequence[Finding]) -> float:
 
 
 def _rising_handles(case: Case, metric: str) -> str | None:
-    """Say that threads, files or processes rose in every round so far, where these are too few."""
+    """Report threads, files or processes that rose in every generation of a short run."""
     series = case.timeline.metric(metric)
     steps = [after - before for before, after in pairwise(series.values[1:])]
     if len(steps) < FEWEST_LOOKS - 1 or min(steps) <= 0:
@@ -168,7 +170,7 @@ def _skipped(case: Case) -> list[str]:
 
 
 def _listed(numbers: list[int]) -> str:
-    """Return the first and the last of the generations, those in between where they are few."""
+    """Return the first and the last of the generations, and those between if they are few."""
     words = [str(number) for number in numbers]
     if len(words) > _LISTED:
         words = [*words[: _LISTED // 2], "...", *words[-_LISTED // 2 :]]
@@ -176,7 +178,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 def _cost(run: Run) -> str:
-    """Return what the guard's own work, and tracing, took of the run's time."""
+    """Return the share of the run's time that the guard's own work and tracing took."""
     whole = max((s.seconds for s in run.snapshots if s.seconds is not None), default=0.0)
     if whole <= 0 or run.watch_seconds <= 0:
         return ""

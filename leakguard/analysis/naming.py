@@ -42,7 +42,7 @@ _HEX_DIGITS = 12
 
 
 def named(case: Case, defect: Defect) -> Finding:
-    """Return the finding of a defect, with origin, library and forecast where they are known."""
+    """Return the finding of a defect, with origin, library and forecast if they are known."""
     packages = case.run.info.packages
     finding = with_library(_with_holder_sought(case.run, _traced(case, defect)), packages)
     if finding.library is None and finding.kind == "native":
@@ -66,7 +66,7 @@ _KEPT = frozenset({"instances", "container", "tensors", "arrays", "autograd", "t
 
 
 def _with_holder_sought(run: Run, finding: Finding) -> Finding:
-    """Return the finding with why no holder is named, where one might be."""
+    """Return the finding with the reason why no holder is named, if one is expected."""
     grows = finding.verdict in ("leak", "suspect") and finding.kind in _KEPT
     if finding.held_by is not None or not grows or run.info.source in ("log", "curve"):
         return finding
@@ -116,14 +116,14 @@ def headline(finding: Finding) -> str:
 
 
 def _more(rate: float, what: str) -> str:
-    """Return how many more there are per generation; for less than one in two, how often."""
+    """Return the increase per generation; for less than one in two, the interval."""
     if 0 < rate < _SELDOM:
         return f"1 more {what} every {round(1 / rate):,} generations"
     return f"{format_number(rate)} more {what} per generation"
 
 
 def _thing(finding: Finding) -> str:
-    """Return the word for one or for several of what grows: a class keeps its name."""
+    """Return the word for one or for several of the growing things; a class keeps its name."""
     name = finding.type or "memory"
     short = name.rsplit(".", 1)[-1]
     one, several = _WORDS.get(name, (short, short))
@@ -134,7 +134,7 @@ def _thing(finding: Finding) -> str:
 
 
 def fingerprint(*parts: str | None) -> str:
-    """Return twelve hex digits that depend on ``parts`` only; addresses must not be in them."""
+    """Return twelve hex digits that depend only on ``parts``, which must not hold addresses."""
     text = "\n".join(part or "" for part in parts)
     return hashlib.sha256(text.encode()).hexdigest()[:_HEX_DIGITS]
 
@@ -180,7 +180,7 @@ def _finding(case: Case, defect: Defect) -> Finding:
 
 
 def _advice(case: Case, lead: Growth, holder: Holder | None) -> str:
-    """Return what to change; builtin objects that a look found no holder of are a case apart."""
+    """Return the fix; builtin objects without a found holder have their own."""
     looked = any(snapshot.holders for snapshot in case.run.snapshots)
     if looked and holder is None and lead.source == "type" and "." not in lead.name:
         return UNHELD_ADVICE
@@ -235,14 +235,14 @@ def _confidence(lead: Growth, evidence: list[str]) -> float | None:
 
 
 def _count_rate(lead: Growth) -> float | None:
-    """Return objects a generation; a buffer has none, and memory is told in bytes."""
+    """Return objects per generation; a buffer has none, and memory is reported in bytes."""
     return None if lead.unit == "bytes" or lead.is_buffer else lead.rate
 
 
 def _counts_by_generation(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
     """Return the count at the baseline and at the end of the phase in each generation.
 
-    Where the phase was not counted, it is the count at the end of that generation.
+    If the phase was not counted, it is the count at the end of that generation.
     """
     if lead.source != "type" or lead.counts or lead.judged is None:
         return lead.counts

@@ -38,7 +38,7 @@ _BLOCKS_A_NODE = 1.5
 
 
 def with_origin(run: Run, finding: Finding) -> Finding:
-    """Return the finding with the line that makes what it names, or with why none is named."""
+    """Return the finding with its line, or with the reason why none is named."""
     site = next(filter(None, _traced_sites(run, finding)), None)
     if site is None:
         return replace(finding, created_at_unknown=_why_not(run, finding))
@@ -58,10 +58,10 @@ def with_birthplace(finding: Finding, place: Birthplace) -> Finding:
 
 
 def _traced_sites(run: Run, finding: Finding) -> Iterator[Site | None]:
-    """Yield what each trace tells of a finding, in each of the ways, the surest first.
+    """Yield the sites that each trace suggests for a finding, in each way, the surest first.
 
-    Another generation may have been traced for bytes later: the line of the objects comes first. Of
-    a trace that was cut, numbers say nothing: only what lies where the finding does is its line's.
+    A later generation may have been traced for bytes, but the objects' line comes first. If a trace
+    was cut, its numbers say nothing: only objects with the finding's holder show their line.
     """
     traced = [s for s in reversed(run.snapshots) if s.sites]
     whole = [_merged(s.sites) for s in traced if not s.cost.cut]
@@ -76,9 +76,9 @@ def _traced_sites(run: Run, finding: Finding) -> Iterator[Site | None]:
 
 
 def _lies_elsewhere(site: Site, finding: Finding) -> bool:
-    """Return whether the objects of a line were seen with another holder than the named one.
+    """Return whether the objects of a line were held by another holder than the named one.
 
-    They may be on their way there: what is replaced next is held by the population still.
+    They may be on their way there: what is replaced next is still held by the population.
     """
     if site.type is None or site.held_by is None or finding.held_by is None:
         return False
@@ -87,7 +87,7 @@ def _lies_elsewhere(site: Site, finding: Finding) -> bool:
 
 
 def _why_not(run: Run, finding: Finding) -> str | None:
-    """Return why no line is named; None for what no line makes, and for a log or a curve."""
+    """Return why no line is named; None for kinds without a line, and for a log or a curve."""
     if finding.kind not in _MADE or finding.verdict not in ("leak", "suspect"):
         return None
     reasons = (s.unavailable.get("created_at") for s in reversed(run.snapshots))
@@ -135,7 +135,7 @@ def _why_untraced(run: Run) -> str:
 
 
 def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made objects of the type that are held where the finding says."""
+    """Return the line that made objects of the type which the named holder holds."""
     rate, made = finding.count_per_generation, _of_its_type(sites, finding)
     if rate is None or not made:
         return None

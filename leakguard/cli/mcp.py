@@ -33,7 +33,7 @@ _INSTRUCTIONS = (
 )
 _SUFFIXES = (".jsonl", ".log", ".txt", ".out")
 _MOST_RUNS = 500
-_LISTED_ROWS = 12  # of the trend; a whole one is longer than what an assistant can read
+_LISTED_ROWS = 12  # rows of the trend; a whole trend is longer than an assistant can read
 _WAIT = 60.0  # seconds for a live process to answer
 
 
@@ -92,7 +92,7 @@ class Folders:
 
 
 class Tools:
-    """The questions; each answers with plain values, and says in one line what it cannot do."""
+    """The questions; each returns plain values, or one line if it cannot be answered."""
 
     def __init__(self, folders: Folders) -> None:
         """Set up the tools for some folders."""

@@ -54,7 +54,7 @@ class FrameworkLoop:
             self.guard.announce(total if short else None)
 
     def generation(self, number: int | None = None) -> None:
-        """End the generation that runs, and begin the next."""
+        """End the running generation, and begin the next."""
         if self._running:
             self.leave()
             self.guard.generation(number)

@@ -36,7 +36,7 @@ class WatchedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._episodes = 0
 
     def reset(self, **kwargs: Any) -> Any:
-        """Begin an episode, and a generation after so many of them."""
+        """Begin an episode; after a number of episodes a new generation."""
         self._loop.begin()
         self._loop.step(self._episodes)
         self._episodes += 1

@@ -52,12 +52,12 @@ class BudgetSettings:
 
     @property
     def classes(self) -> dict[str, type]:
-        """The watched classes by the names that the budget has for them."""
+        """The watched classes by their names in the budget."""
         return {qualified_name(cls): cls for cls in self.watch}
 
     @property
     def counted(self) -> int:
-        """The rounds of one batch that are no warm-up."""
+        """The generations of one batch that are no warm-up."""
         return self.generations - self.budget.warmup
 
 

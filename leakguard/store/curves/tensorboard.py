@@ -12,7 +12,7 @@ from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file is called as TensorBoard calls them."""
+    """Return whether a file has a name as TensorBoard gives it."""
     return ".tfevents." in path.name
 
 

@@ -18,16 +18,16 @@ from leakguard.store.spellings import (
 )
 from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
 
-_MOST_SIZES = 16  # on one line: what each costs grows with its length
+_MOST_SIZES = 16  # on one line: the longer it is, the more each costs
 _FOLLOWING = 40  # characters that are looked at behind a number
 # What a number may go on with, where its line was cut.
 _TORN = re.compile(r"[.,_]?\d{0,2}")
 
 
 class SpelledSize(NamedTuple):
-    """What words on a line tell: a metric, in bytes, and how good the words are (0 is best).
+    """A size that the words on a line give: a metric, its bytes, and how specific the words are.
 
-    ``step`` is what the last digit stands for, ``limit`` what is there at most.
+    ``step`` is the value of the last digit, ``limit`` the available maximum. Rank 0 is best.
     """
 
     match: re.Match[str]
