@@ -49,9 +49,7 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
-    if (
-        allocated is not None and allocated.grows
-    ):  # only the sum is in doubt, because of the memory that looks leave
+    if allocated is not None and allocated.grows:  # looks leave memory: only the sum is in doubt
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = (

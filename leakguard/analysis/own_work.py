@@ -45,9 +45,7 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     for i, change in enumerate(changes):
         if worked[i] or shots[i + 1].cost.tier == _TRACED:
             between = _between(series.name, shots[i], shots[i + 1])
-            if (
-                shots[i + 1].cost.tier == _TRACED
-            ):  # A tracer's own tables grow while the program runs.
+            if shots[i + 1].cost.tier == _TRACED:  # the tracer's tables grow meanwhile
                 between = change
             beside = change - _usual(i, quiet, changes)
             # Memory that a look left may be given back after a later one, but never more than was
