@@ -68,9 +68,7 @@ def context_roots(tracked: Sequence[object]) -> list[Root]:
     No object refers to the context of a running thread, and the references in it have no names.
     """
     is_context = map(operator.is_, map(type, tracked), repeat(contextvars.Context))
-    contexts: Iterable[Any] = compress(
-        tracked, is_context
-    )  # there may be millions: no loop in Python
+    contexts: Iterable[Any] = compress(tracked, is_context)  # of millions: no loop in Python
     return [
         (value, f"context variable {variable.name}", False)
         for context in contexts
