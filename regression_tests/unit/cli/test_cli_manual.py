@@ -52,7 +52,7 @@ def test_python_api_shows_the_docstrings_of_the_public_face(capsys):
     main(["manual", "api"])
     out = " ".join(capsys.readouterr().out.split())
     assert "Watch a training loop for memory that grows" in out
-    assert "LeakGuard.expect_freed" in out and "should be gone when this generation ends" in out
+    assert "LeakGuard.expect_freed" in out and "is gone when this generation ends" in out
     assert not re.search(r"LeakGuard\._\w", out)
 
 
