@@ -148,5 +148,5 @@ def test_one_object_that_should_be_gone_is_released_by_the_last_hop_to_it(label,
 
 
 def test_objects_that_no_container_was_found_for_are_given_no_cause_that_nobody_measured():
-    assert "is not known" in remedy("app.One")
+    assert "is unknown" in remedy("app.One")
     assert "atexit" not in remedy("app.One")
