@@ -13,8 +13,9 @@ from regression_tests.benchmarks.harm.stage import measured, memory_mb, watched
 
 ARGUMENTS = ["300000", "3000000"]
 HEAVY = ["3000000"]
-# Of the guard's own memory, some 12 MB, four fifths are told as the workers' share.
-LIMITS = {"workers_pss_mb": (1.02, 10), "workers_unshared_mb": (1.02, 4), "peak_mb": (1.2, 60)}
+# Of the guard's own memory, some 12 MB, four fifths are told as the share of the workers; and what
+# it writes there between two forks leaves the earlier worker with a page of its own.
+LIMITS = {"workers_pss_mb": (1.02, 10), "workers_unshared_mb": (1.02, 16), "peak_mb": (1.2, 60)}
 WORKERS = 4
 
 
