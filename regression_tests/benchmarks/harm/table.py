@@ -16,8 +16,8 @@ that exit status, standard output and error (the guard's own report left out), t
 program's events, the files it wrote and the processes it left behind are equal, and that no number
 is above its limit. Numbers are those of the watched program over those of the one alone, medians:
 highest resident size of the process, highest proportional size of it and its descendants, CPU
-seconds of all of them, seconds until its end, and the longest time in milliseconds for which a
-second thread stood still.
+seconds of all of them, seconds until its end without those in which its main thread waited for a
+core (`queued_s`), and the longest time in milliseconds for which a second thread stood still.
 """
 _NUMBERS = {"peak_mb": "peak, MB", "tree_mb": "tree, MB", "cpu_s": "CPU, s", "wall_s": "wall, s",
             "longest_stop_ms": "stop, ms"}  # fmt: skip
