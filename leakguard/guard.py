@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from leakguard.errors import LeakguardError, StillAlive, UsageError
 from leakguard.live import active
 from leakguard.live.active import Leave
 from leakguard.live.assembly import new_guarded_run
+from leakguard.live.call_stack import gives_way, with_room
 from leakguard.live.diagnosing import OnLeak
 from leakguard.live.ending import Ending
 from leakguard.live.generations import Generation, Generations, checked_rounds
@@ -30,8 +30,6 @@ from leakguard.model.units import parse_size
 from leakguard.phase import phase
 
 T = TypeVar("T")
-# Depth of calls that a run needs to begin, its imports included: twice the measured depth. Chosen.
-_ROOM = 200
 
 
 class LeakGuard:
@@ -217,6 +215,7 @@ class LeakGuard:
         self._leave_parent()
         return Generation(self._started().loop, number)
 
+    @gives_way
     def announce(self, total: int | None, *, long: bool = False) -> None:
         """Tell the guard how many generations the next loop will have; None if unknown.
 
@@ -227,12 +226,14 @@ class LeakGuard:
         self._leave_parent()
         self._started().loop.announce(total, long=long)
 
+    @gives_way
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
         """Record this moment; growth is measured against a ``baseline``."""
         text, is_baseline = plain_text(label), plain_truth(baseline)
         text = f"{text} (baseline)" if is_baseline and "baseline" not in text.lower() else text
         self._started().mark(text, baseline=is_baseline)
 
+    @gives_way
     def inspect(self, label: str = "Inspection") -> None:
         """Record this moment with a look at who holds what: containers, sizes, leak traces."""
         self._started().inspect(plain_text(label))
@@ -256,6 +257,7 @@ class LeakGuard:
                 raise
             self._guarded.safety.note(f"gauge {plain_text(name)}", str(error))
 
+    @gives_way
     def expect_freed(self, target: object, why: str = "") -> None:
         """Promise that ``target``, or every element of it, is gone when this generation ends.
 
@@ -314,12 +316,7 @@ class LeakGuard:
     def _started(self) -> GuardedRun:
         if self._guarded is not None:
             return self._guarded
-        limit = sys.getrecursionlimit()
-        try:
-            sys.setrecursionlimit(limit + _ROOM)  # the program may begin its loop deep in its stack
-            return self._begun()
-        finally:
-            sys.setrecursionlimit(limit)
+        return with_room(self._begun)
 
     def _begun(self) -> GuardedRun:
         """Begin a run; an exception here, even an interrupt, leaves nothing behind.

@@ -12,6 +12,7 @@ from typing import Any
 
 from leakguard.launch.pace import Pace
 from leakguard.launch.steps import Rank, StepSource
+from leakguard.live.call_stack import gives_way
 from leakguard.live.main_thread import is_main_thread
 
 #: A loop that began so often beside what is counted is none that runs once; it is left alone.
@@ -113,13 +114,14 @@ class _Batches:
 
     def __call__(self) -> Iterator[Any] | None:
         if self._items is None:
-            return repeat(None, self._begun())
+            return repeat(None, self._begun() or 1)
         head = list(islice(self._items, 1))
         if not head:
             self.finish()
             return None
-        return chain(_given_away(head), islice(self._items, self._begun() - 1))
+        return chain(_given_away(head), islice(self._items, (self._begun() or 1) - 1))
 
+    @gives_way
     def _begun(self) -> int:
         if self._source is None:
             self._source = self._loops.source(self._line)
@@ -137,6 +139,7 @@ class _Batches:
 
     __del__ = leave
 
+    @gives_way
     def _end(self, *, whole: bool) -> None:
         source, self._source = self._source, None
         if source is not None:

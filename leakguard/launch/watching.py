@@ -27,6 +27,7 @@ from leakguard.launch.plan import Plan
 from leakguard.launch.steps import Rank, StepSource
 from leakguard.launch.target import MAIN, Target
 from leakguard.live.answering import ASKED, Answering
+from leakguard.live.call_stack import with_room
 from leakguard.live.generations import Generation
 from leakguard.live.sinks import complain
 from leakguard.model import Snapshot
@@ -103,7 +104,7 @@ class Watching:
             return _nothing
         if self._guard is None:
             try:
-                self._guard = self._started(what)
+                self._guard = with_room(partial(self._started, what))
             except LeakguardError as error:
                 self._broken = True
                 complain(str(error))

@@ -99,6 +99,9 @@ class _Termination:
     the compiled part the signal is left alone, as it is in the first process of a container, which
     the default does not end.
 
+    A forked child is none of the guard's business: there the handler in C ends the process at once,
+    so that nothing has to be put back where a worker begins, which would unshare its pages.
+
     It is equal to ``signal.SIG_DFL``: a framework that asks whether anyone handles the signal
     before it does so itself hears that nobody does, which is true for the process' end.
     """
@@ -108,12 +111,16 @@ class _Termination:
     ) -> None:
         self._when_free = when_free
         self._close_run = close_run
+        self._home = os.getpid()
         self._first = False  # whether the handler in C was put before this one
 
     def install(self) -> None:
         """Take the place of the default, if it is in force and this thread may."""
         if _sigterm is None or os.getpid() == _FIRST_PROCESS or not is_main_thread():
             return
+        inherited = _termination()
+        if inherited is not None and inherited._home != self._home:
+            inherited.remove()
         if _sigterm.is_default() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             try:
                 signal.signal(signal.SIGTERM, self)
@@ -157,13 +164,3 @@ def _termination() -> _Termination | None:
     """Return the guard's handler, if it is in force."""
     handler = signal.getsignal(signal.SIGTERM)
     return handler if isinstance(handler, _Termination) else None
-
-
-def _default_in_child() -> None:
-    """A forked child is none of the guard's business: it dies of the signal as it would."""
-    termination = _termination()
-    if termination is not None:
-        termination.remove()
-
-
-os.register_at_fork(after_in_child=_default_in_child)

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from leakguard.errors import UsageError
 from leakguard.live.active import close_phases_beyond, is_interrupt, open_phases
+from leakguard.live.call_stack import gives_way
 from leakguard.live.loop import WatchedLoop
 from leakguard.live.round import Round
 
@@ -48,7 +49,8 @@ class Generations(Generic[T]):
                 raise
             finally:
                 self._end(round_, left=left)
-            self._loop.ring()
+            if round_ is not None:
+                self._loop.ring()
         self._over(round_)
 
     def __aiter__(self) -> AsyncIterator[T]:
@@ -71,21 +73,25 @@ class Generations(Generic[T]):
                 raise
             finally:
                 self._end(round_, left=left)
-            self._loop.ring()
+            if round_ is not None:
+                self._loop.ring()
         self._over(round_)
 
     def __next__(self) -> T:
         self._running = self._running or iter(self)
         return next(self._running)
 
+    @gives_way
     def _announce(self) -> None:
         self._loop.announce(None if self._last is None else self._last + 1)
 
+    @gives_way
     def _begin(self, index: int, item: T, own: list[weakref.ref[Any]]) -> Round | None:
         number, last = _number_of(item, index + 1), index == self._last
         begun = self._loop.begin_round(number, last=last, is_left=lambda: _has_ended(*own))
         return self._loop.round if begun else None
 
+    @gives_way
     def _end(self, round_: Round | None, *, left: bool) -> None:
         """End a round; in the middle of the guard's own work, when that is done.
 
@@ -104,6 +110,7 @@ class Generations(Generic[T]):
             if left:
                 self._loop.over()
 
+    @gives_way
     def _over(self, round_: Round | None) -> None:
         """Take that the loop is over, unless it was a part of another one's generation."""
         if round_ is not None:
@@ -123,7 +130,15 @@ class Generation:
     def __init__(self, loop: WatchedLoop, number: int | None) -> None:
         self._loop = loop
         self._outer = open_phases()
-        self._begun = loop.call_round(_own_number(number))
+        self._begun = self._begin(number)
+
+    @gives_way
+    def _begin(self, number: int | None) -> bool:
+        return self._loop.call_round(_own_number(number))
+
+    @gives_way
+    def _end(self) -> None:
+        self._loop.end_round()
 
     def __enter__(self) -> Generation:
         return self
@@ -137,9 +152,9 @@ class Generation:
         if is_interrupt(error):
             close_phases_beyond(self._outer)
         if self._begun:
-            self._loop.end_round()
-        if kind is None:
-            self._loop.ring()
+            self._end()
+            if kind is None:
+                self._loop.ring()
 
     def take_together(self, number: int) -> None:
         """Say that so many generations are recorded as this one, whose number is the last one's."""

@@ -164,8 +164,10 @@ def _writer_of(file: FileIO) -> str:
 def _close_in_child() -> None:
     """Close what a forked child inherits: it would keep the lock after its parent has ended."""
     for file in list(_open_files):
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 - less of this package is called, whose pages the child would unshare
             file.close()
+        except OSError:
+            pass
 
 
 if hasattr(os, "register_at_fork"):

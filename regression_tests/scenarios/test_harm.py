@@ -29,6 +29,8 @@ LIGHT = {
     "locals_dict-api",
     "no_more_processes-api",
     "open_descriptors-run",
+    "recursion_limit-run",
+    "replaced_functions-run",
     "shared_counts-api",
     "sigchld_handler-off",
     "signal_defaults-api",

@@ -13,6 +13,9 @@ from regression_tests.benchmarks.harm.playing import Played
 from regression_tests.benchmarks.harm.program import Program
 
 _MOST_SHOWN = 160
+# What the clock says is the machine's where a program had no core for so long, as a share of what
+# is left of its time. Chosen.
+_BY_THE_CLOCK, _QUEUED = frozenset({"wall_s", "longest_stop_ms", "first_task_s"}), 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Row:
         looks: how often the heap was looked at, all playings together.
         skipped: why it was not played.
         tail: the end of what the first harmed playing said on standard error.
+        unknown: numbers above their limits on a machine that was too busy to tell whose they are.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Row:
     looks: int = 0
     skipped: str | None = None
     tail: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
     def is_harmed(self) -> bool:
@@ -53,7 +58,10 @@ class Row:
             return f"not played: {self.skipped}"
         if self.is_harmed:
             return f"harmed: {'; '.join((*self.harms, *self.excess))}"
-        return "same" if self.looks or self.how == "off" else "not tried: the guard took no look"
+        if not self.looks and self.how != "off":
+            return "not tried: the guard took no look"
+        told = "; ".join(self.unknown)
+        return f"same; not known on so busy a machine: {told}" if told else "same"
 
 
 def compared(
@@ -74,7 +82,9 @@ def compared(
         told + (f" ({found[what]} of {many})" if many > 1 else "") for what, told in first.items()
     ]
     # What ended otherwise has used less or more by that: it is told once.
-    excess = () if "status" in first else tuple(_too_much(program, before, after))
+    above = {} if "status" in first else dict(_too_much(program, before, after))
+    busy = after["queued_s"] > _QUEUED * after["wall_s"]
+    unknown = _BY_THE_CLOCK.intersection(above) if busy else frozenset()
     return Row(
         name=program.name,
         kind=program.kind,
@@ -82,7 +92,8 @@ def compared(
         python=python,
         times=many,
         harms=tuple(harms),
-        excess=excess,
+        excess=tuple(told for name, told in above.items() if name not in unknown),
+        unknown=tuple(told for name, told in above.items() if name in unknown),
         unwatched=before,
         watched=after,
         looks=sum(watched.looks for _, watched in pairs),
@@ -115,7 +126,8 @@ def _status(played: Played) -> str:
     status = played.ended.status
     if status is None:
         deaf = "" if played.ended.died_of_term else ", nor by SIGTERM"
-        return f"does not end in {played.ended.wall_s:.0f} s{deaf}"
+        lasted = played.ended.wall_s + played.ended.queued_s
+        return f"does not end in {lasted:.0f} s{deaf}"
     return signal.Signals(-status).name if status < 0 else f"exit {status}"
 
 
@@ -139,7 +151,9 @@ def _medians(played: Sequence[Played]) -> dict[str, float]:
     }
 
 
-def _too_much(program: Program, before: dict[str, float], after: dict[str, float]) -> Iterator[str]:
+def _too_much(
+    program: Program, before: dict[str, float], after: dict[str, float]
+) -> Iterator[tuple[str, str]]:
     for name, limit in program.limits.items():
         if name in before and name in after and not limit.allows(before[name], after[name]):
-            yield f"{name} {before[name]:.4g} -> {after[name]:.4g}"
+            yield name, f"{name} {before[name]:.4g} -> {after[name]:.4g}"

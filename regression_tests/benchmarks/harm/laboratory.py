@@ -59,7 +59,8 @@ class Laboratory:
         if alone.ended.status is None:
             raise RuntimeError(f"{program.name} does not end by itself")
         allowed = program.limits["wall_s"].slack
-        patience = _TIMES * alone.ended.wall_s + (allowed + _MORE) * slower
+        took = alone.ended.wall_s + alone.ended.queued_s
+        patience = _TIMES * took + (allowed + _MORE) * slower
         return {"alone": alone} | {
             how: Playing(self.python, how, patience, self.threads).play(program) for how in hows
         }

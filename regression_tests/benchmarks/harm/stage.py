@@ -42,10 +42,10 @@ def measured(name: str, value: float) -> None:
     _append("measured", json.dumps([name, value]))
 
 
-def pss_mb(pid: int | str = "self") -> float:
-    """Return the proportional set size of a process: pages that several have are shared out."""
+def memory_mb(pid: int, kind: str) -> float:
+    """Return the pages of a process: ``Pss``, where those that several have are shared out, ..."""
     with open(f"/proc/{pid}/smaps_rollup") as lines:
-        return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1000
+        return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) / 1000
 
 
 @contextmanager

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import psutil
 
@@ -34,6 +35,9 @@ class Ended:
     """How a program ended; seconds are those of all its descendants, sizes are the highest seen.
 
     Attributes:
+        wall_s: seconds until its end, less ``queued_s``.
+        queued_s: those in which its main thread could have run and had no core, as on a machine
+            that others use.
         status: exit status, or minus the signal; None where it did not end in time.
         died_of_term: whether SIGTERM ended what did not end by itself; None where it was not sent.
         left_behind: processes that were still there a second after the program's end.
@@ -45,6 +49,7 @@ class Ended:
     died_of_term: bool | None = None
     left_behind: int = 0
     wall_s: float = 0.0
+    queued_s: float = 0.0
     cpu_s: float = 0.0
     peak_mb: float = 0.0
     tree_mb: float = 0.0
@@ -72,7 +77,7 @@ class Supervised:
             self.ended.status = None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGKILL)
-        self.ended.wall_s = time.perf_counter() - self._begun
+        self.ended.wall_s = time.perf_counter() - self._begun - self.ended.queued_s
         self._end_the_rest()
         return self.ended
 
@@ -91,12 +96,20 @@ class Supervised:
     def _reaped(self) -> Iterator[tuple[int, int]]:
         """Yield what has ended, and add up what it used."""
         with contextlib.suppress(ChildProcessError):
-            while (ended := os.wait4(-1, os.WNOHANG))[0]:
+            while os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                self._read_queue()  # for the last time, where the program itself has ended
+                ended = os.wait4(-1, os.WNOHANG)
                 pid, state, used = ended
                 self.ended.cpu_s += used.ru_utime + used.ru_stime
                 yield pid, state
 
+    def _read_queue(self) -> None:
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            told = Path(f"/proc/{self._pid}/schedstat").read_bytes()
+            self.ended.queued_s = int(told.split()[1]) / 1e9
+
     def _measure(self) -> None:
+        self._read_queue()
         with contextlib.suppress(OSError, StopIteration), open(f"/proc/{self._pid}/status") as file:
             peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
             self.ended.peak_mb = max(self.ended.peak_mb, peak / 1000)

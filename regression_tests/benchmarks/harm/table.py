@@ -16,8 +16,9 @@ that exit status, standard output and error (the guard's own report left out), t
 program's events, the files it wrote and the processes it left behind are equal, and that no number
 is above its limit. Numbers are those of the watched program over those of the one alone, medians:
 highest resident size of the process, highest proportional size of it and its descendants, CPU
-seconds of all of them, seconds until its end, and the longest time in milliseconds for which a
-second thread stood still.
+seconds of all of them, seconds until its end without those in which its main thread waited for a
+core (`queued_s`), and the longest time in milliseconds for which a second thread stood still. What
+the clock says is **not known** where the watched program waited so for a quarter of its time.
 """
 _NUMBERS = {"peak_mb": "peak, MB", "tree_mb": "tree, MB", "cpu_s": "CPU, s", "wall_s": "wall, s",
             "longest_stop_ms": "stop, ms"}  # fmt: skip
@@ -28,7 +29,7 @@ HEAD = f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|"
 def page(rows: Sequence[Row], facts: str) -> str:
     """Return the table and what it sums up to."""
     harmed = sum(row.is_harmed for row in rows)
-    same = sum(row.verdict == "same" for row in rows)
+    same = sum(row.verdict.startswith("same") for row in rows)
     summed = (
         f"{len(rows)} rows: {same} the same, {harmed} harmed, "
         f"{len(rows) - same - harmed} not played or not looked at."
@@ -57,7 +58,7 @@ def from_json(text: str) -> list[Row]:
     rows = []
     for told in json.loads(text):
         told.pop("verdict")
-        lists = {name: tuple(told.pop(name)) for name in ("harms", "excess")}
+        lists = {name: tuple(told.pop(name, ())) for name in ("harms", "excess", "unknown")}
         rows.append(Row(**told, **lists))
     return rows
 

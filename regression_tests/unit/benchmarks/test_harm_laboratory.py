@@ -13,8 +13,9 @@ pytest.importorskip("packaging")
 
 from regression_tests.benchmarks.harm.comparison import Row, compared
 from regression_tests.benchmarks.harm.laboratory import Laboratory
-from regression_tests.benchmarks.harm.playing import Playing
+from regression_tests.benchmarks.harm.playing import Played, Playing
 from regression_tests.benchmarks.harm.program import LIMITS, Limit, cases_of, programs
+from regression_tests.benchmarks.harm.supervisor import Ended
 from regression_tests.benchmarks.harm.table import as_json, from_json, page
 
 if sys.platform != "linux":
@@ -146,6 +147,35 @@ def test_rows_are_read_back_as_they_were_written() -> None:
 
     assert from_json(as_json([row])) == [row]
     assert "| **harmed**: exit 0 -> exit 1 | 20 / 20 (1.00) |" in page([row], "")
+
+
+@pytest.mark.parametrize(
+    ("queued", "verdict"), [(0.0, "harmed: wall_s"), (20.0, "same; not known")]
+)
+def test_what_the_clock_says_is_a_harm_only_where_the_program_had_a_core(
+    tmp_path: Path, queued: float, verdict: str
+) -> None:
+    path = tmp_path / "timed.py"
+    path.write_text(START)
+    (program,) = cases_of(path)
+    alone, watched = (
+        Played(Ended(0), "", "", (), {}, {"wall_s": wall, "cpu_s": 1.0, "queued_s": queued}, 1)
+        for wall in (1.0, 20.0)
+    )
+
+    assert compared(program, "api", "", [(alone, watched)]).verdict.startswith(verdict)
+
+
+def test_cpu_time_is_a_harm_however_busy_the_machine_is(tmp_path: Path) -> None:
+    path = tmp_path / "timed.py"
+    path.write_text(START)
+    (program,) = cases_of(path)
+    alone, watched = (
+        Played(Ended(0), "", "", (), {}, {"wall_s": 1.0, "cpu_s": cpu, "queued_s": 20.0}, 1)
+        for cpu in (1.0, 20.0)
+    )
+
+    assert compared(program, "api", "", [(alone, watched)]).verdict.startswith("harmed: cpu_s")
 
 
 def test_every_program_of_the_corpus_says_its_kind_and_is_a_case_once() -> None:

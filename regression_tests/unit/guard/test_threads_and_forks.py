@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 import warnings
 
@@ -195,3 +196,47 @@ def test_phase_runs_its_body_wherever_the_program_has_eight_frames_left():
             deep(frames_left() - room)
         assert open_phases() == ()
     assert len(ran) == 120 - 8
+
+
+@pytest.mark.parametrize("kind", ["loop", "called", "snapshot", "promise"])
+def test_round_begins_and_ends_wherever_the_program_has_eight_frames_left(kind):
+    def rounds() -> None:
+        if kind == "loop":
+            next(loop)
+        elif kind == "called":
+            with guard.generation():
+                pass
+        elif kind == "snapshot":
+            guard.snapshot("deep")
+        else:
+            guard.expect_freed([1.5])
+        ran.append(1)
+
+    def deep(left: int) -> None:
+        if left:
+            deep(left - 1)
+        else:
+            rounds()
+
+    ran: list[int] = []
+    limit = sys.getrecursionlimit()
+    with LeakGuard(report=None) as guard:
+        loop = iter(guard.generations(1_000))
+        next(loop)
+        for room in range(8, 60):
+            deep(frames_left() - room)
+        assert sys.getrecursionlimit() == limit
+    assert len(ran) == 60 - 8
+
+
+def test_recursion_of_the_program_in_a_loop_is_its_own_error():
+    def endless():
+        yield 1
+        yield deeper()
+
+    def deeper() -> int:
+        return deeper()
+
+    with LeakGuard(report=None) as guard, pytest.raises(RecursionError):
+        for _ in guard.generations(endless()):
+            pass

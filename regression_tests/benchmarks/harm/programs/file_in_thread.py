@@ -7,6 +7,7 @@ import warnings
 from regression_tests.benchmarks.harm.stage import watched
 
 warnings.simplefilter("ignore", ResourceWarning)
+FILES = 8
 
 
 class Sample:
@@ -20,9 +21,9 @@ class Log:
 
 def logs(over, empty):
     number = 0
-    while not over.is_set():
+    while not over.is_set() or number < FILES:  # all of them, however little time there was
         number += 1
-        path = f"log{number % 8}.txt"
+        path = f"log{number % FILES}.txt"
         log = Log(path)
         log.file.write("written")
         time.sleep(0.0003)
