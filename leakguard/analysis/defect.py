@@ -268,7 +268,8 @@ class _Sorter:
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = _part(self.case, lead, first)
-        phases = phases_of(self.case, phase, group, [first, *own])
+        given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
+        phases = phases_of(self.case, phase, group, [first, *own], given)
         self._add(phases[first.name], lead, rest, first, size)
         for container in own:
             grown = next(g for g in group if g.name == container.type)
@@ -493,12 +494,12 @@ def _kept_by(container: Growth | None, lead: Growth) -> float:
     """Return the bytes a generation that a container keeps: as looks followed it, or by its share.
 
     One that was seen once has no course of its own; each of its entries keeps as much as another,
-    and as many came in each generation since their type began to grow.
+    and as many came in each generation since what is in them began to grow.
     """
     if container is None or container.judged is None or container.holder is None:
         return 0.0 if container is None else container.bytes_rate or 0.0
     holder, looks = container.holder, container.judged.series
-    if len(looks) > 1 or holder.element != lead.type or not holder.entries:
+    if len(looks) > 1 or not holder.entries:
         return container.bytes_rate or 0.0
     rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
     came = min(lead.rate or 0.0, holder.entries / rounds)
