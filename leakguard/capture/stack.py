@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from leakguard.capture.library import OWN_FOLDER, is_library
 
 _MOST_FRAMES = 24
-# The caller of these functions asked for the object, and is where a person would look.
+# Their caller is who asked for the object, and where a person would look. What ``__init__`` makes
+# is no instance of its class, which is made before it runs: its own line is the answer.
 _FACTORY = re.compile(
-    r"__(init|new|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
+    r"__(new|deepcopy|copy|reduce|setstate|enter)\w*__"
     r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"
 )
 
