@@ -341,3 +341,85 @@ def owns_native_memory(path: str) -> bool:
 def keeps_self(path: str, type_name: str) -> bool:
     """Tell whether a path is of a cache on a method of a class: its keys hold every ``self``."""
     return f"lru_cache of {type_name.rpartition('.')[2]}." in path
+
+
+# -- handles: small objects in front of something larger -------------------------------------------
+
+# Standard classes, and endings of class names, that stand for a descriptor, a thread, a mapping or
+# memory of a C library. Their own size says nothing about what they keep.
+_HANDLES = re.compile(
+    r"^(mmap|socket|ssl|sqlite3|subprocess|threading|select|_io|_asyncio|asyncio)\.|"
+    r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"
+    r"Task|Cursor|File|Mapping|Buffer|Listener|Subscription|Timer|Loop|Figure\w*)$"
+)
+_MAPPINGS = ("mmap", "memmap", "SharedMemory")
+
+
+def is_handle(type_name: str | None) -> bool:
+    """Return True for a class whose instances stand in front of what no count of bytes shows."""
+    return type_name is not None and _HANDLES.search(type_name) is not None
+
+
+def is_pool(type_name: str | None) -> bool:
+    """Return True for a pool of threads or processes."""
+    return type_name is not None and re.search(_POOLS, type_name) is not None
+
+
+def is_mapping(type_name: str | None) -> bool:
+    """Return True for an object that maps memory of its own."""
+    return type_name is not None and type_name.rpartition(".")[2] in _MAPPINGS
+
+
+# -- caches: what libraries keep in memory of their own, and how much at most ----------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCache:
+    """A cache in C memory that fills up to ``bytes`` behind each live instance of a type."""
+
+    type: str
+    bytes: int
+    what: str
+    source: str
+
+
+NATIVE_CACHES = (
+    NativeCache(
+        "sqlite3.Connection",
+        2_000 * 1_024,
+        "pages of its database",
+        "SQLite's PRAGMA cache_size, -2000 KiB by default",
+    ),
+)
+
+
+def owns_a_cache(type_name: str | None) -> bool:
+    """True for a type whose instances each have a native cache of their own."""
+    return any(cache.type == type_name for cache in NATIVE_CACHES)
+
+
+# -- advice where no container is named ------------------------------------------------------------
+
+NATIVE_ADVICE = (
+    "the objects that were counted do not gain it, so it may lie in C code: see which calls of the "
+    "phase make something that wants a close(), free() or destroy() of its own, and which objects "
+    "of extension modules are kept"
+)
+BEHIND_ADVICE = (
+    "each keeps memory of its library that no count of objects shows, and a slice or a view keeps "
+    "all that it was cut from: copy what is needed of it before it is kept"
+)
+GONE_ADVICE = (
+    "the program let go of it when its loop was over, before the last look at who holds what: end "
+    "the run inside the function that runs the loop (with LeakGuard(...) as guard, "
+    "guard.generations(...)), or let it run longer, so that more of its generations are looked at"
+)
+POOLS_ADVICE = (
+    "the objects that were counted do not gain it, so an extension module may have got blocks or "
+    "objects and not given them back (a reference too many): see which call the growth follows, "
+    "and try that package's latest release"
+)
+NO_COLLECTOR = (
+    "the program switched automatic collection off (gc.disable()), so nothing ever frees them: "
+    "switch it on, or call gc.collect() at the end of the phase"
+)

@@ -304,7 +304,7 @@ LIBRARY = f"{sys.prefix}/lib/python3/site-packages/numpy/core.py"
     [
         ((("lib", "ones"), ("app", "train")), "train"),
         ((("app", "clone"), ("app", "new_agent"), ("app", "evolve")), "evolve"),
-        ((("lib", "make"), ("app", "__init__"), ("app", "make_env"), ("app", "__init__")), "run"),
+        ((("lib", "make"), ("app", "__init__"), ("app", "make_env"), ("app", "run")), "__init__"),
         ((("app", "create"), ("lib", "wrapper")), "create"),
         ((("lib", "ones"), ("app", "__call__"), ("lib", "wrapper"), ("app", "run")), "__call__"),
         ((("lib", "a"), ("lib", "b")), "a"),
