@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplained
 from leakguard.analysis.case import Case, Judged, slope
-from leakguard.analysis.class_owner import is_programs_own
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_native
 from leakguard.analysis.group import is_exact
@@ -270,8 +269,7 @@ class _Settlement:
         """
         kept = [d for d in self.defects if d.held_by and d.lead.source == "type"]
         even = [d for d in kept if is_exact(d.lead) and (d.lead.since or 0) <= _soon(growth)]
-        fronts = [d for d in even if not is_programs_own(d.lead.name)]
-        return fronts[0] if len(even) == len(fronts) == 1 else None
+        return even[0] if len(even) == 1 and _is_of_an_extension(even[0]) else None
 
     def _behind(self, front: Defect, growth: Growth, rest: float) -> None:
         said = (
@@ -451,6 +449,11 @@ class _Settlement:
 
 
 # -- gauges ----------------------------------------------------------------------------------------
+
+
+def _is_of_an_extension(defect: Defect) -> bool:
+    holder = None if defect.container is None else defect.container.holder
+    return holder is not None and "extension" in holder.traits
 
 
 def _soon(growth: Growth) -> int:

@@ -7,11 +7,6 @@ import sys
 _FRAMEWORKS = frozenset({"numpy", "torch", "gymnasium", "pandas", "scipy", "tqdm", "matplotlib"})
 
 
-def is_programs_own(type_name: str) -> bool:
-    """Return true for a builtin, or a class of the file that runs."""
-    return type_name.partition(".")[0] == "__main__" or "." not in type_name
-
-
 def is_users(type_name: str) -> bool:
     """Return True for a class of the watched program: not builtin, standard or a framework's."""
     root, dot, _ = type_name.partition(".")

@@ -61,8 +61,8 @@ from leakguard.model.units import format_number
 
 # Entry types whose contents say more than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
-# Kinds that are known by their bytes only.
-_OF_BYTES = frozenset({"native", "memory"})
+# Entry types that stand in front of what they keep.
+_IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
 # Looks that must agree on a container if no type count rose with it. Chosen: one more than a trend
 # needs, because nothing else supports it.
 _LOOKS_ALONE = 4
@@ -424,13 +424,15 @@ def as_many(growing: Growth, container: Growth) -> bool:
 
 
 def _lead(group: list[Growth], container: Growth) -> Growth:
-    """Return the type to name: the program's own class, else what the container holds.
+    """Return the type to name: what the container holds, else the program's own class.
 
-    Of entries that are tuples or dicts, a class of which there is one in each tells more.
+    Of entries that are tuples or dicts, a class of which there is one in each tells more; what
+    only grows beside a container of other objects is not what lies in it.
     """
-    if is_programs(group[0]):
+    entry = next((g for g in group if g.name == container.type), None)
+    if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
         return group[0]
-    lead = next((g for g in group if g.name == container.type), group[0])
+    lead = entry or group[0]
     inside = (g for g in group if "." in g.name and as_many(g, container))
     return next(inside, lead) if lead.name in _RECORDS else lead
 

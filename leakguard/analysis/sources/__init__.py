@@ -15,6 +15,7 @@ from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.sources.copies import copies
 from leakguard.analysis.sources.cycles import cycles
 from leakguard.analysis.sources.even_entries import even_entries
+from leakguard.analysis.sources.garbage import garbage
 from leakguard.analysis.sources.gauges import gauges
 from leakguard.analysis.sources.metrics import metrics
 from leakguard.analysis.sources.offspring import offspring
@@ -33,6 +34,7 @@ SOURCES: tuple[ReadGrowth, ...] = (
     promises,
     metrics,
     peaks,
+    garbage,
     copies,
     offspring,
 )

@@ -147,5 +147,5 @@ def test_one_object_that_should_be_gone_is_released_by_the_last_hop_to_it(label,
     assert said in release("app.One", holder("app.it", "app.One", (label, "app.One")))
 
 
-def test_objects_that_no_container_was_found_for_may_lie_in_a_registry_in_c():
-    assert "atexit" in remedy("app.One")
+def test_fix_of_objects_that_no_container_was_found_for_says_that_nobody_knows():
+    assert "what holds them is not known" in remedy("app.One")
