@@ -14,7 +14,7 @@ from leakguard.analysis.afterwards import went_on
 from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplained
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
-from leakguard.analysis.defect import Defect, as_many, object_defects, with_native
+from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
 from leakguard.analysis.group import is_exact
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (

@@ -61,6 +61,8 @@ from leakguard.model.units import format_number
 
 # Entry types whose contents say more than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
+# Kinds that are known by their bytes only.
+_OF_BYTES = frozenset({"native", "memory"})
 # Entry types that stand in front of what they keep.
 _IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
 # Looks that must agree on a container if no type count rose with it. Chosen: one more than a trend

@@ -176,7 +176,7 @@ def _after(facts: list[Fact], label: str) -> int:
     return labels.index("Fix") if "Fix" in labels else len(labels)
 
 
-def _growth(finding: Finding) -> str:
+def _growth_line(finding: Finding) -> str:
     if _is_cost(finding) and finding.bytes_per_generation is None:
         return f"none that stays: {clean(finding.reason)}"
     span = interval(finding)
