@@ -79,7 +79,11 @@ def hooks_of_a_profiler(leaks: bool) -> Steps:
 
     def step(number: int) -> None:
         sums = trainer.torch.zeros(64, 96)
-        handle = trainer.net[1].register_forward_hook(lambda m, i, out: sums.add_(out.detach()[:1]))
+
+        def hook(module: object, given: object, out: object) -> None:
+            sums.add_(out.detach()[:1])
+
+        handle = trainer.net[1].register_forward_hook(hook)
         trainer.train(2)
         if not leaks:
             handle.remove()
