@@ -14,6 +14,7 @@ from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplai
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
+from leakguard.analysis.group import is_exact
 from leakguard.analysis.growth import Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -24,6 +25,7 @@ from leakguard.analysis.healthy import (
     warm_up,
 )
 from leakguard.analysis.knowledge import (
+    BEHIND_ADVICE,
     is_handle,
     is_mapping,
     is_pool,
@@ -39,8 +41,10 @@ from leakguard.analysis.live_memory import (
     with_kind,
 )
 from leakguard.analysis.own_work import left_by_looks
+from leakguard.analysis.remedy import remedy
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
     LOOKS_LEAVE,
     MAJORITY,
     MATERIAL_BYTES,
@@ -251,7 +255,36 @@ class _Settlement:
             told_whole = replace(owner, bytes_rate=(owner.bytes_rate or 0.0) + rest)
             self.defects[self.defects.index(owner)] = told_whole
             return
+        if made.kind == "native" and (front := self._in_front_of(growth)) is not None:
+            self._behind(front, growth, rest)
+            return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
+
+    def _in_front_of(self, growth: Growth) -> Defect | None:
+        """Return the kept objects of a library that stand in front of memory no count shows.
+
+        They are all that is kept and rises by a whole number in each look, from the beginning of
+        that growth on: a slice of a table, a decoder, a handle.
+        """
+        kept = [d for d in self.defects if d.held_by and d.lead.source == "type"]
+        even = [d for d in kept if is_exact(d.lead) and (d.lead.since or 0) <= _soon(growth)]
+        return even[0] if len(even) == 1 and _is_of_an_extension(even[0]) else None
+
+    def _behind(self, front: Defect, growth: Growth, rest: float) -> None:
+        said = (
+            f"{METRICS[growth.name].words} grows by {format_change(growth.rate or 0.0)} per "
+            "generation from then on, in no counted object, and of all that is kept only these rise"
+        )
+        holder = None if front.container is None else front.container.holder
+        fix = f"{remedy(front.lead.type or '', holder)}; {BEHIND_ADVICE}"
+        lead = replace(front.lead, evidence=(*front.lead.evidence, said), fix=fix)
+        told_whole = with_native(
+            replace(front, lead=lead, phase=front.phase or growth.main_phase),
+            (front.bytes_rate or 0.0) + rest,
+            gained(growth),
+        )
+        # A line of the program asks for what lies behind them.
+        self.defects[self.defects.index(front)] = replace(told_whole, native_rate=0.0)
 
     def _rest(self) -> None:
         """Tell what of the growth of live memory nothing explains: as a finding, or as too little.
@@ -415,6 +448,16 @@ class _Settlement:
 
 
 # -- gauges ----------------------------------------------------------------------------------------
+
+
+def _is_of_an_extension(defect: Defect) -> bool:
+    holder = None if defect.container is None else defect.container.holder
+    return holder is not None and "extension" in holder.traits
+
+
+def _soon(growth: Growth) -> int:
+    """Return the generation until which what began with a growth has shown itself."""
+    return (growth.since or 0) + FEWEST_LOOKS
 
 
 def _series_of(case: Case, gauge: Growth) -> Series:

@@ -87,6 +87,11 @@ def too_little(case: Case, judged: Judged, rest: float) -> Cleared:
     return Cleared(name, "growing", reason, bytes_per_generation=min(rest, rate))
 
 
+def is_trifle(item: Cleared, memory: Judged) -> bool:
+    """Return whether an item is growth of live memory itself that is too little to matter."""
+    return item.metric == memory.series.name and item.pattern == "growing"
+
+
 def unexplained(
     case: Case, growth: Growth, defects: Sequence[Defect], balance: Balance
 ) -> Defect | None:

@@ -65,13 +65,16 @@ class Contribution:
         return next(iter(self.phases_adding(rate)), None)
 
     def phases_adding(self, rate: float) -> list[str]:
-        """Return the phases whose own growth equals ``rate`` within a quarter, innermost first."""
+        """Return the phases whose own growth is ``rate``, within a quarter.
+
+        The innermost comes first, and of those the nearest.
+        """
         near = [
             phase
             for phase, value in self.by_phase.items()
             if phase and abs(value - rate) <= _SAME_IN_PHASE * rate
         ]
-        return sorted(near, key=lambda phase: -phase.count("/"))
+        return sorted(near, key=lambda p: (-p.count("/"), abs(self.by_phase[p] - rate)))
 
     def _innermost(self, phase: str) -> str:
         depth = phase.count("/") + 1

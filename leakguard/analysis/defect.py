@@ -63,6 +63,8 @@ from leakguard.model.units import format_number
 _RECORDS = frozenset({"tuple", "list", "dict"})
 # Kinds that are known by their bytes only.
 _OF_BYTES = frozenset({"native", "memory"})
+# Entry types that stand in front of what they keep.
+_IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
 # Looks that must agree on a container if no type count rose with it. Chosen: one more than a trend
 # needs, because nothing else supports it.
 _LOOKS_ALONE = 4
@@ -269,7 +271,8 @@ class _Sorter:
         size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
         if lead.name in {c.type for c in others}:
             lead = _part(self.case, lead, first)
-        phases = phases_of(self.case, phase, group, [first, *own])
+        given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
+        phases = phases_of(self.case, phase, group, [first, *own], given)
         self._add(phases[first.name], lead, rest, first, size)
         for container in own:
             grown = next(g for g in group if g.name == container.type)
@@ -424,13 +427,15 @@ def as_many(growing: Growth, container: Growth) -> bool:
 
 
 def _lead(group: list[Growth], container: Growth) -> Growth:
-    """Return the type to name: the program's own class, else the type of the entries.
+    """Return the type to name: that of the entries, else the program's own class.
 
-    If each entry is a tuple or dict with one instance of a class, the class says more.
+    If each entry is a tuple or dict with one instance of a class, the class says more. What only
+    grows beside a container of other objects does not lie in it.
     """
-    if is_programs(group[0]):
+    entry = next((g for g in group if g.name == container.type), None)
+    if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
         return group[0]
-    lead = next((g for g in group if g.name == container.type), group[0])
+    lead = entry or group[0]
     inside = (g for g in group if "." in g.name and as_many(g, container))
     return next(inside, lead) if lead.name in _RECORDS else lead
 
@@ -494,12 +499,12 @@ def _kept_by(container: Growth | None, lead: Growth) -> float:
     """Return the bytes a generation that a container keeps: as looks followed it, or by its share.
 
     One that was seen once has no course of its own; each of its entries keeps as much as another,
-    and as many came in each generation since their type began to grow.
+    and as many came in each generation since what is in them began to grow.
     """
     if container is None or container.judged is None or container.holder is None:
         return 0.0 if container is None else container.bytes_rate or 0.0
     holder, looks = container.holder, container.judged.series
-    if len(looks) > 1 or holder.element != lead.type or not holder.entries:
+    if len(looks) > 1 or not holder.entries:
         return container.bytes_rate or 0.0
     rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
     came = min(lead.rate or 0.0, holder.entries / rounds)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from leakguard.analysis.account import Account, settle
+from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case
 from leakguard.analysis.forecast import run_forecast
 from leakguard.analysis.ledger import ledger, ledger_history
@@ -97,7 +98,7 @@ def _headline(
 def _calm(case: Case, account: Account) -> str:
     """Return the headline of a stable run; a small gain of memory is mentioned."""
     memory, balance = case.memory(), account.balance
-    if memory is None or balance is None or not memory.grows or balance.rest <= 0:
+    if memory is None or balance is None or not any(is_trifle(c, memory) for c in account.cleared):
         return "nothing grows without bound"
     a_day = "" if balance.daily is None else f", {format_bytes(balance.daily)} a day at this pace"
     return (

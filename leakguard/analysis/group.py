@@ -107,8 +107,8 @@ def is_kept(group: list[Growth], kept: float) -> bool:
     return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
-def _is_exact(growing: Growth) -> bool:
-    """Return True if three looks saw a count rise by the same whole number per generation."""
+def is_exact(growing: Growth) -> bool:
+    """Return True for a count that three looks saw rise by the same whole number a generation."""
     if growing.judged is None or growing.rate is None or growing.interval is None:
         return False
     low, high = growing.interval
@@ -124,8 +124,8 @@ def is_telling(case: Case, group: list[Growth]) -> bool:
     lead, size = group[0], known_bytes(group)
     if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
-    if any(growing.name == GRAPH_NODE and _is_exact(growing) for growing in group):
-        return True  # No interpreter keeps a backward graph, however small.
+    if any(growing.name == GRAPH_NODE and is_exact(growing) for growing in group):
+        return True  # no interpreter keeps a backward graph, however small
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False

@@ -13,6 +13,7 @@ from itertools import pairwise
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Growth
+from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.sources.containers import (
     ELEMENT,
     NO_ROOT,
@@ -360,15 +361,35 @@ def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
 
 
 def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
-    """Return the outermost container around this one that gained entries lately, else this one."""
+    """Return the outermost container around one that gained entries lately, else the one itself.
+
+    A place that is known to keep what is put into it is one, however few looks there were.
+    """
     outer = (
         other
         for other in sorted(holders, key=lambda other: len(other.path))
-        if holder.path.startswith(other.path)
-        and other.streak >= FEWEST_LOOKS - 1
-        and other.capacity is None
+        if other.capacity is None
+        and (
+            (holder.path.startswith(other.path) and other.streak >= FEWEST_LOOKS - 1)
+            or _is_place_around(other, holder)
+        )
     )
     return next(outer, holder)
+
+
+def _is_place_around(outer: Holder, inner: Holder) -> bool:
+    """Return True for a known place with a container somewhere in its entries, and no less in it.
+
+    It has an entry for some of them: what is in one entry of it is not what it keeps.
+    """
+    base = outer.path.removesuffix(ELEMENT)
+    return (
+        outer is not inner
+        and inner.path.startswith(base)
+        and outer.entries >= FEWEST_LOOKS
+        and (outer.retained_bytes or 0) >= (inner.retained_bytes or 0)
+        and place_of(outer) is not None
+    )
 
 
 def _unproven(case: Case, holder: Holder, looks: list[Look]) -> Growth:

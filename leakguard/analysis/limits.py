@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from leakguard.analysis.balance import adds_up, daily
+from leakguard.analysis.balance import adds_up, daily, is_trifle
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
@@ -72,7 +72,7 @@ def _slowly_rising(
     came_to = memory.series.values[-1] - memory.series.values[0]
     if verdict.growing == "no" or min(rate * len(memory.series), came_to) < NOTABLE_COUNTED:
         return None
-    told = [c for c in cleared if not _is_of_memory(c, memory)]
+    told = [c for c in cleared if not is_trifle(c, memory)]
     if not adds_up(case, rate) or _explained(told, found) >= MAJORITY * rate:
         return None
     may = "grows" if memory.grows else "may grow"
@@ -81,10 +81,6 @@ def _slowly_rising(
         f"{format_bytes(daily(case, rate) or 0.0)} a day at this pace; it is too little here to "
         "tell what keeps it: more generations would decide"
     )
-
-
-def _is_of_memory(item: Cleared, memory: Judged) -> bool:
-    return item.metric == memory.series.name and item.pattern == "growing"
 
 
 def _rising_when_cut(

@@ -19,7 +19,15 @@ from leakguard.analysis.knowledge import NATIVE_CACHES, Place, place_of
 from leakguard.analysis.proportion import apart
 from leakguard.analysis.remedy import remedy
 from leakguard.analysis.sources.containers import looks_at_holders
-from leakguard.analysis.tolerance import BYTES_FLOOR, MAJORITY, MATERIAL_BYTES, NEARLY_ALL
+from leakguard.analysis.tolerance import (
+    BYTES_FLOOR,
+    FEWEST_LOOKS,
+    MAJORITY,
+    MATERIAL_BYTES,
+    NEARLY_ALL,
+    SAME_COUNT,
+    same,
+)
 from leakguard.model import Census, Cleared, Holder, Snapshot
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
@@ -84,7 +92,7 @@ def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
     fix = f"find the {extended} that is extended every generation, and bound it"
     place = None if holder is None else place_of(holder)
     if holder is not None and place is not None:
-        extended = _owner_behind(place, holder) or extended
+        extended = _owner_behind(place, holder) or _one_in_each(case, holder) or extended
     return replace(
         growth,
         kind="memory",
@@ -108,6 +116,14 @@ def _owner_behind(place: Place, holder: Holder) -> str | None:
             inside = holder.trace[position + 1 :]
             return next((hop.type for hop in inside if is_users(hop.type)), None)
     return None
+
+
+def _one_in_each(case: Case, holder: Holder) -> str | None:
+    """Return the class of the program of which there is one in each entry of a known place."""
+    looks = case.timeline.counted_since(None)
+    alive = {} if not looks else {n: looks[-1][1].count(n) or 0 for n in looks[-1][1].types}
+    each = (n for n in alive if is_users(n) and same(alive[n], holder.entries, SAME_COUNT))
+    return next(each, None) if holder.entries >= FEWEST_LOOKS else None
 
 
 def gained(growth: Growth) -> float:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from leakguard.analysis.tolerance import FEWEST_LOOKS, same
+from leakguard.analysis.tolerance import FEWEST_LOOKS, SAME_RATE, same
 from leakguard.model import Finding, Run, Site
 from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
@@ -187,6 +187,9 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
         alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, _SAME_GRAPH))
         return min(alike, key=lambda site: abs((site.bytes or 0) - rate), default=None)
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
+    as_many = [site for site in fits if same(site.bytes or 0, rate, SAME_RATE)]
+    if as_many:  # of several leaks each has its own line
+        return min(as_many, key=lambda site: abs((site.bytes or 0) - rate))
     clear = len(fits) == 1 or fits[:1] == traced[:1]
     return fits[0] if fits and clear else None
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_RATE, same
+from leakguard.analysis.tolerance import (
+    FEWEST_LOOKS,
+    MAJORITY,
+    NEARLY_ALL,
+    SAME_RATE,
+    same,
+)
 
 
 def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
@@ -37,21 +45,27 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
 
 
 def phases_of(
-    case: Case, phase: str | None, group: list[Growth], containers: list[Growth]
+    case: Case,
+    phase: str | None,
+    group: list[Growth],
+    containers: list[Growth],
+    before: Iterable[tuple[str, float]] = (),
 ) -> dict[str, str | None]:
     """Assign each container of a group the phase that adds its gain.
 
-    A type may grow in several phases for several reasons. The container's own number decides and,
-    if several phases add as many, its bytes. Each phase serves only for as much as it adds.
+    A type may grow in several phases for several reasons: the container's own number tells which,
+    and where several phases add as many, its bytes; each phase serves for as much as it adds, less
+    what was given ``before``.
     """
     chosen: dict[str, str | None] = {}
-    told: list[tuple[str, float]] = []
+    told = list(before)
     for container in sorted(containers, key=lambda c: -(c.bytes_rate or 0.0)):
         size = container.bytes_rate or 0.0
         left = _left(case, container.since, told)
         grown = next((g for g in group if g.name == container.type), None)
         as_many = [] if grown is None else grown.contribution.phases_adding(container.rate or 0.0)
-        fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= size > 0]
+        enough = NEARLY_ALL * size
+        fits = as_many or [p for p in left if p and len(containers) > 1 and left[p] >= enough > 0]
         best = min(fits, key=lambda p: (abs(left.get(p, 0.0) - size), -p.count("/")), default=phase)
         if len(containers) == 1 and as_many:
             best = as_many[0]
@@ -61,8 +75,12 @@ def phases_of(
 
 
 def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[str | None, float]:
-    """Return what each phase adds from a generation on, minus the gains of containers in it."""
-    left = dict(case.memory_share(since).by_phase)
+    """Return what each phase usually adds from a generation on, less what containers in it gain.
+
+    Where it usually adds nothing, as if it leaks now and then, it is the mean.
+    """
+    share = case.memory_share(since)
+    left = {phase: share.usual.get(phase) or mean for phase, mean in share.by_phase.items()}
     for phase, size in told:
         for outer in [p for p in left if p and (phase + "/").startswith(p + "/")]:
             left[outer] -= size
@@ -75,8 +93,10 @@ def loose_phase(case: Case, container: Growth) -> str | None:
     if container.is_buffer or container.keeps_graphs:
         return case.memory_share(since).main_phase()
     added = case.type_share(container.type or "", since)
-    phase = added.phase_adding(container.rate or 0.0) or added.main_phase()
-    return phase or case.memory_share(since).main_phase()
+    phase = added.phase_adding(container.rate or 0.0)
+    memory = case.memory_share(since)
+    usual = Contribution(memory.usual).phase_adding(container.bytes_rate or 0.0)
+    return phase or usual or added.main_phase() or memory.main_phase()
 
 
 def loose_start(case: Case, container: Growth) -> int | None:

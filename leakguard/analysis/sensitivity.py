@@ -24,7 +24,7 @@ def least_told(case: Case) -> float | None:
         return None
     rounds = memory.series.generations[-1] - memory.series.generations[0]
     rate = max(memory.verdict.detectable, min(NOTABLE_BYTES, NOTABLE_TOTAL / max(rounds, 1)))
-    if memory.may_grow:
+    if memory.grows:
         return rate
     tried = (rate * 2**times for times in range(_DOUBLINGS))
     return next((rate for rate in tried if _tells(case, memory, 2 * rate)), None)

@@ -35,15 +35,22 @@ def named(file: str, line: int) -> Frame:
     return Frame(file, line, _function_at(file, line))
 
 
-def origin(stack: Sequence[Frame]) -> int:
-    """Return the index of the frame that asked for the object; frames are innermost first.
+def origin(stack: Sequence[Frame], *, of_object: bool = False) -> int:
+    """Return the index of the frame that asked for the memory; frames are innermost first.
 
     It is the innermost program line whose function is no factory; else the innermost program line;
-    else the innermost frame.
+    else the innermost frame. What ``__init__`` makes as an object of its own is no instance of its
+    class, which is made before it runs: ``of_object`` says that it is known to be one.
     """
     own = [index for index, frame in enumerate(stack) if _is_programs(frame.file)]
-    asked = (i for i in own if not _FACTORY.fullmatch(stack[i].function or ""))
+    asked = (i for i in own if not _is_factory(stack[i].function or "", of_object))
     return next(asked, own[0] if own else 0)
+
+
+def _is_factory(function: str, of_object: bool) -> bool:
+    if of_object and function in ("__init__", "__post_init__"):
+        return False
+    return _FACTORY.fullmatch(function) is not None
 
 
 def reaches_program(files: Iterable[str]) -> bool:

@@ -9,9 +9,10 @@ from leakguard.model.births import Birthplace
 
 # How a holder is emptied if class names do not decide it: ``chain`` (instances that each refer to
 # the next by the same attribute, without a container), ``exceptions`` (which keep the frames of
-# their tracebacks), ``graphs`` (tensors with a ``grad_fn``) and ``views`` (arrays or tensors that
-# show a small part of memory that each keeps whole).
-Trait = Literal["chain", "exceptions", "graphs", "views"]
+# their tracebacks), ``graphs`` (tensors with a ``grad_fn``), ``views`` (arrays or tensors that
+# show a small part of memory that each keeps whole) and ``extension`` (objects of a class that an
+# extension module made, which may keep memory that no count of objects shows).
+Trait = Literal["chain", "exceptions", "graphs", "views", "extension"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,8 @@ _ALL = (
            "Tracked objects made minus freed since the youngest collection."),
     Metric("gc_full_collections", "count", "Full collections",
            "Collections of the oldest generation so far."),
+    Metric("gc_collected", "count", "Objects freed in cycles",
+           "Objects that collections have found in cycles and freed so far."),
     Metric("gc_uncollectable", "count", "Uncollectable objects", "Objects in gc.garbage."),
     Metric("gc_frozen", "count", "Frozen objects",
            "Objects that gc.freeze() took out of the collector's sight."),

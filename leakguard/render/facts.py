@@ -25,6 +25,9 @@ HEADINGS = {
     "stable": "NO LEAK",
 }
 
+# Patterns of what takes memory and gives it back.
+_COSTS: frozenset[Pattern] = frozenset({"sawtooth", "transient"})
+
 _MANNERS: dict[Pattern, str] = {
     "growing": "consistent",
     "filling": "filling up",
@@ -65,8 +68,14 @@ _NO_OBJECT: dict[Kind, str] = {
 
 
 def heading(finding: Finding) -> str:
-    """Return the heading of a finding, ``LEAK DETECTED`` for a leak."""
+    """Return what stands above a finding, ``LEAK DETECTED`` for a leak."""
+    if _is_cost(finding):
+        return "A COST, NOT A LEAK"
     return HEADINGS[finding.verdict]
+
+
+def _is_cost(finding: Finding) -> bool:
+    return finding.verdict == "inconclusive" and finding.pattern in _COSTS
 
 
 def leak_facts(finding: Finding) -> tuple[Fact, ...]:
@@ -168,6 +177,8 @@ def _after(facts: list[Fact], label: str) -> int:
 
 
 def _growth_line(finding: Finding) -> str:
+    if _is_cost(finding) and finding.bytes_per_generation is None:
+        return f"none that stays: {clean(finding.reason)}"
     span = interval(finding)
     between = f", {span}" if span and finding.interval and _is_wide(finding) else ""
     manner = "until collected" if _is_cycle(finding) else _MANNERS[finding.pattern]

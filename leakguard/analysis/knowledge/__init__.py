@@ -7,6 +7,7 @@ known_leaks  leaks of released libraries, one TOML entry each
 """
 
 from leakguard.analysis.knowledge.advice import (
+    BEHIND_ADVICE,
     GONE_ADVICE,
     KEPT_EXCEPTION,
     NATIVE_ADVICE,
@@ -23,6 +24,7 @@ from leakguard.analysis.knowledge.handles import (
 from leakguard.analysis.knowledge.places import Place, keeps_self, owns_native_memory, place_of
 
 __all__ = [
+    "BEHIND_ADVICE",
     "GONE_ADVICE",
     "KEPT_EXCEPTION",
     "NATIVE_ADVICE",

@@ -7,6 +7,10 @@ NATIVE_ADVICE = (
     "phase make something that wants a close(), free() or destroy() of its own, and which objects "
     "of extension modules are kept"
 )
+BEHIND_ADVICE = (
+    "each keeps memory of its library that no count of objects shows, and a slice or a view keeps "
+    "all that it was cut from: copy what is needed of it before it is kept"
+)
 GONE_ADVICE = (
     "the program let go of it when its loop was over, before the last look at who holds what: end "
     "the run inside the function that runs the loop (with LeakGuard(...) as guard, "

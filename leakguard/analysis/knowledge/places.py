@@ -208,6 +208,13 @@ PLACES: tuple[Place, ...] = (
         source="asyncio.create_task, the note on references to tasks",
     ),
     Place(
+        "files and sockets that are not closed",
+        "close() each one when its work is done, or open it in a `with` block; {path} keeps them "
+        "open, and a process may have so many only (ulimit -n)",
+        types=r"^(_io\.(TextIOWrapper|Buffered\w+|FileIO)|socket\.socket|ssl\.SSLSocket)$",
+        source="io.IOBase.close, socket.socket.close",
+    ),
+    Place(
         "queue without a bound",
         "bound it (maxsize=...), so that the producer waits, or add consumers; {path} gets more "
         "than is taken out",

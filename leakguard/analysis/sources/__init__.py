@@ -14,6 +14,8 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.sources.containers import containers
 from leakguard.analysis.sources.copies import copies
 from leakguard.analysis.sources.cycles import cycles
+from leakguard.analysis.sources.even_entries import even_entries
+from leakguard.analysis.sources.garbage import garbage
 from leakguard.analysis.sources.gauges import gauges
 from leakguard.analysis.sources.metrics import metrics
 from leakguard.analysis.sources.offspring import offspring
@@ -26,11 +28,13 @@ ReadGrowth: TypeAlias = Callable[[Case], "list[Growth]"]
 SOURCES: tuple[ReadGrowth, ...] = (
     types,
     containers,
+    even_entries,
     gauges,
     cycles,
     promises,
     metrics,
     peaks,
+    garbage,
     copies,
     offspring,
 )

@@ -83,7 +83,7 @@ def _judged(case: Case, row: MetricRow) -> Judged | None:
     if not row.floor and not row.integer:
         return case.metric(row.metric)
     series = case.timeline.metric(row.metric)
-    if len(series) < 2 or series.values[-1] <= series.values[0]:
+    if len(series) < 2:
         return None
     return case.judge(series, integer=row.integer, noise_floor=row.floor)
 

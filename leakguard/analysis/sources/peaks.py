@@ -26,13 +26,14 @@ _CONFIDENCE = 0.95
 
 
 def peaks(case: Case) -> list[Growth]:
-    """Return each phase with a peak far above its start and end, in two generations or more."""
-    return [
-        growth
-        for station in case.timeline.stations
-        if station is not None and not _has_inner(case, station)
-        if (growth := _station_growth(case, station)) is not None
-    ]
+    """Return each phase whose peak lies far above what it starts and ends with, twice or more.
+
+    Without phases it is the generation.
+    """
+    named = [s for s in case.timeline.stations if s is not None and not _has_inner(case, s)]
+    stations: list[str | None] = [*named] or [None]
+    judged = (_judge(case, station) for station in stations)
+    return [growth for growth in judged if growth is not None]
 
 
 def _has_inner(case: Case, station: str) -> bool:
@@ -40,7 +41,7 @@ def _has_inner(case: Case, station: str) -> bool:
     return any(name.startswith(station + "/") for name in names)
 
 
-def _station_growth(case: Case, station: str) -> Growth | None:
+def _judge(case: Case, station: str | None) -> Growth | None:
     snapshots = case.timeline.at(station)
     excess = {g: over for g, s in snapshots.items() if (over := _excess(s)) is not None}
     high = {g: over for g, over in excess.items() if _is_high(case, snapshots[g], over)}
@@ -68,20 +69,20 @@ def _is_high(case: Case, snapshot: Snapshot, over: float) -> bool:
     return over >= _LARGE_PEAK and (over >= _LARGE_SHARE * held or near)
 
 
-def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:
+def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int, float]) -> Growth:
     worst = max(high, key=lambda generation: high[generation])
     shown, over = snapshots[worst], median(high.values())
     before, top = shown.entry.get("rss", 0), shown.metrics.get("peak", 0)
     return Growth(
         "peak",
-        station,
+        station or "a generation",
         "peak",
         pattern="transient",
         since=min(high),
         phase=station,
         worst="inconclusive",
         evidence=(
-            f"{station} briefly takes {format_bytes(over)} more than before and after it, "
+            f"{station or 'a generation'} briefly takes {format_bytes(over)} more than before and after it, "
             f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
             f"{format_bytes(top)} at the peak of generation {worst}; it is freed",
         ),

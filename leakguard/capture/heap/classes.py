@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import MethodDescriptorType, ModuleType
 from typing import Any
 
@@ -104,6 +105,14 @@ def from_library(cls: type) -> bool:
     package = sys.modules.get(module_of(cls).partition(".")[0])
     file = module_namespace(package).get("__file__") if type(package) is ModuleType else None
     return type(file) is str and is_library(file)
+
+
+def from_extension(cls: type) -> bool:
+    """Tell whether an extension module of an installed library made the class."""
+    module = sys.modules.get(module_of(cls))
+    file = module_namespace(module).get("__file__") if type(module) is ModuleType else None
+    is_compiled = type(file) is str and file.endswith(tuple(EXTENSION_SUFFIXES))
+    return is_compiled and not from_standard_library(cls)
 
 
 def size_method(cls: type) -> Callable[[object], int]:

@@ -118,9 +118,11 @@ def _fewer(before: Census, after: Census) -> dict[str, int]:
 
 def collector_state() -> Reading:
     """Read what waits for the collector, what it gave up on, and whether it runs at all."""
+    stats = gc.get_stats()
     return {
         "gc_pending": gc.get_count()[0],
-        "gc_full_collections": gc.get_stats()[-1]["collections"],
+        "gc_full_collections": stats[-1]["collections"],
+        "gc_collected": sum(one["collected"] for one in stats),
         "gc_uncollectable": len(gc.garbage),
         "gc_frozen": gc.get_freeze_count(),
         "gc_enabled": int(program_collects()),

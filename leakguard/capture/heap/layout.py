@@ -18,6 +18,7 @@ from leakguard.capture.heap.classes import (
     derives,
     dict_offset,
     flags,
+    from_standard_library,
     item_size,
     lineage,
     size_method,
@@ -25,6 +26,7 @@ from leakguard.capture.heap.classes import (
 from leakguard.capture.heap.sizes import (
     GC_HEADER,
     block_method,
+    claim_of,
     header_size,
     hidden_values_size,
 )
@@ -114,6 +116,8 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
         header = GC_HEADER
     elif method is object.__sizeof__ and not item_size(cls):
         fixed, method = basic_size(cls) + header, None
+    elif method is object.__sizeof__ and not from_standard_library(cls):
+        method = claim_of(cls)
     block = block_method(cls)
     if block is not None:
         header, fixed, method = basic_size(cls) + header, -1, block

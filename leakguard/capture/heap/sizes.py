@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import MemberDescriptorType
 from typing import Any
 
-from leakguard.capture.heap.classes import HAS_GC, PRE_HEADER, flags, lineage, namespace
+from leakguard.capture.heap.classes import (
+    HAS_GC,
+    PRE_HEADER,
+    basic_size,
+    flags,
+    lineage,
+    namespace,
+)
 
 POINTER = tuple.__itemsize__
 GC_HEADER = 2 * POINTER
 # Bytes of a ctypes object that lie in it; more have a block of their own (b_value in ctypes.h).
 _WITHIN_CTYPES = 16
+# Bytes of one object from which on its size is held against what the process has. Chosen.
+_DOUBTFUL = 1_000_000
+PAGE = os.sysconf("SC_PAGE_SIZE")
 # The values of an instance whose __dict__ was never asked for lie outside of tp_basicsize.
 _VALUES_HEADER = (3 if sys.version_info >= (3, 13) else 2) * POINTER
 
@@ -39,6 +50,32 @@ def hidden_values_size(referents: int, with_dict: bool) -> int:
 def holds_dict(referents: Iterable[object]) -> bool:
     """Tell whether one of the referents is exactly a dict."""
     return any(type(item) is dict for item in referents)
+
+
+def claim_of(cls: type) -> Callable[[Any], int]:
+    """Return what sizes an instance of a library's class whose size is said to vary.
+
+    The number of its items is what the library wrote there, which may be no number at all: what
+    the process cannot have is none, and the instance has its own size.
+    """
+    return partial(_believed, basic_size(cls))
+
+
+def _believed(least: int, item: object) -> int:
+    size = object.__sizeof__(item)
+    return size if size < _DOUBTFUL or size <= _most_bytes() else least
+
+
+def _most_bytes() -> int:
+    """Return the bytes of data that this process has mapped; all that may be, where nobody tells.
+
+    Nothing that lives in it is larger.
+    """
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[5]) * PAGE
+    except (OSError, ValueError, IndexError):
+        return sys.maxsize
 
 
 def block_method(cls: type) -> Callable[[Any], int] | None:

@@ -10,7 +10,7 @@ from itertools import islice
 from math import prod
 from typing import Any
 
-from leakguard.capture.heap.classes import derives
+from leakguard.capture.heap.classes import derives, from_extension
 from leakguard.capture.heap.frameworks import Frameworks, Numpy, Torch
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import DICT, ELEMENTS, LIST, NAMED, PLAIN, TUPLE
@@ -44,6 +44,8 @@ def traits_of(
         found.append("views")
     if _has_graph(things, frameworks.torch):
         found.append("graphs")
+    if any(from_extension(type(thing)) for thing in things):
+        found.append("extension")
     return tuple(found)
 
 

@@ -92,6 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Read the budget of a test before its fixtures make objects of their own."""
+    if _lists_left(item.config):
+        _session_of(item.config).begin()
     if _is_budgeted(item):
         item.stash[_budget] = _new_budget(item)
 

@@ -28,6 +28,7 @@ SCREEN = 72  # columns of a failure: pytest puts up to eight before each of its 
 _PROBES = (("process", process_memory), ("allocator", allocator_memory), ("files", open_files))
 _RESOURCES = ("threads", "open_files")
 _MOST_TESTS = 10
+_BUFFERS = frozenset({"bytearray", "bytes"})
 _NOTABLE_TEST_BYTES = 100_000  # what a test leaves below this, any test does: caches of imports
 
 
@@ -185,6 +186,7 @@ class Session:
     outcomes: list[Outcome] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     _before: tuple[dict[str, TypeCount], dict[str, int | float]] | None = None
+    _is_first: bool = False
 
     def add(self, outcomes: Iterable[Outcome], left: Left | None) -> None:
         """Take what one test found out."""
@@ -192,11 +194,22 @@ class Session:
         if left is not None:
             self.left.append(left)
 
+    def begin(self) -> None:
+        """Take what is there before the first test."""
+        if self._before is None:
+            self._before = (live_types(), measure(_PROBES).metrics)
+            self._is_first = True
+
     def left_by(self, test: str) -> Left | None:
-        """Return what is there now and was not after the test before; None after the first."""
+        """Return what is there now and was not after the test before; None where nobody began."""
         types, metrics = live_types(), measure(_PROBES).metrics
         before, self._before = self._before, (types, metrics)
-        return None if before is None else _left(test, before[0], types, before[1], metrics)
+        if before is None:
+            return None
+        left = _left(test, before[0], types, before[1], metrics)
+        if self._is_first:  # what was imported for it, and for the guard, is no test's
+            left["bytes"], self._is_first = _kept_bytes(before[0], types), False
+        return left
 
     def lines(self) -> Iterator[str]:
         """Yield what a terminal shows at the end of the run."""
@@ -244,12 +257,19 @@ def _left(
     now: Mapping[str, int | float],
 ) -> Left:
     more = {name: int(now[name] - then[name]) for name in _RESOURCES if {name} <= now.keys() & then}
+    whole = sum(_bytes(after, name) for name in after) - sum(_bytes(before, n) for n in before)
     return Left(
         test=test,
-        bytes=sum(_bytes(after, name) for name in after) - sum(_bytes(before, n) for n in before),
+        bytes=max(whole, _kept_bytes(before, after)),
         resources={name: count for name, count in more.items() if count > 0},
         types=_gained(before, after, most=3),
     )
+
+
+def _kept_bytes(before: Mapping[str, TypeCount], after: Mapping[str, TypeCount]) -> int:
+    """Return what classes and buffers gained: what a runner itself lets go of does not hide it."""
+    telling = (name for name in after if "." in name or name in _BUFFERS)
+    return sum(max(_bytes(after, name) - _bytes(before, name), 0) for name in telling)
 
 
 def _details(one: Left) -> str:

@@ -369,3 +369,10 @@ def test_shallow_trace_asks_about_what_the_program_s_own_lines_made():
     assert trace._largest({"app.Env"}) == [own]
     del trace._counts[own]
     assert len(trace._largest({"app.Env"})) == 20
+
+
+def test_object_that_an_init_makes_is_led_back_to_that_line_and_its_bytes_to_the_caller():
+    files = [("__init__", 7), ("serve", 20)]
+    stack = [Frame("/home/app/main.py", line, name) for name, line in files]
+    assert stack[origin(stack, of_object=True)].function == "__init__"
+    assert stack[origin(stack)].function == "serve"

@@ -1,0 +1,67 @@
+"""Containers that have a whole number of entries for each generation, by one look at the end.
+
+A look at who holds what is dear, so a short run may have one. What it finds with exactly one entry
+for each generation that there was, of a type that rose by as many, became so in the loop: two exact
+numbers that agree need no course of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.growth import Growth
+from leakguard.analysis.sources.containers import NO_ROOT, growth_of, looks_at_holders
+from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
+from leakguard.model import Census, Holder
+from leakguard.model.series import Series
+
+# Generations from which on it is no chance that entries are a multiple of them. Chosen: among ten
+# containers of up to a hundred entries one is a multiple of ten, and its type rises as well.
+_FEWEST_GENERATIONS = 10
+# Modules in which the guard keeps its own records.
+_GUARDS_OWN = "leakguard."
+# Share of the growth of live memory that such a container keeps at least. Chosen: half of what is
+# part of a larger thing.
+_LEAST_SHARE = OWN_SHARE / 2
+
+
+def even_entries(case: Case) -> list[Growth]:
+    """Return such containers, of a run with too few looks at them to follow how they grow."""
+    looks = looks_at_holders(case)
+    counted = case.timeline.counted_since(None)
+    if not looks or len(looks) >= FEWEST_LOOKS or len(counted) < 2:
+        return []
+    rounds = case.run.generations_until(looks[-1][0])
+    if rounds < _FEWEST_GENERATIONS:
+        return []
+    tried = (_even(case, holder, rounds, looks[-1][0], counted) for holder in looks[-1][1])
+    found = [container for container in tried if container is not None]
+    return [c for c in found if not any(other.holds(c.name) for other in found)]
+
+
+def _even(
+    case: Case, holder: Holder, rounds: int, last_look: int, counted: list[tuple[int, Census]]
+) -> Growth | None:
+    each, over = divmod(holder.entries, rounds)
+    ours = holder.path.startswith((NO_ROOT, _GUARDS_OWN))
+    if not each or over or ours or holder.capacity is not None:
+        return None
+    size = (holder.retained_bytes or 0) / rounds
+    memory = case.memory()
+    if memory is None or not memory.grows or size < _LEAST_SHARE * memory.verdict.rate:
+        return None
+    (first, before), *_, (last, after) = counted
+    rose = (after.count(holder.element) or 0) - (before.count(holder.element) or 0)
+    if rose < NEARLY_ALL * each * (last - first):
+        return None
+    return _growing(case, holder, last_look, each, size)
+
+
+def _growing(case: Case, holder: Holder, last: int, each: int, size: float) -> Growth:
+    first = next(iter(case.timeline.ends), last)
+    generations = tuple(range(first, last + 1))
+    entries = tuple(float(holder.entries - each * (last - at)) for at in generations)
+    judged = case.judge(Series(holder.path, "count", generations, entries), integer=True)
+    one = growth_of(case, [(last, holder)])
+    return replace(one, rate=float(each), bytes_rate=size, since=first, judged=judged)

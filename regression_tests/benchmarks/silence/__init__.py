@@ -1,0 +1,1 @@
+"""Programs of the kinds that went untold once, written after the repair and played once."""

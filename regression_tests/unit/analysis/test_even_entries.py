@@ -1,0 +1,57 @@
+"""One look at the end finds each container that has a whole number of entries a generation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.model import Holder, Run
+from leakguard.testing import RunStory, State
+
+KB, MB = 1_000, 1_000_000
+FRAME, FRAMES = "app.Frame", "app.tape.frames[*]"
+TEXTS = "app.LOG → closure cell seen of log[*]"
+
+
+def told(*, entries: int, rounds: int = 16, frames: int = 1, size: int = 100 * KB) -> Run:
+    """Tell a run with looks in generations 2, 8 and the last, of which the last asks for holders.
+
+    ``frames`` instances of the class and a text come in each; the container has ``entries``.
+    """
+    story = RunStory()
+    for number in range(rounds + 1):
+        memory = 80 * MB + number * (frames * size + 60 * KB)
+        looked = number in (2, 8, rounds)
+        counts = {FRAME: frames * number, "str": 9_000 + number} if looked else {}
+        sizes = {FRAME: 60 * frames * number, "str": 700 * KB} if looked else {}
+        metrics = {"heap_in_use": memory, "rss": memory + 40 * MB}
+        state = State(metrics, counts, sizes)
+        story.generation(play=state) if number else story.baseline(state)
+    held = (
+        Holder(FRAMES, FRAME, entries, retained_bytes=size * entries),
+        Holder(TEXTS, "str", rounds, retained_bytes=60 * KB * rounds),
+        Holder("app.names[*]", "str", 3 * rounds + 1, retained_bytes=400 * KB),
+    )
+    run = story.run()
+    last = (replace(s, holders=held) if s.generation == rounds and s.moment == "generation" else s
+            for s in run.snapshots)  # fmt: skip
+    return replace(run, snapshots=tuple(last))
+
+
+def test_each_container_is_a_leak_of_its_own_with_its_bytes():
+    report = diagnose(told(entries=16))
+    sizes = {finding.held_by: finding.bytes_per_generation for finding in report.findings}
+    assert sizes == {FRAMES: pytest.approx(100 * KB), TEXTS: pytest.approx(60 * KB)}
+    assert report.balance.rest == pytest.approx(0, abs=0.05 * report.balance.growth)
+
+
+def test_container_with_as_many_entries_by_chance_is_not_told_where_its_type_did_not_rise():
+    report = diagnose(told(entries=16, frames=0, size=100 * KB))
+    assert FRAMES not in {finding.held_by for finding in report.findings}
+
+
+def test_container_whose_entries_are_no_multiple_of_the_generations_has_no_even_course():
+    held_by = {finding.held_by for finding in diagnose(told(entries=17)).findings}
+    assert "app.names[*]" not in held_by
