@@ -32,7 +32,7 @@ try:
     if _how != "without" and _births.start(1024.0, 1024.0, 7, False) is None:
         _births.check(True)
         atexit.register(_births.stop)
-        with open(_seen, "a") as _file:
+        with open(_seen, "a", encoding="utf-8") as _file:
             _file.write("x")
     def _at_collection(when, _, how=_how, births=_births, choice=random.Random(1).choice):
         if when == "start" and how == "windows":
