@@ -20,7 +20,7 @@ import leakguard
 
 _MODULES = (
     "threading thread gc subprocess fork1 tracemalloc dict list bytes json weakref coroutines"
-    " settrace code exceptions atexit ctypes _xxsubinterpreters interpreters"
+    " sys_settrace code exceptions atexit ctypes _xxsubinterpreters interpreters"
 )
 _BEGIN = """
 import atexit, gc, importlib.util, random
