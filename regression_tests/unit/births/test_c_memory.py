@@ -107,6 +107,7 @@ print(alive(function="ways", native=True))
 def test_malloc_that_ctypes_asks_for_is_recorded():
     said = run("""
         import ctypes
+        record.check()
         libc = ctypes.CDLL(None)
         libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
         libc.free.argtypes = (ctypes.c_void_p,)
