@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import torch
 
-from leakguard.capture.births import BirthRecord
+from leakguard.capture.births import BirthRecord, windows
 from leakguard.capture.births.birth_record import _births
 
 _SECONDS = 0.25
@@ -69,9 +69,8 @@ def torch_step(width):
 
 def of_later(most_share: float = 0.01) -> BirthRecord:
     """Return a record whose allowance of any run is used up: small blocks in a share of rounds."""
-    record = BirthRecord(most_share=most_share)
-    record._windows._free = 0.0
-    return record
+    windows._FREE_SECONDS = 0.0
+    return BirthRecord(most_share=most_share)
 
 
 def _played(loop, times, record):

@@ -149,3 +149,22 @@ print(alive(function="small"))
     )
 
     assert said == ["True", "True", "None", "True", "True", "None", "0"]
+
+
+@needs_births
+def test_record_that_begins_again_has_its_whole_allowance_again():
+    said = run("""
+        record.stop()
+        import leakguard.capture.births.windows as windows
+        windows._FREE_SECONDS = 1e-4
+        record = BirthRecord(interval=1_024, seed=5, most_share=1e-9)
+        for _ in range(3):
+            record.start()
+            print(record._open)
+            while record._open:
+                [bytes(100) for _ in range(1_000)]
+                record.check()
+            record.stop()
+    """)
+
+    assert said == ["True"] * 3
