@@ -88,6 +88,7 @@ class BirthRecord:
         self._native = native
         self._interval = interval
         self._seed = time.time_ns() if seed is None else seed
+        self._most_share = most_share
         self._windows = Windows(most_share, self._seed)
         self._phases: dict[str, int] = {"": 0}
         self._running = self._open = False
@@ -104,6 +105,7 @@ class BirthRecord:
         seed = self._seed & 0xFFFF_FFFF_FFFF_FFFF
         self._began = self._last = time.process_time()
         self._recorded = 0.0
+        self._windows = Windows(self._most_share, self._seed)
         self.problem = _births.start(interval, interval, seed, self._interval is None)
         self._running = self._open = self.problem is None
         self.check()

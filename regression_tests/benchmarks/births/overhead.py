@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import torch
 
-from leakguard.capture.births import BirthRecord
+from leakguard.capture.births import BirthRecord, windows
 from leakguard.capture.births.birth_record import _births
 
 _SECONDS = 0.25
@@ -67,6 +67,12 @@ def torch_step(width):
     return step
 
 
+def of_later(most_share: float = 0.01) -> BirthRecord:
+    """Return a record whose allowance of any run is used up: small blocks in a share of rounds."""
+    windows._FREE_SECONDS = 0.0
+    return BirthRecord(most_share=most_share)
+
+
 def _played(loop, times, record):
     """Return CPU seconds of a loop in a child, and the blocks and samples of the record."""
     reader, writer = os.pipe()
@@ -76,13 +82,16 @@ def _played(loop, times, record):
             if record is not None:
                 record.start()
                 assert record.problem is None, record.problem
-            end = time.process_time() + _WARM
+            end, number = time.process_time() + _WARM, 0
             while time.process_time() < end:
+                if record is not None and number % max(times // 40, 1) == 0:
+                    record.check()
                 loop()
+                number += 1
             before = _births.figures()[2]
             began = time.process_time()
             for number in range(times):
-                if record is not None and number % max(times // 10, 1) == 0:
+                if record is not None and number % max(times // 40, 1) == 0:
                     record.check()
                     record.mark(number, "loop")
                 loop()
@@ -140,6 +149,7 @@ def main() -> None:
         "Python only, one in 512 kB": lambda: BirthRecord(native=False, interval=524_288),
         "all, one in 512 kB": lambda: BirthRecord(interval=524_288),
         "as a guard begins": BirthRecord,
+        "as a guard goes on": of_later,
     }
     print(f"CPython {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}, {pairs} pairs\n")
     print(

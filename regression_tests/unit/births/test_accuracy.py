@@ -42,9 +42,9 @@ def fill_cleared(round_):
     if round_ % 9 == 8:
         cleared.clear()
 
-def residue(told, function, native=None):
+def residue(told, function):
     '''Return bytes a round of the cohorts from 10 to 44, and their error.'''
-    cohorts = [c for p in told.places if p.function == function and native in (None, p.native)
+    cohorts = [c for p in told.places if p.function == function
                for c in p.cohorts if 10 <= c.round < 45]
     rounds = 35
     return (sum(c.bytes for c in cohorts) / rounds,
@@ -118,8 +118,8 @@ def leak_arrays(round_):
 def healthy(round_):
     return np.zeros(10_000).sum() + np.zeros(300).sum()
 told = play(60, ("one", leak_arrays), ("one", healthy), ("two", leak_texts))
-true = sum(a.nbytes for a in kept[30])
-rate, error = residue(told, "leak_arrays", native=True)
+true = sum(map(sys.getsizeof, kept[30])) + sys.getsizeof(kept[30])  # with the objects around them
+rate, error = residue(told, "leak_arrays")
 print(abs(rate - true) < 4 * error, error < rate / 5)
 print(sum(p.bytes for p in told.places if p.function == "healthy") < 10_000)
 """

@@ -107,6 +107,7 @@ print(alive(function="ways", native=True))
 def test_malloc_that_ctypes_asks_for_is_recorded():
     said = run("""
         import ctypes
+        record.check()
         libc = ctypes.CDLL(None)
         libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
         libc.free.argtypes = (ctypes.c_void_p,)
@@ -177,12 +178,13 @@ def test_arrays_are_told_by_line():
             record.mark(round_, "arrays")
             arrays()
             np.ones(3_000).sum()
-        place = next(p for p in record.cohorts(50).places if p.function == "arrays" and p.native)
-        print(abs(place.bytes - 800_000) < 4 * place.error + 1, place.samples)
+        # numpy takes its data from C, or from RAW, where the objects around it are told with it
+        place = next(p for p in record.cohorts(50).places if p.function == "arrays")
+        print(800_000 <= place.bytes < 830_000, place.samples >= 50)
         """
     )
 
-    assert said == ["True", "50"]
+    assert said == ["True", "True"]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("memray") is None, reason="memray is not here")

@@ -154,7 +154,7 @@ def test_end_of_the_record_below_tracemalloc_cuts_nobody_off():
 _ALLOCATORS = """
 import ctypes
 class Allocator(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in "cmarf"]
+    _fields_ = [(name, ctypes.c_void_p) for name in "ctx malloc calloc realloc free".split()]
 RAW, MEM, OBJ = range(3)
 def get(domain):
     found = Allocator()
@@ -286,6 +286,50 @@ def test_sub_interpreters_come_and_go():
     """)
 
     assert said == ["None", "True"]
+
+
+def test_nothing_of_a_sub_interpreter_that_ended_is_told():
+    said = run("""
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        source = (
+            "def made_inside():\\n"
+            "    return [bytes(300) for _ in range(5_000)]\\n"
+            "kept = made_inside()\\n"
+        )
+        def made_outside():
+            kept.append([bytes(300) for _ in range(5_000)])
+        for _ in range(3):
+            number = interpreters.create()
+            assert interpreters.run_string(number, source) is None
+            interpreters.destroy(number)
+            made_outside()
+        stacks = {}
+        from leakguard.capture.births import _births
+        _births.cohorts(stacks)
+        names = {name for frames in stacks.values() for _, _, name in frames}
+        print("made_outside" in names, "made_inside" in names)
+        print(4_500_000 < alive(function="made_outside") < 5_700_000)
+    """)
+
+    assert said == ["True", "False", "True"]
+
+
+def test_wrappers_have_the_context_of_what_they_stand_in_front_of():
+    said = run(
+        """
+        now = [get(domain) for domain in (RAW, MEM, OBJ)]
+        for field in "ctx", "malloc", "free":
+            print(*(getattr(a, field) == getattr(b, field) for a, b in zip(now, saved)))
+        """,
+        before=_ALLOCATORS,
+    )
+
+    assert said[:3] == ["True"] * 3
+    assert said[3:6] == ["False"] * 3
+    assert said[6:] == ["False", "True", "True"]  # deaths of small blocks are seen by RAW
 
 
 def test_program_ends_with_daemon_threads_at_work():

@@ -48,10 +48,10 @@ family_of(enum domain domain)
 
 /* On a page that the kernel clears in every copy of the process: a child, and the copy that a look is
    taken in, never record, and never wait for a lock that another thread of the parent held. */
-extern volatile int *recording;
-extern volatile int native_is_recorded;
-extern volatile int32_t current_generation;
-extern volatile uint16_t current_phase;
+extern _Atomic int *recording;
+extern _Atomic int native_is_recorded;
+extern _Atomic int32_t current_generation;
+extern _Atomic uint16_t current_phase;
 
 /* Take the lock of all tables and return 1; 0 where nothing is recorded, or where this thread is in
    here already, as in a signal handler. */
@@ -94,7 +94,7 @@ void died(const void *block);
 /* Parts of FULL_SHARE of all rounds in which small blocks are recorded, chosen at random: what is
    recorded in one of them stands for the others, too. */
 #define FULL_SHARE 128
-extern volatile uint8_t small_share;
+extern _Atomic uint8_t small_share;
 
 /* ---- sampler.c: which allocations are recorded, and what each stands for --------------------- */
 
@@ -112,8 +112,8 @@ is_due(enum family family, size_t size)
 }
 
 typedef struct {
-    double interval;  /* the mean distance of two samples, in bytes */
-    uint64_t taken;   /* samples since the start */
+    _Atomic double interval; /* the mean distance of two samples, in bytes; read without the lock */
+    uint64_t taken;          /* samples since the start */
     uint64_t next_check;
     double checked;   /* CPU time of the process at the check before */
     double bytes;     /* allocated since the start, estimated */

@@ -42,7 +42,7 @@ map_memory(void)
         return "this kernel is older than Linux 4.14";
     }
     memory = mapped;
-    recording = (volatile int *)mapped;
+    recording = (_Atomic int *)mapped;
     char *next = mapped + page;
     samples_use(next);
     functions_use(next += (parts[0] + page - 1) / page * page);
@@ -240,11 +240,15 @@ PyDoc_STRVAR(figures_doc,
 static PyObject *
 births_figures(PyObject *module, PyObject *unused)
 {
-    const Family *python = &families[PYTHON], *c = &families[C];
-    unsigned live = *recording ? samples_live() : 0;
-    return Py_BuildValue("II((dKdd)(dKdd))", live, *recording ? stacks_count() : 0, python->interval,
-                         (unsigned long long)python->taken, python->bytes, python->blocks, c->interval,
-                         (unsigned long long)c->taken, c->bytes, c->blocks);
+    int locked = enter();
+    Family python = families[PYTHON], c = families[C];
+    unsigned live = locked ? samples_live() : 0, stacks = locked ? stacks_count() : 0;
+    if (locked) {
+        leave();
+    }
+    return Py_BuildValue("II((dKdd)(dKdd))", live, stacks, python.interval, (unsigned long long)python.taken,
+                         python.bytes, python.blocks, c.interval, (unsigned long long)c.taken, c.bytes,
+                         c.blocks);
 }
 
 PyDoc_STRVAR(small_blocks_doc,
@@ -254,7 +258,12 @@ PyDoc_STRVAR(small_blocks_doc,
 static PyObject *
 births_small_blocks(PyObject *module, PyObject *unused)
 {
-    return PyFloat_FromDouble(small_blocks);
+    int locked = enter();
+    double blocks = small_blocks;
+    if (locked) {
+        leave();
+    }
+    return PyFloat_FromDouble(blocks);
 }
 
 PyDoc_STRVAR(record_small_doc,

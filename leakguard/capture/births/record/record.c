@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <pthread.h>
 
-static int never;
-volatile int *recording = &never;
-volatile int native_is_recorded;
-volatile int32_t current_generation = -1;
-volatile uint16_t current_phase;
-volatile uint8_t small_share = FULL_SHARE;
+static _Atomic int never;
+_Atomic int *recording = &never;
+_Atomic int native_is_recorded;
+_Atomic int32_t current_generation = -1;
+_Atomic uint16_t current_phase;
+_Atomic uint8_t small_share = FULL_SHARE;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside __attribute__((tls_model("initial-exec")));

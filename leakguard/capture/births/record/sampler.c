@@ -118,7 +118,7 @@ hold_back(Family *family, double now)
     family->checked = now;
     if (is_overdrawn(family, now)) {
         for (int i = 0; i < MOST_DOUBLINGS && rate > A_SECOND && family->interval < LARGEST_INTERVAL; i++) {
-            family->interval *= 2;
+            family->interval = family->interval * 2;
             rate /= 2;
         }
     }
@@ -156,7 +156,7 @@ sampler_adapt(void)
         double rate = (double)(family->taken - family->before) / passed;
         int is_whole = which != PYTHON || small_is_recorded;
         for (; is_whole && rate < A_SECOND / 4 && family->interval >= 2 * SMALLEST_INTERVAL; rate *= 2) {
-            family->interval /= 2; /* after a burst, as of imports, at once */
+            family->interval = family->interval / 2; /* after a burst, as of imports, at once */
         }
         family->seconds = now;
         family->before = family->taken;

@@ -115,7 +115,7 @@ thin(void)
 {
     for (int round = 0; round < 64 && samples_live() > MOST_SAMPLES / 4 * 3; round++) {
         int family = live[NATIVE] > MOST_SAMPLES / 2 ? C : PYTHON;
-        families[family].interval *= 2;
+        families[family].interval = families[family].interval * 2;
         sift(family, families[family].interval, 0);
     }
 }

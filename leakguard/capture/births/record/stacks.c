@@ -25,7 +25,7 @@ static Place *places;
 static uint32_t *slots, *renumbered, *kept_functions;
 static uint32_t used_stacks, used_places, serials;
 static uint64_t swept_at;
-static volatile int is_pinned;
+static _Atomic int is_pinned;
 
 /* ---- frames ------------------------------------------------------------------------------------ */
 
