@@ -15,13 +15,13 @@ from leakguard.render.text import clean, clean_lines, short_type
 
 # A bot looks for it, to change its comment and not to write a second one.
 MARKER = "<!-- leakguard: memory of this change -->"
-_FEW = 3  # new findings that are told; a change that adds more is seldom a review
+_TOLD = 3  # new findings; a change that adds more is seldom a review
 
 
 def render(comparison: Comparison, layout: Layout) -> str:
     """Return the comment in Markdown; ``before`` is the run without the change."""
     template = environment().get_template("review_comment.md.j2")
-    new = comparison.new[:_FEW]
+    new = comparison.new[:_TOLD]
     return template.render(
         marker=MARKER,
         mark=MARKS[_worst(comparison)],
