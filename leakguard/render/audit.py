@@ -106,7 +106,7 @@ def section(audit: Audit) -> Section:
 def _markdown(audits: Sequence[Audit], layout: Layout) -> str:
     from leakguard.render.template import environment
 
-    template = environment().get_template("audit.md.j2")
+    template = environment().get_template("verdicts.md.j2")
     return template.render(parts=[(verdict_line(audit), section(audit)) for audit in audits])
 
 

@@ -124,9 +124,9 @@ def page(rows: list[str]) -> str:
     right = sum(line.endswith("| right |") for line in rows)
     absent = sum(line.endswith("| not played |") for line in rows)
     return "\n".join((
-        f"{right} of {len(rows)} plays: the release with the leak was told, the first without it was "
-        f"not, by the run and by `leakguard audit`. {absent} could not be played here. The list has "
-        f"{len(known_leaks())} known leaks; the others were not played.",
+        f"{right} of {len(rows)} plays: the release with the leak was told, the first without it "
+        f"was not, by the run and by `leakguard audit`. {absent} could not be played here. The "
+        f"list has {len(known_leaks())} known leaks; the others were not played.",
         "",
         f"Each release was called in {player.GENERATIONS} generations under CPython "
         f"{sys.version.split()[0]}.",
