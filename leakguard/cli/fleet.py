@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from leakguard.cli.output import complain, wants_color, write
+from leakguard.cli.output import complain, wants_color, write_document
 from leakguard.cli.report import RunPath
 from leakguard.errors import LeakguardError
 from leakguard.model.fleet import Sighting
@@ -67,7 +67,7 @@ def fleet(
     if output is not None and output.suffix == ".parquet":
         table.write(output)
         output = None
-    write(document, output)
+    write_document(document, output)
     return 2 if unusable else 0
 
 

@@ -3,7 +3,8 @@
 ``python -m regression_tests.benchmarks.known_leaks -o reports/known_leaks [ID ...]`` installs each
 pair with ``pip install --target`` into a folder that is thrown away, calls the same function in
 both under a guard, and writes what was said. A play is right when the leaky release is told and the
-fixed one is not, by the run and by ``leakguard audit``. Exit status 1 when one is not.
+fixed one is not, by the run and by ``leakguard audit``. With ids, the table keeps the rows of the
+other plays. Exit status 1 when one is not right.
 """
 
 from __future__ import annotations
@@ -145,7 +146,8 @@ def main() -> int:
     parser.add_argument("-o", dest="out", type=Path)
     options = parser.parse_args()
     plays = tomllib.loads(Path(__file__).with_name("plays.toml").read_text("utf-8"))["play"]
-    rows: list[str] = []
+    table = None if options.out is None else options.out / "table.md"
+    rows = {} if table is None or not options.ids else _kept(table)
     for play in plays:
         leak = play["leak"]
         if options.ids and leak not in options.ids:
@@ -153,13 +155,22 @@ def main() -> int:
         beside = play.get("with", [])
         leaky = played(leak, play, play["leaky"], beside)
         fixed = played(leak, play, play["fixed"], play.get("with_fixed", beside))
-        rows.append(row(leak, leaky, fixed))
-        print(rows[-1], file=sys.stderr, flush=True)
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(page(rows), encoding="utf-8")
-        (options.out / "COMMAND").write_text(COMMAND, encoding="utf-8")
-    return int(not all(line.endswith("| right |") for line in rows))
+        rows[leak] = row(leak, leaky, fixed)
+        print(rows[leak], file=sys.stderr, flush=True)
+        if table is not None:  # each time: a play takes minutes, and may be stopped
+            table.parent.mkdir(parents=True, exist_ok=True)
+            listed = [rows[play["leak"]] for play in plays if play["leak"] in rows]
+            table.write_text(page(listed), encoding="utf-8")
+            table.with_name("COMMAND").write_text(COMMAND, encoding="utf-8")
+    return int(not all(line.endswith("| right |") for line in rows.values()))
+
+
+def _kept(table: Path) -> dict[str, str]:
+    """Return the rows of a table that was written before, by known leak."""
+    lines = table.read_text("utf-8").splitlines() if table.is_file() else []
+    cells = ((line.split(" | ")[0].removeprefix("| "), line) for line in lines)
+    known = {leak.id for leak in known_leaks()}
+    return {leak: line for leak, line in cells if leak in known}
 
 
 if __name__ == "__main__":
