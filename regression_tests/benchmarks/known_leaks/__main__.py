@@ -10,18 +10,20 @@ other plays. Exit status 1 when one is not right.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 from leakguard import diagnose, load
+from leakguard.analysis.audit import audit
 from leakguard.analysis.knowledge.known_leaks import known_leaks
 from leakguard.model import Report
+from leakguard.model.known_leak import Package
 from leakguard.model.units import format_bytes
 from regression_tests.benchmarks.known_leaks import player
 
@@ -82,16 +84,15 @@ def played(leak: str, play: dict[str, Any], version: str, beside: list[str]) -> 
 
 
 def _install(requirements: list[str], folder: Path) -> str:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary",
-               ":all:", "--target", str(folder), *requirements]  # fmt: skip
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile",
+               "--only-binary", ":all:", "--target", str(folder), *requirements]  # fmt: skip
     return _run(command, _ROOT, {"PIP_DISABLE_PIP_VERSION_CHECK": "1"})
 
 
 def _audit(folder: Path, leak: str) -> bool:
-    command = [sys.executable, "-m", "leakguard", "audit", str(folder), "--format", "json"]
-    said = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False).stdout
-    [told] = json.loads(said)["audits"]
-    return any(found["id"] == leak for found in told["found"])
+    found = distributions(path=[str(folder)])
+    packages = [Package(each.metadata["Name"], each.version) for each in found]
+    return any(each.leak.id == leak for each in audit(str(folder), packages).exposures)
 
 
 def _run(command: list[str], folder: Path, more: dict[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from leakguard import LeakGuard
 
-GENERATIONS = 12
+GENERATIONS = 8
 
 
 def play(code: str, calls: int, run: Path) -> None:
