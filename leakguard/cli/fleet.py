@@ -19,7 +19,7 @@ from leakguard.render.text import columns
 
 _FORMATS = ("terminal", "markdown", "json")
 _GROUPS = ("bug", "holder", "type", "line", "kind", "library", "host", "python")
-_CHUNK = 16  # files that a process is given at once
+_FILES_AT_ONCE = 16  # files that a process is given at once
 _NAMED = 3  # unreadable files that are named; of a thousand, a count says as much
 
 
@@ -73,15 +73,15 @@ def fleet(
 
 def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[Sighting]:
     """Yield the rows of all run files; why one cannot be read goes to ``unusable``."""
-    if jobs == 1 or len(files) <= _CHUNK:
+    if jobs == 1 or len(files) <= _FILES_AT_ONCE:
         answers: Iterator[list[Sighting] | str] = map(_of_file, files)
-        yield from _kept(answers, unusable)
+        yield from _readable(answers, unusable)
         return
-    with ProcessPoolExecutor(min(jobs, -(-len(files) // _CHUNK))) as pool:
-        yield from _kept(pool.map(_of_file, files, chunksize=_CHUNK), unusable)
+    with ProcessPoolExecutor(min(jobs, -(-len(files) // _FILES_AT_ONCE))) as pool:
+        yield from _readable(pool.map(_of_file, files, chunksize=_FILES_AT_ONCE), unusable)
 
 
-def _kept(answers: Iterator[list[Sighting] | str], unusable: list[str]) -> Iterator[Sighting]:
+def _readable(answers: Iterator[list[Sighting] | str], unusable: list[str]) -> Iterator[Sighting]:
     for answer in answers:
         if isinstance(answer, str):
             unusable.append(answer)

@@ -88,7 +88,7 @@ def _markdown(fleet: Fleet, layout: Layout) -> str:
     return template.render(parts=[(headline(fleet), section(fleet))])
 
 
-def _json(fleet: Fleet, layout: Layout) -> str:
+def _fleet_json(fleet: Fleet, layout: Layout) -> str:
     bugs = [
         {**asdict(bug), "first": _moment(bug.first), "last": _moment(bug.last)}
         for bug in fleet.bugs
@@ -109,5 +109,5 @@ def _moment(value: object) -> str | None:
 FLEET_FORMATS: dict[str, Callable[[Fleet, Layout], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
-    "json": _json,
+    "json": _fleet_json,
 }
