@@ -100,3 +100,12 @@ def test_entry_that_cannot_be_used_is_one_line(command, text, said, folder, caps
     assert main([command, "leaking.jsonl"]) == 2
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1
+
+
+def test_working_folder_that_is_gone_accepts_nothing(folder, monkeypatch, capsys):
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["check", str(folder / "leaking.jsonl")]) in (1, 2)
+    assert "Traceback" not in capsys.readouterr().err
