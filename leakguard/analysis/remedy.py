@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 
 from leakguard.analysis.knowledge import KEPT_EXCEPTION, NATIVE_ADVICE, place_of
+from leakguard.analysis.knowledge.known_leaks import native_leaks
 from leakguard.model import Finding, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 
+_KNOWN_NATIVE = 2  # Known leaks that advice on native memory names; more is no advice.
 _BY_NAME = (
     (
         ("environment", "env"),
@@ -218,7 +220,14 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
             "With memray installed (the extra `memray`), a traced generation names the line that "
             "calls into C"
         )
-    return f"{finding.fix}. {how}; `leakguard explain native`"
+    return f"{finding.fix}. {how}; `leakguard explain native`{_known_native(run)}"
+
+
+def _known_native(run: Run) -> str:
+    """Return which known leaks of native memory the releases that ran have, in a sentence."""
+    leaks = native_leaks(run.info.packages)[:_KNOWN_NATIVE]
+    said = [f"{k.library} {ran} by {k.trigger} (see {k.source})" for ran, k in leaks]
+    return f". Known to leak: {'; '.join(said)}" if said else ""
 
 
 def _made(finding: Finding) -> str:

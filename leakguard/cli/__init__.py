@@ -18,7 +18,7 @@ from leakguard.errors import LeakguardError
 #: Each name is a file here, and a function of that name in it.
 COMMANDS = (
     "run", "attach", "detach", "report", "watch", "check", "diff", "bisect", "snapshot", "audit",
-    "explain", "manual", "mcp",
+    "fleet", "explain", "manual", "mcp",
 )  # fmt: skip
 
 FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130

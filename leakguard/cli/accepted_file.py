@@ -28,8 +28,7 @@ def read_accepted(folder: Path | None = None) -> tuple[Accepted, ...]:
     Raises:
         UsageError: the file cannot be read, or an entry lacks a fingerprint, a reason or a date.
     """
-    start = Path.cwd() if folder is None else folder
-    path = next((f / NAME for f in (start, *start.parents) if (f / NAME).is_file()), None)
+    path = _nearest(folder)
     if path is None:
         return ()
     try:
@@ -42,6 +41,15 @@ def read_accepted(folder: Path | None = None) -> tuple[Accepted, ...]:
     if not isinstance(entries, list):
         raise UsageError(f"{path}: accepted is no list; write [[accepted]] above each entry")
     return tuple(_entry(entry, f"{path}: entry {n}") for n, entry in enumerate(entries, 1))
+
+
+def _nearest(folder: Path | None) -> Path | None:
+    """Return the file at or above a folder; None where there is none, or the folder is gone."""
+    try:
+        start = Path.cwd() if folder is None else folder
+        return next((f / NAME for f in (start, *start.parents) if (f / NAME).is_file()), None)
+    except OSError:
+        return None
 
 
 def _entry(entry: Any, where: str) -> Accepted:

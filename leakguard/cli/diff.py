@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from leakguard.cli.accepted_file import say_what_expired
 from leakguard.cli.output import wants_color, write_document
 from leakguard.cli.report import read_report
 from leakguard.model.finding import SEVERITY, Verdict
@@ -35,6 +36,7 @@ def diff(
     from leakguard.analysis.comparison import compare
     from leakguard.render.comparison import render_comparison
 
+    say_what_expired()
     comparison = compare(read_report(before), read_report(after))
     layout = Layout(width=columns(), color=wants_color(color, output))
     write_document(render_comparison(comparison, format_, layout), output)

@@ -37,7 +37,10 @@ from leakguard.live.tracing import Tracing
 from leakguard.model import RunInfo
 from leakguard.model.secrets import command_line
 
-_NAMED_PACKAGES = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
+_NAMED_PACKAGES = (
+    "torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax",
+    "pandas", "pyarrow", "scipy", "h5py", "orjson", "ujson", "mujoco", "xgboost",
+)  # fmt: skip
 
 _peaks = PeakMeter()  # The kernel keeps one high-water mark per process, so guards share one meter.
 

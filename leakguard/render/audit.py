@@ -55,14 +55,14 @@ def _terminal(audits: Sequence[Audit], layout: Layout) -> str:
         page.line(f"leakguard audit: {clean(audit.place)}", "dim")
         page.line(verdict_line(audit), "bold red" if audit.exposures else "bold green")
         for exposure in audit.exposures:
-            _write(page, exposure)
+            _write_exposure(page, exposure)
         if audit.unjudged:
             page.line()
             page.prose(_unjudged(audit))
     return page.text()
 
 
-def _write(page: Page, exposure: Exposure) -> None:
+def _write_exposure(page: Page, exposure: Exposure) -> None:
     leak = exposure.leak
     page.line()
     page.line(f"{_named(exposure)}: {leak.id}", "bold")
@@ -106,11 +106,11 @@ def section(audit: Audit) -> Section:
 def _markdown(audits: Sequence[Audit], layout: Layout) -> str:
     from leakguard.render.template import environment
 
-    template = environment().get_template("audit.md.j2")
+    template = environment().get_template("verdicts.md.j2")
     return template.render(parts=[(verdict_line(audit), section(audit)) for audit in audits])
 
 
-def _json(audits: Sequence[Audit], layout: Layout) -> str:
+def _audit_json(audits: Sequence[Audit], layout: Layout) -> str:
     return finite_json({"schema": "leakguard.audit/1", "audits": [_value(a) for a in audits]})
 
 
@@ -140,6 +140,6 @@ def _sarif(audits: Sequence[Audit], layout: Layout) -> str:
 AUDIT_FORMATS: dict[str, Callable[[Sequence[Audit], Layout], str]] = {
     "terminal": _terminal,
     "markdown": _markdown,
-    "json": _json,
+    "json": _audit_json,
     "sarif": _sarif,
 }

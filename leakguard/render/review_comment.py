@@ -15,13 +15,13 @@ from leakguard.render.text import clean, clean_lines, short_type
 
 # A bot looks for it, to change its comment and not to write a second one.
 MARKER = "<!-- leakguard: memory of this change -->"
-_FEW = 3  # new findings that are told; a change that adds more is seldom a review
+_TOLD = 3  # new findings; a change that adds more is seldom a review
 
 
 def render(comparison: Comparison, layout: Layout) -> str:
     """Return the comment in Markdown; ``before`` is the run without the change."""
     template = environment().get_template("review_comment.md.j2")
-    new = comparison.new[:_FEW]
+    new = comparison.new[:_TOLD]
     return template.render(
         marker=MARKER,
         mark=MARKS[_worst(comparison)],
@@ -35,7 +35,7 @@ def render(comparison: Comparison, layout: Layout) -> str:
 
 def headline(comparison: Comparison) -> str:
     """Return in one sentence what the change does to memory, and how it was without it."""
-    before = f"`{_name(comparison)}`"
+    before = f"`{_before_name(comparison)}`"
     if comparison.new:
         first = comparison.new[0]
         return f"This change adds {_amount(first)}{_holder(first)}; {before} does not"
@@ -56,7 +56,7 @@ def _worst(comparison: Comparison) -> str:
     return "inconclusive" if comparison.after.verdict == "inconclusive" else "stable"
 
 
-def _name(comparison: Comparison) -> str:
+def _before_name(comparison: Comparison) -> str:
     """Return the file of the run without the change, such as ``main``."""
     return PurePath(outline.title(comparison.before)).stem.replace("`", "")
 

@@ -42,7 +42,7 @@ def _log(runs: Iterable[Json]) -> str:
     return finite_json({"$schema": SCHEMA, "version": "2.1.0", "runs": list(runs)})
 
 
-def _run(name: str, rules: Sequence[Json], results: Sequence[Json]) -> Json:
+def _log_run(name: str, rules: Sequence[Json], results: Sequence[Json]) -> Json:
     from leakguard import __version__
 
     driver = {"name": "leakguard", "version": __version__, "rules": list(rules)}
@@ -63,7 +63,7 @@ def _report_run(report: Report, layout: Layout) -> Json:
     places = _Places(layout.sources)
     results = [_result(finding, kinds, places, layout.fail_on) for finding in report.findings]
     results += [_suppressed(item, kinds, places, layout.fail_on) for item in report.ignored]
-    return _run(outline.title(report), [_kind_rule(kind) for kind in kinds], results)
+    return _log_run(outline.title(report), [_kind_rule(kind) for kind in kinds], results)
 
 
 def _kind_rule(kind: str) -> Json:
@@ -78,7 +78,7 @@ def _kind_rule(kind: str) -> Json:
 
 
 def _result(finding: Finding, kinds: Sequence[str], places: _Places, fail_on: str) -> Json:
-    made, kept = places.made(finding), _kept(finding)
+    made, kept = places.made(finding), _holder_place(finding)
     related = [kept] if made and kept else []
     related += places.frames(finding)
     return {
@@ -134,7 +134,7 @@ def _properties(finding: Finding) -> Json:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _kept(finding: Finding) -> Json | None:
+def _holder_place(finding: Finding) -> Json | None:
     """Return the holder: it lies in the memory of the program, and no line is known of it."""
     if finding.held_by is None:
         return None
@@ -202,7 +202,7 @@ def _audit_run(audit: Audit) -> Json:
     results = [
         _exposed(audit, exposure, leaks.index(exposure.leak)) for exposure in audit.exposures
     ]
-    return _run(audit.place, rules, results)
+    return _log_run(audit.place, rules, results)
 
 
 def _exposed(audit: Audit, exposure: Exposure, rule: int) -> Json:

@@ -12,10 +12,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
-
 from leakguard.model import Finding
 from leakguard.model.known_leak import KnownLeak
 
@@ -51,6 +47,10 @@ def _value(key: str, value: Any) -> Any:
 
 def is_affected(leak: KnownLeak, version: str) -> bool:
     """Return whether a release has the leak; one whose version is no version (PEP 440) has not."""
+    # Here and not above: a program that is watched seldom has a known leak.
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
     try:
         release = Version(version)
     except InvalidVersion:
@@ -65,17 +65,35 @@ def known_leak(finding: Finding, packages: Mapping[str, str]) -> KnownLeak | Non
         finding: what grows, and the way to it.
         packages: versions of the libraries that ran, as far as they were recorded.
     """
-    versions: dict[str, str] = {canonicalize_name(n): v for n, v in packages.items()}
     try:
         leaks = known_leaks()
     except OSError:  # a program that leaks descriptors may have none left for the list
         return None
-    return next((leak for leak in leaks if _is(leak, finding) and _ran(leak, versions)), None)
+    return next((leak for leak in leaks if _is(leak, finding) and _ran(leak, packages)), None)
 
 
-def _ran(leak: KnownLeak, versions: Mapping[str, str]) -> bool:
-    version = versions.get(canonicalize_name(leak.library))
-    return version is None or is_affected(leak, version)
+def native_leaks(packages: Mapping[str, str]) -> list[tuple[str, KnownLeak]]:
+    """Return (version that ran, known leak of native memory that it has and an update ends).
+
+    They have no look of their own: the advice on native memory names them.
+    """
+    try:
+        leaks = known_leaks()
+    except OSError:
+        return []
+    native = (leak for leak in leaks if leak.kind == "native" and leak.fixed is not None)
+    ran = ((packages.get(_imported(leak)), leak) for leak in native)
+    return [(release, k) for release, k in ran if release and is_affected(k, release)]
+
+
+def _imported(leak: KnownLeak) -> str:
+    return leak.library.replace("-", "_")
+
+
+def _ran(leak: KnownLeak, packages: Mapping[str, str]) -> bool:
+    """Return whether the release that ran has the leak, where it was recorded which one did."""
+    imported = _imported(leak)
+    return imported not in packages or is_affected(leak, packages[imported])
 
 
 def _is(leak: KnownLeak, finding: Finding) -> bool:

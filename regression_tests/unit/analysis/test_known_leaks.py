@@ -11,8 +11,15 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from leakguard.analysis.knowledge.known_leaks import is_affected, known_leak, known_leaks
-from leakguard.model import Finding
+from leakguard.analysis.knowledge.advice import NATIVE_ADVICE
+from leakguard.analysis.knowledge.known_leaks import (
+    is_affected,
+    known_leak,
+    known_leaks,
+    native_leaks,
+)
+from leakguard.analysis.remedy import native_remedy
+from leakguard.model import Finding, Run, RunInfo
 from leakguard.model.finding import Kind
 from leakguard.model.known_leak import KnownLeak
 
@@ -94,3 +101,16 @@ def test_program_without_a_descriptor_left_is_judged_without_the_list(monkeypatc
     monkeypatch.setattr("leakguard.analysis.knowledge.known_leaks.known_leaks", exhausted)
     finding = Finding("ab", "files", "leak", "growing", "r", type="torch._dynamo.guards.Guard")
     assert known_leak(finding, {}) is None
+
+
+def test_advice_on_native_memory_names_what_the_releases_that_ran_are_known_for():
+    run = Run(RunInfo(packages={"numpy": "2.3.1", "torch": "2.6.0"}), ())
+    finding = Finding("ab", "native", "leak", "growing", "r", fix=NATIVE_ADVICE)
+    advice = native_remedy(run, finding)
+    assert "Known to leak: numpy 2.3.1 by hash() of a datetime64" in advice
+    fixed = Run(RunInfo(packages={"numpy": "2.5.1"}), ())
+    assert "Known to leak" not in native_remedy(fixed, finding)
+
+
+def test_release_that_was_not_recorded_is_not_accused():
+    assert native_leaks({}) == []

@@ -40,6 +40,16 @@ def test_accepted_finding_fails_neither_report_nor_check(folder, capsys):
     assert said.err == ""
 
 
+def test_accepted_finding_is_nothing_that_a_change_adds(folder, capsys):
+    add_run(folder / "main.jsonl", leaks=False)
+    compared = ["diff", "main.jsonl", "leaking.jsonl", "--format", "comment", "--fail-on", "leak"]
+    assert main(compared) == 1
+    assert "This change adds 2.0 MB per generation" in capsys.readouterr().out
+    accept(folder, (fingerprint(capsys), "2999-12-31"))
+    assert main(compared) == 0
+    assert "This change adds no leak" in capsys.readouterr().out
+
+
 def test_accepted_finding_is_listed_with_its_reason_and_date(folder, capsys):
     accept(folder, (fingerprint(capsys), "2999-12-31"))
     main(["report", "leaking.jsonl", "--format", "json"])
@@ -90,3 +100,12 @@ def test_entry_that_cannot_be_used_is_one_line(command, text, said, folder, caps
     assert main([command, "leaking.jsonl"]) == 2
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1
+
+
+def test_working_folder_that_is_gone_accepts_nothing(folder, monkeypatch, capsys):
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["check", str(folder / "leaking.jsonl")]) in (1, 2)
+    assert "Traceback" not in capsys.readouterr().err

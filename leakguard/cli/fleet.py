@@ -1,0 +1,112 @@
+"""``leakguard fleet``: one line a bug over many runs, the most damaging first."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import click
+
+from leakguard.cli.output import complain, wants_color, write_document
+from leakguard.cli.report import RunPath
+from leakguard.errors import LeakguardError
+from leakguard.model.fleet import Sighting
+from leakguard.render import Layout
+from leakguard.render.text import columns
+
+_FORMATS = ("terminal", "markdown", "json")
+_GROUPS = ("bug", "holder", "type", "line", "kind", "library", "host", "python")
+_FILES_AT_ONCE = 16  # files that a process is given at once
+_NAMED = 3  # unreadable files that are named; of a thousand, a count says as much
+
+
+@click.command("fleet")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=RunPath())
+@click.option("--top", metavar="N", type=click.IntRange(min=1), default=20, show_default=True,
+              help="How many bugs to show.")  # fmt: skip
+@click.option("--since", type=click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")), metavar="DATE",
+              help="Only runs that began at DATE or later, in UTC.")  # fmt: skip
+@click.option("--group-by", "group", type=click.Choice(_GROUPS), default="bug", show_default=True)
+@click.option("--format", "format_", type=click.Choice(_FORMATS), default="terminal",
+              show_default=True)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
+              help="Write to FILE; one that ends in .parquet gets every finding, "
+              "and can be given as a PATH later.")  # fmt: skip
+@click.option("--jobs", metavar="N", type=click.IntRange(min=1),
+              help="Processes that read runs. Default: one per processor.")  # fmt: skip
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+              show_default=True)  # fmt: skip
+def fleet(
+    paths: tuple[Path | str, ...], top: int, since: datetime.datetime | None, group: str,
+    format_: str, output: Path | None, jobs: int | None, color: str,
+) -> int:  # fmt: skip
+    """Rank the bugs of all runs below PATH: folders, URLs, run files, tables of an earlier -o.
+
+    A bug is what runs have in common by fingerprint: the same holder and type, on any host and in
+    any version. Bugs are ranked by damage: leaked bytes times hours. Needs DuckDB (extra: fleet).
+    """
+    from leakguard.render.fleet import render_fleet
+    from leakguard.store.fleet_files import files_below, local_file
+    from leakguard.store.sightings import Sightings
+
+    table = Sightings()
+    files = [file for path in paths for file in files_below(path)]
+    runs = [file for file in files if not file.endswith(".parquet")]
+    for name in files:
+        if name.endswith(".parquet"):
+            with local_file(name) as file:
+                table.read(file, name)
+    unusable: list[str] = []
+    table.add(_seen(runs, jobs or os.cpu_count() or 1, unusable))
+    _say(unusable)
+    layout = Layout(width=columns(), color=wants_color(color, output))
+    document = render_fleet(table.fleet(group, since, top), format_, layout)
+    if output is not None and output.suffix == ".parquet":
+        table.write(output)
+        output = None
+    write_document(document, output)
+    return 2 if unusable else 0
+
+
+def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[Sighting]:
+    """Yield the rows of all run files; why one cannot be read goes to ``unusable``."""
+    if jobs == 1 or len(files) <= _FILES_AT_ONCE:
+        answers: Iterator[list[Sighting] | str] = map(_of_file, files)
+        yield from _readable(answers, unusable)
+        return
+    with ProcessPoolExecutor(min(jobs, -(-len(files) // _FILES_AT_ONCE))) as pool:
+        yield from _readable(pool.map(_of_file, files, chunksize=_FILES_AT_ONCE), unusable)
+
+
+def _readable(answers: Iterator[list[Sighting] | str], unusable: list[str]) -> Iterator[Sighting]:
+    for answer in answers:
+        if isinstance(answer, str):
+            unusable.append(answer)
+        else:
+            yield from answer
+
+
+def _of_file(name: str) -> list[Sighting] | str:
+    """Return the rows of the last run in a file, or why it cannot be read."""
+    from leakguard.analysis import diagnose
+    from leakguard.analysis.fleet import sightings
+    from leakguard.store import load_runs
+    from leakguard.store.fleet_files import local_file
+
+    try:
+        with local_file(name) as file:
+            return sightings(diagnose(load_runs(file)[-1]), name)
+    except LeakguardError as error:
+        return str(error)
+    except OSError as error:
+        return f"cannot read {name}: {error.strerror}"
+
+
+def _say(unusable: Sequence[str]) -> None:
+    for message in unusable[:_NAMED]:
+        complain(message)
+    if len(unusable) > _NAMED:
+        complain(f"{len(unusable) - _NAMED:,} more files cannot be read")

@@ -1,0 +1,118 @@
+"""The table of a fleet, in DuckDB: filled from rows and Parquet files, asked for bugs, written.
+
+One table, ``sightings``, with the columns of `leakguard.model.fleet.Sighting`; the queries are
+plain SQL, so that any engine which reads the Parquet file answers them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from leakguard.errors import UsageError, install
+from leakguard.model.fleet import Bug, Fleet, Sighting
+
+COLUMNS = {
+    "run": "VARCHAR", "name": "VARCHAR", "job": "VARCHAR", "host": "VARCHAR", "rank": "INTEGER",
+    "started": "TIMESTAMP", "hours": "DOUBLE", "generations": "INTEGER", "finished": "BOOLEAN",
+    "verdict": "VARCHAR", "python": "VARCHAR", "fingerprint": "VARCHAR", "certainty": "VARCHAR",
+    "kind": "VARCHAR", "type": "VARCHAR", "held_by": "VARCHAR", "phase": "VARCHAR",
+    "line": "VARCHAR", "library": "VARCHAR", "bytes_per_generation": "DOUBLE",
+    "leaked_bytes": "DOUBLE", "damage": "DOUBLE", "fix": "VARCHAR",
+}  # fmt: skip
+#: What sightings can be grouped by, and the column that says it.
+GROUPS = {
+    "bug": "fingerprint", "holder": "held_by", "type": "type", "line": "line", "kind": "kind",
+    "library": "library", "host": "host", "python": "python",
+}  # fmt: skip
+
+_TEXTS = ("run", "fingerprint", "certainty", "kind", "type", "held_by", "line", "library", "fix")
+_BUGS = """
+SELECT {group} AS name, count(DISTINCT run), count(DISTINCT run) FILTER (NOT finished),
+       count(DISTINCT host), coalesce(sum(damage), 0), coalesce(sum(leaked_bytes), 0),
+       min(started), max(started), {texts}
+FROM seen WHERE fingerprint IS NOT NULL AND {group} IS NOT NULL
+GROUP BY 1 ORDER BY 5 DESC, 2 DESC, 1
+"""
+
+
+class Sightings:
+    """The rows of a fleet.
+
+    Raises:
+        UsageError: DuckDB is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import duckdb
+        except ImportError:
+            raise UsageError(f"leakguard fleet needs DuckDB: {install('fleet')}") from None
+        self._failures = duckdb.Error
+        self._tables: Any = duckdb.connect()
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        self._tables.execute(f"CREATE TABLE sightings ({columns})")
+
+    def add(self, rows: Iterable[Sighting]) -> None:
+        """Add rows; they pass through a file, which DuckDB reads faster than parameters."""
+        with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
+            page = Path(folder) / "rows.json"
+            with page.open("w", encoding="utf-8") as file:
+                for row in rows:
+                    file.write(json.dumps(asdict(row), default=str, allow_nan=False) + "\n")
+            if page.stat().st_size:
+                self._tables.execute(
+                    "INSERT INTO sightings BY NAME SELECT * FROM "
+                    "read_json(?, columns=?, format='newline_delimited')",
+                    [str(page), COLUMNS],
+                )
+
+    def read(self, file: Path, name: str) -> None:
+        """Add the rows of a Parquet file that `write` made.
+
+        Raises:
+            UsageError: it is none; ``name`` is what the user calls it.
+        """
+        try:
+            self._tables.execute(
+                "INSERT INTO sightings BY NAME SELECT * FROM read_parquet(?)", [str(file)]
+            )
+        except self._failures as error:
+            reason = str(error).partition("\n")[0]
+            raise UsageError(f"{name} is no table of leakguard fleet -o: {reason}") from error
+
+    def write(self, file: Path) -> None:
+        """Write all rows as Parquet, by time, then run.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        try:
+            self._tables.table("sightings").order("started, run").write_parquet(str(file))
+        except self._failures as error:
+            raise UsageError(f"cannot write {file}: {str(error).partition(chr(10))[0]}") from error
+
+    def fleet(self, group: str, since: datetime.datetime | None, top: int) -> Fleet:
+        """Return the bugs, the most damaging first.
+
+        Args:
+            group: a key of `GROUPS`.
+            since: leave out runs that began before, or do not say when.
+            top: how many to return.
+        """
+        self._tables.execute(
+            "CREATE OR REPLACE TEMP TABLE seen AS "
+            "SELECT * FROM sightings WHERE $since IS NULL OR started >= $since",
+            {"since": since},
+        )
+        counted = "SELECT count(DISTINCT run), count(DISTINCT run) FILTER (fingerprint IS NOT NULL)"
+        runs, leaking = self._tables.execute(f"{counted} FROM seen").fetchone()
+        texts = ", ".join(f"arg_max({text}, coalesce(damage, 0))" for text in _TEXTS)
+        query = _BUGS.format(group=GROUPS[group], texts=texts)
+        rows = self._tables.execute(query).fetchall()
+        return Fleet(runs, leaking, len(rows), tuple(Bug(*row) for row in rows[:top]))

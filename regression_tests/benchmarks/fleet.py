@@ -1,0 +1,137 @@
+"""Rank the bugs of many runs: seconds and memory beside DuckDB reading the same files as they are.
+
+``python -m regression_tests.benchmarks.fleet -o reports/fleet [--runs 1000]`` makes run files,
+three of ten with one of three planted leaks, on a hundred hosts over a year, and compares. Exit
+status 1 when the three are not the first three, in order of what they leak. Needs DuckDB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from leakguard.model import RunInfo
+from leakguard.store import schema
+from leakguard.store.jsonl import RunWriter
+from leakguard.testing import RunStory, State
+
+COMMAND = "python -m regression_tests.benchmarks.fleet -o reports/fleet\n"
+GENERATIONS = 12
+#: Type that piles up, share of the runs that have it, bytes of one.
+PLANTED = (("app.Rollout", 0.2, 2_000_000), ("app.Frame", 0.07, 2_000_000),
+           ("app.Batch", 0.03, 1_000_000))  # fmt: skip
+_PLAIN = """
+import duckdb
+duckdb.sql("SELECT snapshot.metrics.rss FROM read_json('{}/*/*.jsonl', format="
+           "'newline_delimited', union_by_name=true, maximum_object_size=100000000)").fetchall()
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took: seconds on the clock and on processors, the most memory of a process."""
+
+    seconds: float
+    processor: float
+    bytes: int
+
+
+def write_runs(folder: Path, number: int) -> None:
+    """Write run files into fifty folders; who leaks what is drawn with a fixed seed."""
+    draw = random.Random(20)
+    for place in range(number):
+        drawn, planted = draw.random(), None
+        for leak in PLANTED:
+            drawn -= leak[1]
+            if drawn < 0:
+                planted = leak
+                break
+        day = f"2026-{draw.randrange(1, 13):02d}-{draw.randrange(1, 29):02d}T10:00:00+00:00"
+        info = RunInfo(name="train", host=f"node{draw.randrange(100)}", started=day)
+        path = folder / f"{place % 50:02d}" / f"{place}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, info, planted)
+
+
+def _write(path: Path, info: RunInfo, planted: tuple[str, float, int] | None) -> None:
+    name, _, size = planted or ("app.Rollout", 0.0, 2_000_000)
+    story = RunStory(info=replace(info, source="guard"))
+    for generation in range(1, GENERATIONS + 1):
+        kept = generation if planted else 1
+        used = kept * size
+        metrics = {"rss": 90_000_000 + used, "heap_in_use": 30_000_000 + used}
+        story.generation(train=State(metrics, {name: kept}, {name: used}))
+    writer = RunWriter(path, story.info)
+    for snapshot in story.run().snapshots:
+        writer.write(schema.encode_snapshot(snapshot))
+    writer.close()
+
+
+def cost(command: list[str]) -> tuple[Cost, str]:
+    """Run a command; return what it took, its own children included, and what it printed."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=said)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        if status:
+            raise RuntimeError(f"{command} ended with {status}")
+        said.seek(0)
+        printed = said.read()
+    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1_024), printed
+
+
+def page(runs: int, size: int, costs: dict[str, Cost], types: list[str]) -> str:
+    """Return the table in Markdown."""
+    plain = costs["DuckDB alone, one column of every line"]
+    return "\n".join((
+        f"{runs:,} run files, {size / 1e6:,.1f} MB, three planted bugs. In order of damage: "
+        f"{', '.join(types[:3])}.",
+        "",
+        "| what | seconds | processor seconds | times DuckDB (processor) | memory of a process |",
+        "|---|---:|---:|---:|---:|",
+        *(f"| {name} | {c.seconds:.1f} | {c.processor:.1f} | {c.processor / plain.processor:.1f} "
+          f"| {c.bytes / 1e6:.0f} MB |" for name, c in costs.items()),
+        "",
+    ))  # fmt: skip
+
+
+def main() -> int:
+    """Make the runs, rank, compare, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1_000)
+    parser.add_argument("-o", dest="out", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="fleet-") as place:
+        folder, table = Path(place) / "runs", Path(place) / "fleet.parquet"
+        write_runs(folder, options.runs)
+        size = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
+        fleet = [sys.executable, "-m", "leakguard", "fleet"]
+        costs = {}
+        costs["leakguard fleet"], _ = cost([*fleet, str(folder), "-o", str(table)])
+        costs["leakguard fleet, from the table it wrote"], said = cost(
+            [*fleet, str(table), "--format", "json"]
+        )
+        costs["DuckDB alone, one column of every line"], _ = cost(
+            [sys.executable, "-c", _PLAIN.format(folder)]
+        )
+    types = [bug["type"] for bug in json.loads(said)["bugs"]]
+    document = page(options.runs, size, costs, types)
+    print(document)
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "table.md").write_text(document, encoding="utf-8")
+        (options.out / "COMMAND").write_text(COMMAND, encoding="utf-8")
+    return int(types[:3] != [name for name, _, _ in PLANTED])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

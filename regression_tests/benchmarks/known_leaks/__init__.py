@@ -1,0 +1,1 @@
+"""Known leaks of libraries, played: the release that has the leak and the one that has not."""
