@@ -50,13 +50,11 @@ def _attached(pid: int, wait: float) -> Snapshot:
     Raises:
         UsageError: it cannot be attached to.
     """
-    from leakguard.launch.attach.attached_run import AttachedRun, Plan
-    from leakguard.launch.attach.presence import present_at
-    from leakguard.launch.attach.session import Session
-    from leakguard.launch.attach.target import Target
+    from leakguard.launch.attach.attached_run import AttachedRun, Timetable
+    from leakguard.launch.attach.attachment import attached_to
 
-    with present_at(pid), Session(Target.of(pid), wait) as session:
-        return AttachedRun(session, Plan(every=wait)).inspect()
+    with attached_to(pid, wait) as session:
+        return AttachedRun(session, Timetable(every=wait)).inspect()
 
 
 def _outside(pid: int, nobody: UsageError) -> str:

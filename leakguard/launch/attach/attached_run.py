@@ -16,8 +16,8 @@ from leakguard.capture.heap import LARGE_OBJECT
 from leakguard.capture.process import memory_limit
 from leakguard.capture.watchlist import Watchlist
 from leakguard.errors import UsageError
+from leakguard.launch.attach.attachment import Attachment
 from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
-from leakguard.launch.attach.session import Session
 from leakguard.live.answering import ASKED
 from leakguard.live.diagnosing import diagnose_within
 from leakguard.live.journal import Journal
@@ -33,7 +33,7 @@ from leakguard.model import Cost, Run, RunInfo, Site, Snapshot
 from leakguard.model.secrets import command_line
 
 # Seconds for which the target is traced at the most: it runs several times as long meanwhile.
-_LONGEST_TRACE = 3.0
+_TRACED_SECONDS = 3.0
 _WHY = "asked"
 
 
@@ -50,7 +50,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Timetable:
     """How often to look, every so many seconds, how many times, and where the run is written."""
 
     every: float
@@ -66,8 +66,8 @@ class AttachedRun:
     the target answers no more; None while it does.
     """
 
-    session: Session
-    plan: Plan
+    session: Attachment
+    timetable: Timetable
     stop: Event = field(default_factory=Event)
     ended: str | None = None
     looks: int = 0
@@ -88,8 +88,8 @@ class AttachedRun:
         """
         session = self.session
         facts = session.ask("facts", Facts)
-        info = _run_facts(session, facts, self.plan)
-        self._journal = Journal(info, self.plan.out, None, 1)
+        info = _run_facts(session, facts, self.timetable)
+        self._journal = Journal(info, self.timetable.out, None, 1)
         self._meter = CostMeter(time.perf_counter, lambda: session.costs.looking)
         self._safety = Safety(self._meter)
         recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
@@ -101,7 +101,7 @@ class AttachedRun:
         """Take the looks, and return the run; ``tell`` is called after each, with its number."""
         self.poll()
         while not self.is_over:
-            last = self.stop.wait(self._interval) or self.looks + 1 == self.plan.looks
+            last = self.stop.wait(self._interval) or self.looks + 1 == self.timetable.looks
             if self.poll(last=last):
                 tell(self.looks)
         return self._journal.run()
@@ -158,7 +158,11 @@ class AttachedRun:
 
     @property
     def _interval(self) -> float:
-        return min(self.plan.every, _LONGEST_TRACE) if self._tracing.running else self.plan.every
+        return (
+            min(self.timetable.every, _TRACED_SECONDS)
+            if self._tracing.running
+            else self.timetable.every
+        )
 
     def _traced(self) -> tuple[Site, ...] | None:
         """End a trace; return what it saw, None where none ran."""
@@ -198,7 +202,7 @@ class AttachedRun:
         self._journal.add(snapshot, index)
 
 
-def _run_facts(session: Session, facts: Facts, plan: Plan) -> RunInfo:
+def _run_facts(session: Attachment, facts: Facts, timetable: Timetable) -> RunInfo:
     release, machine = os.uname().release, os.uname().machine
     return RunInfo(
         source="guard",
@@ -212,7 +216,7 @@ def _run_facts(session: Session, facts: Facts, plan: Plan) -> RunInfo:
         memory_limit=None if session.target.is_elsewhere else memory_limit(),
         large_object=LARGE_OBJECT,
         ignore=project_ignores(),
-        generation_means=f"{plan.every:g} s",
+        generation_means=f"{timetable.every:g} s",
         without_scan=None if facts.without_scan is None else _other_build(facts),
     )
 

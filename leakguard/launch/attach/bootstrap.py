@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ctypes
 
 # Seconds to be connected to; and from one question whether a copy has ended to the next.
-_PATIENCE, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
+_UNTIL_CONNECTED, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
 # Seconds for which a copy may sleep: then it waits for a lock of a thread that it does not have.
 _LONGEST_SLEEP = 1.0
 # Seconds of the clock for each of CPU time, and more: on a busy machine.
@@ -64,11 +64,12 @@ def _serve(folder: str, lock: tuple[int, int, int]) -> None:
                 posix.close(descriptor)
         if not told:
             _remove(folder)
+        globals().clear()  # functions and their globals hold each other until a collection
 
 
 def _first(ask: int) -> bytes:
     """Wait for the first order: nobody may have come yet."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _UNTIL_CONNECTED
     while time.monotonic() < deadline:
         try:
             order = posix.read(ask, 256)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leakguard.launch.attach.attached_run import Plan
+from leakguard.launch.attach.attached_run import Timetable
 from regression_tests.benchmarks.attach.beside_memray import memray_attach
 from regression_tests.benchmarks.attach.cycles import cycled
 from regression_tests.benchmarks.attach.measure import Outcome, attach_to, temporary_run
@@ -78,7 +78,7 @@ def _row(program: str, how: str, words: str, every: float, looks: int) -> Row:
 
 def _outcome(program: str, how: str, twin: str, every: float, looks: int) -> Outcome:
     with _started(program, how, twin) as pid:
-        return attach_to(pid, Plan(every, looks, temporary_run()))
+        return attach_to(pid, Timetable(every, looks, temporary_run()))
 
 
 @contextmanager

@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leakguard.launch.attach.session import Session
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.attachment import attached_to
 from regression_tests.benchmarks.attach.strangers import running
 
 # One cycle in so many also takes a look.
@@ -34,7 +33,7 @@ def cycled(python: str, most: int) -> Iterator[Counts]:
         yield _counts(process, 0)
         told = {10**power for power in range(6)} | {most}
         for cycle in range(1, most + 1):
-            with Session(Target.of(process.pid), 30.0) as session:
+            with attached_to(process.pid, 30.0) as session:
                 if cycle == 1 or not cycle % _LOOKS:
                     session.ask("facts", dict)
             if cycle in told:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from leakguard import diagnose
 from leakguard.errors import UsageError
-from leakguard.launch.attach.attached_run import AttachedRun, Plan
-from leakguard.launch.attach.session import Session
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.attached_run import AttachedRun, Timetable
+from leakguard.launch.attach.attachment import attached_to
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _STOPPED = ("t", "T")
@@ -48,13 +47,13 @@ class Outcome:
     alive: bool
 
 
-def attach_to(pid: int, plan: Plan) -> Outcome:
+def attach_to(pid: int, timetable: Timetable) -> Outcome:
     """Attach to a process as the command does, and measure it before, meanwhile and after."""
     before, threads, files = _pace(pid), _count(pid, "task"), _count(pid, "fd")
     memory = _private(pid)
     try:
-        with Session(Target.of(pid), 10.0) as session:
-            run = AttachedRun(session, plan).follow()
+        with attached_to(pid, 10.0) as session:
+            run = AttachedRun(session, timetable).follow()
     except UsageError as refusal:
         return Outcome(f"refused: {refusal}", "", 0.0, 0.0, 0.0, 0, 0.0, _count(pid, "task") > 0)
     grown = _private(pid) - memory

@@ -8,6 +8,7 @@ import os
 import select
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,12 +19,13 @@ import msgspec
 from leakguard.capture.probe import Unavailable
 from leakguard.errors import UsageError
 from leakguard.launch.attach import bootstrap, sight
-from leakguard.launch.attach.layout import REMOTE_EXEC, Layout
+from leakguard.launch.attach.foreign_memory import ForeignMemory
 from leakguard.launch.attach.lodging import Lodging
-from leakguard.launch.attach.memory import Memory
 from leakguard.launch.attach.pending_call import PendingCall
+from leakguard.launch.attach.presence import present_at
+from leakguard.launch.attach.queue_layout import REMOTE_EXEC, QueueLayout
 from leakguard.launch.attach.rehearsal import Rehearsed, rehearse
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.running_process import RunningProcess
 from leakguard.live.beacon import process_began
 
 T = TypeVar("T")
@@ -36,7 +38,7 @@ except BaseException:
  pass
 """
 _NAME = "leakguard.launch.attach.bootstrap"
-_ASK_EVERY = 0.005
+_CONNECT_EVERY = 0.005
 # CPU seconds of a look, and how often one is taken anew that met a lock of another thread.
 _LONGEST_LOOK, _MOST_HANGS = 60.0, 3
 # Seconds for which the thread's leave is waited for.
@@ -63,10 +65,10 @@ class Costs:
     looking: float = 0.0
 
 
-class Session:
+class Attachment:
     """The connection to one target, until its thread leaves."""
 
-    def __init__(self, target: Target, patience: float) -> None:
+    def __init__(self, target: RunningProcess, patience: float) -> None:
         """Attach; the target has ``patience`` seconds to come to a point where it may be called.
 
         Raises:
@@ -85,7 +87,7 @@ class Session:
             self.close()
             raise
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Attachment:
         return self
 
     def __exit__(
@@ -142,7 +144,7 @@ class Session:
                 return self._lodging.open_pipe("ask", os.O_WRONLY)
             except OSError:  # the thread has not opened it yet
                 self._check_alive()
-                time.sleep(_ASK_EVERY)
+                time.sleep(_CONNECT_EVERY)
         raise TimeoutError
 
     def _busy(self, call: PendingCall | None, patience: float) -> UsageError:
@@ -208,6 +210,17 @@ class Session:
         return line.decode()
 
 
+@contextlib.contextmanager
+def attached_to(pid: int, patience: float) -> Iterator[Attachment]:
+    """Attach to a process while the block runs, as the only one of this user.
+
+    Raises:
+        UsageError: that cannot be, and nothing of it is left in the process.
+    """
+    with present_at(pid), Attachment(RunningProcess.of(pid), patience) as attachment:
+        yield attachment
+
+
 def _decoded(text: bytes, kind: type[T]) -> T:
     """Return an answer as the value that it was; who wrote it may have been anybody."""
     try:
@@ -229,11 +242,11 @@ def _lock(pid: int, rehearsed: Rehearsed) -> tuple[int, int, int]:
     layout = rehearsed.layout
     if layout is None:
         return 0, 0, 0
-    with Memory(pid) as memory:
+    with ForeignMemory(pid) as memory:
         return _lock_at(memory, layout, rehearsed.symbols.runtime)
 
 
-def _lock_at(memory: Memory, layout: Layout, runtime: int) -> tuple[int, int, int]:
+def _lock_at(memory: ForeignMemory, layout: QueueLayout, runtime: int) -> tuple[int, int, int]:
     interpreter = memory.word(runtime + layout.main)
     gil = memory.word(interpreter + layout.gil) if layout.gil_is_pointer else runtime + layout.gil
     if layout.drop is None:
@@ -241,7 +254,7 @@ def _lock_at(memory: Memory, layout: Layout, runtime: int) -> tuple[int, int, in
     return gil, interpreter + layout.drop, 0
 
 
-def _remote_exec(target: Target, version: tuple[int, int], path: str) -> None:
+def _remote_exec(target: RunningProcess, version: tuple[int, int], path: str) -> None:
     """Have Python 3.14 and later run a file by their own means."""
     if version != sys.version_info[:2]:
         name = ".".join(map(str, version))
