@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from leakguard.launch.attach.attached_run import Timetable
-from regression_tests.benchmarks.attach.beside_memray import memray_attach
-from regression_tests.benchmarks.attach.cycles import cycled
+from regression_tests.benchmarks.attach.beside_memray import Memray, memray_attach
+from regression_tests.benchmarks.attach.cycles import Counts, cycled
 from regression_tests.benchmarks.attach.measure import Outcome, attach_to, temporary_run
 from regression_tests.benchmarks.attach.strangers import child_of, interpreters, running
 from regression_tests.benchmarks.attach.table import Row, page
@@ -50,26 +50,43 @@ def main() -> int:
     parser.add_argument("--memray", action="store_true")
     parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    rows = []
+    rows: list[Row] = []
+    memray: dict[str, Memray] = {}
+    cycles: list[Counts] = []
+    for _ in _steps(options, rows, memray, cycles):
+        if options.out is not None:
+            _write(options.out, page(rows, memray, cycles))
+    print(page(rows, memray, cycles))
+    return int(not all(row.right for row in rows))
+
+
+def _steps(
+    options: argparse.Namespace,
+    rows: list[Row],
+    memray: dict[str, Memray],
+    cycles: list[Counts],
+) -> Iterator[None]:
+    """Measure one thing after the other, so that what is known is written down meanwhile."""
     for program, how, words in CASES:
         if not options.only or any(text in words for text in options.only):
             rows.append(_row(program, how, words, options.every, options.looks))
             print(rows[-1], file=sys.stderr, flush=True)
-    memray = (
-        {name: memray_attach(name, int(options.every * options.looks)) for name in _COMPARED}
-        if options.memray
-        else {}
-    )
-    cycles = list(cycled(sys.executable, options.cycles)) if options.cycles else []
-    text = page(rows, memray, cycles)
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "table.md").write_text(text, encoding="utf-8")
-        arguments = [argument for argument in sys.argv[1:] if argument]
-        command = shlex.join(["python", "-m", "regression_tests.benchmarks.attach", *arguments])
-        (options.out / "COMMAND").write_text(f"{command}\n", encoding="utf-8")
-    print(text)
-    return int(not all(row.right for row in rows))
+            yield
+    for name in _COMPARED if options.memray else ():
+        memray[name] = memray_attach(name, int(options.every * options.looks))
+        print(name, memray[name], file=sys.stderr, flush=True)
+        yield
+    for counts in cycled(sys.executable, options.cycles) if options.cycles else ():
+        cycles.append(counts)
+        print(counts, file=sys.stderr, flush=True)
+        yield
+
+
+def _write(out: Path, text: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "table.md").write_text(text, encoding="utf-8")
+    command = shlex.join(["python", "-m", "regression_tests.benchmarks.attach", *sys.argv[1:]])
+    (out / "COMMAND").write_text(f"{command}\n", encoding="utf-8")
 
 
 def _row(program: str, how: str, words: str, every: float, looks: int) -> Row:
