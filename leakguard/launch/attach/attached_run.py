@@ -213,7 +213,7 @@ def _run_facts(session: Attachment, facts: Facts, timetable: Timetable) -> RunIn
         python=facts.python,
         platform=f"Linux-{release}-{machine}",
         packages=facts.packages,
-        memory_limit=None if session.target.is_elsewhere else memory_limit(),
+        memory_limit=memory_limit(session.target.pid),
         large_object=LARGE_OBJECT,
         ignore=project_ignores(),
         generation_means=f"{timetable.every:g} s",

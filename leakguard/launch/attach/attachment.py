@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from leakguard.capture.probe import Unavailable
+from leakguard.capture.headroom import dies_as_one, free_memory
+from leakguard.capture.probe import Unavailable, measure
+from leakguard.capture.process import process_memory
 from leakguard.errors import UsageError
 from leakguard.launch.attach import bootstrap, sight
 from leakguard.launch.attach.foreign_memory import ForeignMemory
@@ -41,6 +43,8 @@ _NAME = "leakguard.launch.attach.bootstrap"
 _CONNECT_EVERY = 0.005
 # CPU seconds of a look, and how often one is taken anew that met a lock of another thread.
 _LONGEST_LOOK, _MOST_HANGS = 60.0, 3
+# Bytes that a copy needs for what it imports, beside the pages that it may have to copy.
+_OWN_MEMORY = 60_000_000
 # Seconds for which the thread's leave is waited for.
 _LEAVE = 5.0
 _ENDED = {
@@ -171,6 +175,7 @@ class Attachment:
             Unavailable: there is no answer, and the message says why.
             UsageError: the target has ended.
         """
+        _check_memory(self.target.pid)
         text = json.dumps({"ask": question, **details}).encode()
         for _ in range(_MOST_HANGS):
             self._lodging.write(sight.QUESTION, text)
@@ -230,6 +235,14 @@ def _decoded(text: bytes, kind: type[T]) -> T:
         return msgspec.convert(told["told"], kind, dec_hook=_no_value)
     except (ValueError, KeyError, msgspec.ValidationError) as error:
         raise Unavailable(f"its answer cannot be read: {error}") from None
+
+
+def _check_memory(pid: int) -> None:
+    """Raise ``Unavailable`` where a copy could take the memory that its process dies without."""
+    own = measure((("process", lambda: process_memory(pid)),)).metrics
+    needed = _OWN_MEMORY + own.get("rss_anonymous", 0)
+    if dies_as_one(pid) and needed > free_memory(pid):
+        raise Unavailable("a copy could use up the memory that the process may still take")
 
 
 def _no_value(kind: type, value: Any) -> Any:
