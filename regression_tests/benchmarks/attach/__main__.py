@@ -21,9 +21,15 @@ from regression_tests.benchmarks.attach.measure import Outcome, attach_to, tempo
 from regression_tests.benchmarks.attach.strangers import child_of, interpreters, running
 from regression_tests.benchmarks.attach.table import Row, page
 
+
+def _worded(version: str) -> str:
+    other = "the system's Python, stripped" if version == "system" else f"Python {version}"
+    return f"a loop, {other}"
+
+
 # Program, how it is started, and what the table says of that.
 CASES = (
-    *(("loop", version, f"a loop, Python {version}") for version in interpreters()),
+    ("loop", "", "a loop"),
     ("threads", "", "a web server with threads"),
     ("tasks", "", "asyncio"),
     ("pool", "", "the parent of a `multiprocessing.Pool`"),
@@ -34,6 +40,7 @@ CASES = (
     ("loop", "nobody", "another user's"),
     ("loop", "namespaces", "in pid and mount namespaces of its own"),
     ("blocked", "", "blocked in C"),
+    *(("loop", version, _worded(version)) for version in interpreters()),
 )
 _INSIDE = 'mount -t tmpfs none /tmp && exec "$@"'
 _UNSHARE = ("unshare", "--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", _INSIDE, "sh")
@@ -44,7 +51,7 @@ def main() -> int:
     """Measure and write; exit status 1 when a leak was missed, or a calm program accused."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=float, default=0.5)
-    parser.add_argument("--looks", type=int, default=10)
+    parser.add_argument("--looks", type=int, default=8)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="part of it")
     parser.add_argument("--cycles", type=int, default=0)
     parser.add_argument("--memray", action="store_true")
