@@ -80,7 +80,7 @@ def _group_bytes(file: Path) -> int | None:
 def left_in_groups(pid: int | str = "self") -> Iterator[int]:
     """Yield, for each memory cgroup around a process with a limit, the bytes left below it."""
     for limit, used in memory_groups(pid):
-        most, taken = _number(limit), _number(used)
+        most, taken = _group_bytes(limit), _group_bytes(used)
         if most and taken is not None:
             yield most - taken
 
