@@ -16,6 +16,7 @@ import pytest
 from leakguard import diagnose, load
 from leakguard.cli import main
 from leakguard.errors import UsageError
+from leakguard.launch.attach import bootstrap
 from leakguard.launch.attach.attached_run import AttachedRun, Timetable
 from leakguard.launch.attach.attachment import attached_to
 from leakguard.launch.attach.running_process import RunningProcess
@@ -100,6 +101,20 @@ def test_each_python_answers_who_holds_what(version):
         assert process.poll() is None
         assert threads_of(process.pid) == 1
     assert "__main__.Service.history[*]" in [holder["path"] for holder in told["holders"]]
+
+
+def test_kernel_that_cannot_leave_a_table_of_files_at_once_is_enough(monkeypatch, tmp_path):
+    text = Path(bootstrap.__file__).read_text("utf-8")
+    older = tmp_path / "bootstrap.py"
+    older.write_text(text.replace("_CLOSE_RANGE, _NO_FILE = 436", "_CLOSE_RANGE, _NO_FILE = 9999"))
+    assert older.read_text() != text
+    monkeypatch.setattr(bootstrap, "__file__", str(older))
+    with running("threads", "calm") as process:
+        with attached_to(process.pid, 20) as session:
+            files = files_of(process.pid)
+            assert session.ask("census", dict, large=10**9)
+        assert abs(files_of(process.pid) - files) < 6  # it has connections that come and go
+        assert process.poll() is None
 
 
 def test_program_that_waits_in_c_is_left_as_it_was(capsys):

@@ -32,7 +32,7 @@ _CROWD, _GRACE = 8.0, 10.0
 # Source: <linux/sched.h>, <linux/wait.h>, <linux/prctl.h>, <sys/resource.h>, unistd.h.
 _CLONE_FILES, _WCLONE, _DIE_WITH_PARENT, _UNSHARE_TABLE = 0x400, -0x80000000, 1, 2
 _CLONE = {"x86_64": 56, "aarch64": 220}
-_CLOSE_RANGE = 436
+_CLOSE_RANGE, _NO_FILE = 436, 0xFFFFFFFF
 _CONDITION, _MUTEX, _MONOTONIC = 32, 80, 1
 
 
@@ -115,7 +115,7 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
     number = _CLONE[posix.uname().machine]
     time.sleep(0)  # whoever waits for the lock had it, and asks for it anew
     began = time.perf_counter()
-    copy = library.syscall(number, _CLONE_FILES, None, None, None, None)
+    copy = library.syscall(number, _files(library), None, None, None, None)
     if copy == 0:
         try:
             _be_a_copy(library, folder, lock, seconds)
@@ -126,6 +126,29 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
         return f"refused 0 {stood:f}"
     how, used = _ended(copy, _CROWD * seconds + _GRACE)
     return f"{how} {used:f} {stood:f}"
+
+
+def _files(library: "ctypes.PyDLL") -> int:
+    """Return how a copy is made, so that no moment has two owners of a file where that can be.
+
+    It shares the table of the process and leaves it in one step. Before Linux 5.9 there is no such
+    step, and it has a table of its own from the beginning.
+    """
+    can_leave = library.syscall(_CLOSE_RANGE, _NO_FILE, _NO_FILE, 0) == 0
+    return _CLONE_FILES if can_leave else 0
+
+
+def _leave_files(library: "ctypes.PyDLL") -> None:
+    if not _files(library):
+        for name in posix.listdir("/proc/self/fd"):
+            try:
+                posix.close(int(name))
+            except OSError:  # what listed them
+                continue
+    elif library.syscall(_CLOSE_RANGE, 0, _NO_FILE, _UNSHARE_TABLE):
+        posix._exit(2)
+    for _ in range(3):
+        posix.open("/dev/null", posix.O_RDWR)
 
 
 def _ended(copy: int, longest: float) -> tuple[str, float]:
@@ -162,10 +185,7 @@ def _be_a_copy(
     gc.disable()
     _free_lock(library, lock)
     library.prctl(_DIE_WITH_PARENT, 9, 0, 0, 0)
-    if library.syscall(_CLOSE_RANGE, 0, -1 & 0xFFFFFFFF, _UNSHARE_TABLE):
-        posix._exit(2)
-    for _ in range(3):
-        posix.open("/dev/null", posix.O_RDWR)
+    _leave_files(library)
     for name in [name for name in sys.modules if name.partition(".")[0] == "leakguard"]:
         del sys.modules[name]  # the program's own is another one, and knows that it has a guard
     sys.path.insert(0, folder)

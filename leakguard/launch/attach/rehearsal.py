@@ -35,6 +35,7 @@ print(json.dumps({
     "version": sys.version_info[:2],
     "runtime": place("_PyRuntime"),
     "run": place("PyRun_SimpleString"),
+    "glibc": hasattr(ctypes.CDLL(None), "gnu_get_libc_version"),
     "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
 }), flush=True)
 while not sys.argv:
@@ -114,6 +115,8 @@ def _layout_of(
     name = ".".join(map(str, version))
     if told["implementation"] != "cpython":
         raise UsageError(f"process {target.pid} runs {told['implementation']}; CPython is needed")
+    if not told["glibc"]:
+        raise UsageError(f"process {target.pid} runs without glibc; no safe copy can be made of it")
     if told["free_threaded"]:
         raise UsageError(f"process {target.pid} runs Python {name} without a global lock")
     if version >= REMOTE_EXEC:
