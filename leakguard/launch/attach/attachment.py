@@ -34,8 +34,9 @@ T = TypeVar("T")
 
 _SCRIPT = "bootstrap.py"
 # What the target is given to run: it leaves no name behind, and is silent where the file is gone.
+_READ = "with __import__('_io').open({path!r}) as file: text = file.read()\nexec(text)"
 _RUN = """try:
- __import__('builtins').exec(__import__('_io').open({path!r}).read(),{{'__name__':{name!r}}})
+ __import__('builtins').exec({read!r},{{'__name__':{name!r}}})
 except BaseException:
  pass
 """
@@ -130,7 +131,7 @@ class Attachment:
             call = PendingCall(
                 self.target.pid, self.target.began, rehearsed.layout, rehearsed.symbols
             )
-            call.make(_RUN.format(path=path, name=_NAME))
+            call.make(_RUN.format(read=_READ.format(path=path), name=_NAME))
         try:
             self._ask = self._pipe_to_thread(patience)
         except TimeoutError:

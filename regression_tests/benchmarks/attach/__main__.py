@@ -1,7 +1,8 @@
 """Attach to programs that know nothing of leakguard, and to their calm twins.
 
-``python -m regression_tests.benchmarks.attach -o reports/attach`` writes the tables; ``--cycles N``
-adds so many cycles of attaching and leaving on one process, ``--memray`` memray's attach beside.
+``python -m regression_tests.benchmarks.attach programs -o reports/attach`` writes the table of
+programs, ``cycles`` that of attaching to one process and leaving it again and again, ``memray``
+that of ``memray attach`` on some of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from regression_tests.benchmarks.attach.beside_memray import Memray, memray_atta
 from regression_tests.benchmarks.attach.cycles import Counts, cycled
 from regression_tests.benchmarks.attach.measure import Outcome, attach_to, temporary_run
 from regression_tests.benchmarks.attach.strangers import child_of, interpreters, running
-from regression_tests.benchmarks.attach.table import Row, page
+from regression_tests.benchmarks.attach.table import Row, cycles_page, memray_page, programs_page
 
 
 def _worded(version: str) -> str:
@@ -50,50 +51,55 @@ _COMPARED = ("loop", "threads", "tasks", "lock", "training")
 def main() -> int:
     """Measure and write; exit status 1 when a leak was missed, or a calm program accused."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("programs", "cycles", "memray"))
     parser.add_argument("--every", type=float, default=0.5)
     parser.add_argument("--looks", type=int, default=8)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="part of it")
-    parser.add_argument("--cycles", type=int, default=0)
-    parser.add_argument("--memray", action="store_true")
+    parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("-o", dest="out", type=Path, metavar="FOLDER")
     options = parser.parse_args()
     rows: list[Row] = []
-    memray: dict[str, Memray] = {}
-    cycles: list[Counts] = []
-    for _ in _steps(options, rows, memray, cycles):
+    for text in _MEASURED[options.what](options, rows):
+        print(text, file=sys.stderr, flush=True)
         if options.out is not None:
-            _write(options.out, page(rows, memray, cycles))
-    print(page(rows, memray, cycles))
+            _write(options.out, options.what, text)
     return int(not all(row.right for row in rows))
 
 
-def _steps(
-    options: argparse.Namespace,
-    rows: list[Row],
-    memray: dict[str, Memray],
-    cycles: list[Counts],
-) -> Iterator[None]:
-    """Measure one thing after the other, so that what is known is written down meanwhile."""
+def _programs(options: argparse.Namespace, rows: list[Row]) -> Iterator[str]:
     for program, how, words in CASES:
         if not options.only or any(text in words for text in options.only):
             rows.append(_row(program, how, words, options.every, options.looks))
-            print(rows[-1], file=sys.stderr, flush=True)
-            yield
-    for name in _COMPARED if options.memray else ():
-        memray[name] = memray_attach(name, int(options.every * options.looks))
-        print(name, memray[name], file=sys.stderr, flush=True)
-        yield
-    for counts in cycled(sys.executable, options.cycles) if options.cycles else ():
-        cycles.append(counts)
-        print(counts, file=sys.stderr, flush=True)
-        yield
+            yield programs_page(rows)
 
 
-def _write(out: Path, text: str) -> None:
+def _cycles(options: argparse.Namespace, rows: list[Row]) -> Iterator[str]:
+    told: list[Counts] = []
+    for counts in cycled(sys.executable, options.cycles):
+        told.append(counts)
+        yield cycles_page(told)
+
+
+def _memray(options: argparse.Namespace, rows: list[Row]) -> Iterator[str]:
+    told: dict[str, Memray] = {}
+    for name in _COMPARED:
+        told[name] = memray_attach(name, max(2, int(options.every * options.looks)))
+        yield memray_page(told)
+
+
+# What is measured: each yields its page as far as it is known.
+_MEASURED = {"programs": _programs, "cycles": _cycles, "memray": _memray}
+
+
+def _write(out: Path, what: str, text: str) -> None:
+    """Write a page, and the command that made it beside those of the others."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "table.md").write_text(text, encoding="utf-8")
+    (out / f"{what}.md").write_text(text, encoding="utf-8")
     command = shlex.join(["python", "-m", "regression_tests.benchmarks.attach", *sys.argv[1:]])
-    (out / "COMMAND").write_text(f"{command}\n", encoding="utf-8")
+    file = out / "COMMAND"
+    before = file.read_text("utf-8").splitlines() if file.exists() else []
+    others = [line for line in before if f"attach {what}" not in line]
+    file.write_text("\n".join(sorted([*others, command])) + "\n", encoding="utf-8")
 
 
 def _row(program: str, how: str, words: str, every: float, looks: int) -> Row:

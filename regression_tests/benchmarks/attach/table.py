@@ -38,18 +38,13 @@ class Row:
         return all(refused) or (self.leak.verdict == "leak" and self.calm.verdict in _CALM)
 
 
-def page(rows: Sequence[Row], memray: Mapping[str, Memray], cycles: Sequence[Counts]) -> str:
-    """Return the tables as Markdown."""
+def programs_page(rows: Sequence[Row]) -> str:
+    """Return the table of programs as Markdown."""
     right = sum(row.right for row in rows)
     machine = f"Made on {os.cpu_count()} cores under a load of {os.getloadavg()[0]:.0f}."
     head = f"{len(rows)} programs, {right} as they should be.\n{machine}\n\n{_TEXT}\n"
     columns = f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n"
-    parts = [head + columns + "".join(map(_row, rows))]
-    if cycles:
-        parts.append("".join(_cycles(cycles)))
-    if memray:
-        parts.append("".join(_memray(memray)))
-    return "\n".join(parts)
+    return head + columns + "".join(map(_row, rows))
 
 
 def _row(row: Row) -> str:
@@ -73,6 +68,11 @@ def _verdict(outcome: Outcome) -> str:
     return outcome.verdict.split(":")[0]
 
 
+def cycles_page(cycles: Sequence[Counts]) -> str:
+    """Return what a process had after so many cycles, as Markdown."""
+    return "".join(_cycles(cycles))
+
+
 def _cycles(cycles: Sequence[Counts]) -> Iterator[str]:
     yield "Attached to and left again, many times, on one process:\n\n"
     yield "| cycles | modules | threads | files | blocks in use | RSS | names in `__main__` |\n"
@@ -81,6 +81,11 @@ def _cycles(cycles: Sequence[Counts]) -> Iterator[str]:
         numbers = (seen.cycles, seen.modules, seen.threads, seen.files, seen.blocks)
         cells = (*(f"{n:,}" for n in numbers), f"{seen.resident / 1e6:.2f} MB", f"{seen.names}")
         yield f"| {' | '.join(cells)} |\n"
+
+
+def memray_page(memray: Mapping[str, Memray]) -> str:
+    """Return what ``memray attach`` did, as Markdown."""
+    return "".join(_memray(memray))
 
 
 def _memray(memray: Mapping[str, Memray]) -> Iterator[str]:
