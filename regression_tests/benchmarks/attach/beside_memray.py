@@ -32,7 +32,7 @@ def memray_attach(program: str, seconds: int) -> Memray:
         threads, files = threads_of(process.pid), files_of(process.pid)
         with stops_of(process.pid) as stopped:
             ended = subprocess.run(
-                [sys.executable, "-m", "memray", "attach", "--trace-python-allocators",
+                [sys.executable, "-m", "memray", "attach", "--trace-python-allocators", "--verbose",
                  "--aggregate", "--duration", str(seconds), "-o", str(out), str(process.pid)],
                 capture_output=True, text=True, timeout=_PATIENCE, check=False,
             )  # fmt: skip
@@ -45,8 +45,15 @@ def memray_attach(program: str, seconds: int) -> Memray:
             stopped=still,
             threads=threads_of(process.pid) - threads if alive else 0,
             files=files_of(process.pid) - files if alive else 0,
-            tells=_top(out) if worked else (ended.stderr or ended.stdout).strip()[:120],
+            tells=_top(out) if worked else _problem(ended.stdout + ended.stderr),
         )
+
+
+def _problem(said: str) -> str:
+    """Return what the debugger said that went wrong."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    told = (lines[at + 1] for at, line in enumerate(lines[:-1]) if "Error in sourced" in line)
+    return next(told, lines[-1] if lines else "nothing")
 
 
 def _wait(process: subprocess.Popen[str], seconds: int) -> None:
