@@ -126,7 +126,7 @@ def test_program_that_waits_in_c_is_left_as_it_was(capsys):
         assert process.wait(timeout=20) == 0
         assert process.stdout.read() == ""
     assert files == 3
-    assert "and may wait in C" in capsys.readouterr().err
+    assert "is busy or waits in C code" in capsys.readouterr().err
 
 
 def test_attaching_and_leaving_leave_no_trace():

@@ -9,7 +9,7 @@ import select
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -41,6 +41,8 @@ except BaseException:
  pass
 """
 _NAME = "leakguard.launch.attach.bootstrap"
+# From this version on any thread makes the call, before it the main thread.
+_ANY_THREAD = (3, 12)
 _CONNECT_EVERY = 0.005
 # CPU seconds of a look, and how often one is taken anew that met a lock of another thread.
 _LONGEST_LOOK, _MOST_HANGS = 60.0, 3
@@ -66,7 +68,7 @@ class Costs:
     """
 
     stood_still: float = 0.0
-    copying: list[float] | None = None
+    copying: list[float] = field(default_factory=list)
     looking: float = 0.0
 
 
@@ -80,7 +82,7 @@ class Attachment:
             UsageError: that cannot be, and nothing of it is left in the target.
         """
         self.target = target
-        self.costs = Costs(copying=[])
+        self.costs = Costs()
         rehearsed = rehearse(target)
         self.version = rehearsed.version
         self._lodging = Lodging(target)
@@ -156,11 +158,10 @@ class Attachment:
         """Take the call out of a target that did not come to it, and say so."""
         if call is not None and call.withdraw():
             call.clear()
-        who = "its main thread" if self.version < (3, 12) else "none of its threads"
-        verb = "did not come" if self.version < (3, 12) else "came"
+        who = "its main thread" if self.version < _ANY_THREAD else "each of its threads"
         return UsageError(
-            f"process {self.target.pid} did not answer within {patience:g} s: {who} {verb} back to "
-            "Python code, and may wait in C; nothing was done to it; --wait gives it more time"
+            f"process {self.target.pid} did not answer within {patience:g} s: {who} is busy or "
+            "waits in C code; nothing was done to it; --wait gives it more time"
         )
 
     def _check_alive(self) -> None:
@@ -182,7 +183,6 @@ class Attachment:
             self._lodging.write(sight.QUESTION, text)
             how, used, stood = self._ordered(f"look {_LONGEST_LOOK}").split()
             self.costs.looking += float(used)
-            assert self.costs.copying is not None
             self.costs.copying.append(float(stood))
             if how != "hung":
                 break

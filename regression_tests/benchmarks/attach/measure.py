@@ -64,7 +64,7 @@ def attach_to(pid: int, timetable: Timetable) -> Outcome:
         verdict=report.verdict,
         holder="" if first is None else f"{first.held_by}, {first.created_at}",
         stopped=costs.stood_still,
-        copying=max(costs.copying or [0.0]),
+        copying=max(costs.copying, default=0.0),
         looking=costs.looking / max(len(run.generations), 1),
         memory=grown,
         idle=_pace(pid) - before,
