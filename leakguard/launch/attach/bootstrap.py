@@ -112,10 +112,9 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
     import ctypes
 
     library = ctypes.PyDLL(None)  # keeps Python's lock: nothing happens between two calls
-    number = _CLONE[posix.uname().machine]
     time.sleep(0)  # whoever waits for the lock had it, and asks for it anew
     began = time.perf_counter()
-    copy = library.syscall(number, _files(library), None, None, None, None)
+    copy = _copied(library, lock)
     if copy == 0:
         try:
             _be_a_copy(library, folder, lock, seconds)
@@ -126,6 +125,29 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
         return f"refused 0 {stood:f}"
     how, used = _ended(copy, _CROWD * seconds + _GRACE)
     return f"{how} {used:f} {stood:f}"
+
+
+def _copied(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> int:
+    """Copy the process; return the number of the copy, and 0 in the copy.
+
+    Another thread may have asked for Python's lock by then. The copy would let go of it, and wait
+    for a thread that it does not have to take it, before its first instruction. So the request is
+    taken back by the call that follows in C; the thread that has made it asks again in 5 ms.
+    """
+    import ctypes
+
+    _, request, of_thread = lock
+    size = 4
+    if of_thread:
+        library.PyThreadState_Get.restype = ctypes.c_size_t
+        request, size = library.PyThreadState_Get() + of_thread, 1
+    clone = (_CLONE[posix.uname().machine], _files(library), 0, 0, 0, 0)
+    forget = (request, 0, size, 0, 0, 0)  # what is too much is not looked at
+    calls = [(library.syscall, clone), (library.memset, forget)][: 2 if request else 1]
+    values = zip(*([ctypes.c_long(value) for value in given] for _, given in calls), strict=True)
+    call = type(library.syscall).__call__
+    number, *_ = map(call, [function for function, _ in calls], *values)  # all in C
+    return int(number)
 
 
 def _files(library: "ctypes.PyDLL") -> int:
@@ -203,19 +225,13 @@ def _free_lock(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> None:
     """
     import ctypes
 
-    gil, request, of_thread = lock
+    gil, _, _ = lock
     if gil:
         by_clock = ctypes.create_string_buffer(64)
         library.pthread_condattr_init(by_clock)
         library.pthread_condattr_setclock(by_clock, _MONOTONIC)
         library.pthread_mutex_init(ctypes.c_void_p(gil + _MUTEX), None)
         library.pthread_cond_init(ctypes.c_void_p(gil + _CONDITION), by_clock)
-    if request:
-        ctypes.c_int32.from_address(request).value = 0
-    if of_thread:
-        library.PyThreadState_Get.restype = ctypes.c_size_t
-        breaker = ctypes.c_size_t.from_address(library.PyThreadState_Get() + of_thread)
-        breaker.value &= ~1
 
 
 def _remove(folder: str) -> None:
