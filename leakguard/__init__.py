@@ -13,6 +13,7 @@ from leakguard.render import render
 if TYPE_CHECKING:
     from leakguard.guard import LeakGuard, expect_freed
     from leakguard.model import Report, Run
+    from leakguard.model.holding import Holdings
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "diagnose",
     "expect_freed",
     "load",
+    "now",
     "phase",
     "render",
 ]
@@ -61,6 +63,25 @@ def diagnose(run: Run) -> Report:
     from leakguard.analysis import diagnose
 
     return diagnose(run)
+
+
+def now() -> Holdings:
+    """Return what holds memory now and may go, each with the statement that frees it.
+
+    It looks at the last exception, results of cells, garbage, figures, caches of functions, and the
+    variables of the main module; in a notebook, ``%leakguard`` prints it. Each statement was tried
+    in a copy of the process.
+
+    Raises:
+        UsageError: no look can be taken here; the message says why.
+    """
+    from leakguard.capture import heap
+    from leakguard.capture.probe import Unavailable
+
+    try:
+        return heap.holdings()
+    except Unavailable as reason:
+        raise UsageError(f"what holds memory cannot be told: {reason}") from None
 
 
 def load_ipython_extension(shell: object) -> None:

@@ -52,18 +52,18 @@ def small_page_bytes() -> int:
     return (int(found[1]) - int(found[2])) * 1024
 
 
-def free_memory() -> int:
-    """Return the bytes that this process may still use, up to a limit or the machine's RAM."""
+def free_memory(pid: int | str = "self") -> int:
+    """Return the bytes that a process may still use, up to a limit or the machine's RAM."""
     import psutil
 
-    return min([int(psutil.virtual_memory().available), *left_in_groups()])
+    return min([int(psutil.virtual_memory().available), *left_in_groups(pid)])
 
 
-def dies_as_one() -> bool:
-    """Return whether memory taken by a copy could get this process killed."""
+def dies_as_one(pid: int | str = "self") -> bool:
+    """Return whether memory taken by a copy could get the process killed."""
     if _setting(_VM / "oom_kill_allocating_task") not in ("0", ""):
         return True
-    groups = (limit.with_name("memory.oom.group") for limit, _ in memory_groups())
+    groups = (limit.with_name("memory.oom.group") for limit, _ in memory_groups(pid))
     return any(_setting(group) == "1" for group in groups)
 
 

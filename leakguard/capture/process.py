@@ -51,15 +51,15 @@ def _with_psutil(pid: int | str) -> Reading:
     return {"rss": memory.rss, "vms": memory.vms, "threads": process.num_threads()}
 
 
-def memory_limit() -> int | None:
-    """Return the bytes this process may use: the tightest cgroup limit, or the machine's RAM."""
+def memory_limit(pid: int | str = "self") -> int | None:
+    """Return the bytes a process may use: the tightest cgroup limit, or the machine's RAM."""
     try:
         import psutil
 
         machine = [int(psutil.virtual_memory().total)]
     except Exception:  # a sandbox without /proc, or no descriptor left to read the package
         machine = []
-    return min([*machine, *_cgroup_limits()], default=None)
+    return min([*machine, *_cgroup_limits(own=_groups_of(pid))], default=None)
 
 
 def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS) -> list[int]:
@@ -77,19 +77,24 @@ def _group_bytes(file: Path) -> int | None:
     return found if found >= 0 else None
 
 
-def left_in_groups() -> Iterator[int]:
-    """Yield, for each memory cgroup around this process with a limit, the bytes left below it."""
-    for limit, used in memory_groups():
+def left_in_groups(pid: int | str = "self") -> Iterator[int]:
+    """Yield, for each memory cgroup around a process with a limit, the bytes left below it."""
+    for limit, used in memory_groups(pid):
         most, taken = _group_bytes(limit), _group_bytes(used)
         if most and taken is not None:
             yield most - taken
 
 
-def memory_groups() -> Iterator[tuple[Path, Path]]:
-    """Yield, for each memory cgroup around this process, the files of its limit and its usage."""
-    for limit in _limit_files(Path("/sys/fs/cgroup"), _OWN_GROUPS):
+def memory_groups(pid: int | str = "self") -> Iterator[tuple[Path, Path]]:
+    """Yield, for each memory cgroup around a process, the files of its limit and its usage."""
+    for limit in _limit_files(Path("/sys/fs/cgroup"), _groups_of(pid)):
         used = "memory.current" if limit.name == "memory.max" else "memory.usage_in_bytes"
         yield limit, limit.with_name(used)
+
+
+def _groups_of(pid: int | str) -> Path:
+    """Return the file that says in which groups a process is."""
+    return _OWN_GROUPS if pid == "self" else Path(f"/proc/{pid}/cgroup")
 
 
 def _limit_files(root: Path, own: Path) -> Iterator[Path]:

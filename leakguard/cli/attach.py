@@ -14,15 +14,13 @@ import click
 
 from leakguard.cli.output import complain, wants_color, write_document
 from leakguard.cli.report import fails
-from leakguard.launch.attach.attached_run import AttachedRun, Plan
-from leakguard.launch.attach.presence import present_at
-from leakguard.launch.attach.session import Session
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.attached_run import AttachedRun, Timetable
+from leakguard.launch.attach.attachment import attached_to
 from leakguard.model.finding import Verdict
 from leakguard.render import document
 from leakguard.render.text import columns
 
-_FEWEST_LOOKS = 2
+_MAKE_A_RUN = 2
 
 
 @click.command("attach")
@@ -30,7 +28,7 @@ _FEWEST_LOOKS = 2
 @click.option("--every", default=3.0, show_default=True, type=click.FloatRange(min=0.1),
               metavar="SECONDS",
               help="Time from look to look; each look is a generation.")  # fmt: skip
-@click.option("--looks", default=10, show_default=True, type=click.IntRange(min=_FEWEST_LOOKS),
+@click.option("--looks", default=10, show_default=True, type=click.IntRange(min=_MAKE_A_RUN),
               metavar="N", help="Leave after N looks.")  # fmt: skip
 @click.option("--for", "seconds", type=click.FloatRange(min=0.1), metavar="SECONDS",
               help="Leave after SECONDS, instead of a number of looks.")  # fmt: skip
@@ -56,10 +54,10 @@ def attach(
     """
     from leakguard.analysis import diagnose
 
-    count = looks if seconds is None else max(_FEWEST_LOOKS, math.ceil(seconds / every))
+    count = looks if seconds is None else max(_MAKE_A_RUN, math.ceil(seconds / every))
     file = out or Path(f"leakguard-{pid}.jsonl")
-    with present_at(pid), Session(Target.of(pid), wait) as session, _stopping() as stop:
-        attached = AttachedRun(session, Plan(every, count, file), stop)
+    with attached_to(pid, wait) as session, _stopping() as stop:
+        attached = AttachedRun(session, Timetable(every, count, file), stop)
         run = attached.follow(lambda number: _tell(number, count))
     if attached.ended is not None:
         complain(f"{attached.ended}; the report is of the looks until then")

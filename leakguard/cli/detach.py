@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from leakguard.errors import UsageError
-from leakguard.launch.attach.presence import attached_to
+from leakguard.launch.attach.presence import have_it_leave
 
 
 @click.command("detach")
@@ -18,8 +17,5 @@ def detach(pid: int, wait: float) -> int:
     It writes its run and shows its report where it was started. One that was killed has left by
     itself.
     """
-    presence = attached_to(pid)
-    if presence is None:
-        raise UsageError(f"nobody is attached to process {pid}")
-    presence.leave(wait)
+    have_it_leave(pid, wait)
     return 0

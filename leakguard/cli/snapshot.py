@@ -23,7 +23,9 @@ _ASK_EVERY = 0.1
               metavar="SECONDS", help="Give up if there is no answer after SECONDS.")  # fmt: skip
 @click.option("--attach", is_flag=True,
               help="Attach to a process without a guard, as leakguard attach does.")  # fmt: skip
-def snapshot(pid: int, wait: float, attach: bool) -> int:
+@click.option("--now", is_flag=True,
+              help="Attach, and list what may go, with the statement that frees it.")  # fmt: skip
+def snapshot(pid: int, wait: float, attach: bool, now: bool) -> int:
     """Inspect the running process PID: what holds its memory, now.
 
     A program under leakguard run answers at once. Any other guard needs on_signal= and answers
@@ -32,6 +34,9 @@ def snapshot(pid: int, wait: float, attach: bool) -> int:
     """
     from leakguard.render.snapshot import render_holders
 
+    if now:
+        click.echo(_holdings(pid, wait), nl=False)
+        return 0
     try:
         seen, _ = ask(pid, wait)
     except NobodyListens as nobody:
@@ -44,19 +49,35 @@ def snapshot(pid: int, wait: float, attach: bool) -> int:
     return 0
 
 
+def _holdings(pid: int, wait: float) -> str:
+    """Return what may go in a process.
+
+    Raises:
+        UsageError: it cannot be attached to, or told.
+    """
+    from leakguard.capture.probe import Unavailable
+    from leakguard.launch.attach.attachment import attached_to
+    from leakguard.model.holding import Holdings
+    from leakguard.render.holdings import render_holdings
+
+    with attached_to(pid, wait) as session:
+        try:
+            return render_holdings(session.ask("holdings", Holdings))
+        except Unavailable as reason:
+            raise UsageError(f"process {pid} cannot tell: {reason}") from None
+
+
 def _attached(pid: int, wait: float) -> Snapshot:
     """Return a look at a process that nobody prepared.
 
     Raises:
         UsageError: it cannot be attached to.
     """
-    from leakguard.launch.attach.attached_run import AttachedRun, Plan
-    from leakguard.launch.attach.presence import present_at
-    from leakguard.launch.attach.session import Session
-    from leakguard.launch.attach.target import Target
+    from leakguard.launch.attach.attached_run import AttachedRun, Timetable
+    from leakguard.launch.attach.attachment import attached_to
 
-    with present_at(pid), Session(Target.of(pid), wait) as session:
-        return AttachedRun(session, Plan(every=wait)).inspect()
+    with attached_to(pid, wait) as session:
+        return AttachedRun(session, Timetable(every=wait)).inspect()
 
 
 def _outside(pid: int, nobody: UsageError) -> str:

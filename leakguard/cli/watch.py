@@ -24,7 +24,7 @@ from leakguard.store.following import Followed, FollowedFolder, followed
 # Share of the elapsed time that reading and judging may take.
 _JUDGING_SHARE = 0.2
 # Seconds that a process which is attached to may take to come back to Python code.
-_PATIENCE = 10.0
+_UNTIL_ATTACHED = 10.0
 _WIDEST_SCREEN = 200  # columns of a screen that are used
 
 
@@ -73,13 +73,11 @@ def _attached(source: Followed, *, wanted: bool) -> Iterator[Followed]:
     if not (wanted and isinstance(source, OutsideRun)):
         yield source
         return
-    from leakguard.launch.attach.attached_run import AttachedRun, Plan
-    from leakguard.launch.attach.presence import present_at
-    from leakguard.launch.attach.session import Session
-    from leakguard.launch.attach.target import Target
+    from leakguard.launch.attach.attached_run import AttachedRun, Timetable
+    from leakguard.launch.attach.attachment import attached_to
 
-    with present_at(source.pid), Session(Target.of(source.pid), _PATIENCE) as session:
-        yield AttachedRun(session, Plan(every=0.0))
+    with attached_to(source.pid, _UNTIL_ATTACHED) as session:
+        yield AttachedRun(session, Timetable(every=0.0))
 
 
 def _source(what: str) -> tuple[Followed, str]:

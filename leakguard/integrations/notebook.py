@@ -1,20 +1,28 @@
-"""``%load_ext leakguard``: the cell magic ``%%leakguard`` for IPython and notebooks."""
+"""``%load_ext leakguard``: the magics ``%%leakguard`` (a cell) and ``%leakguard`` (now)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import leakguard
 from leakguard.errors import UsageError
 from leakguard.guard import LeakGuard
+from leakguard.render.holdings import render_holdings
 
 _HELP = "write %%leakguard for a cell with a loop over guard.generations(...), or %%leakguard 10"
 
 
 def load(shell: Any) -> None:
-    """Register the magic with an IPython shell."""
+    """Register the magics with an IPython shell."""
     shell.register_magic_function(
         lambda line, cell: watch_cell(shell, line, cell), "cell", "leakguard"
     )
+    shell.register_magic_function(lambda line: show_now(), "line", "leakguard")
+
+
+def show_now() -> None:
+    """Print what holds memory now and may go: ``%leakguard``."""
+    print(render_holdings(leakguard.now()), end="")
 
 
 def watch_cell(shell: Any, line: str, cell: str) -> None:

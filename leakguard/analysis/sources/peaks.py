@@ -82,8 +82,8 @@ def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int,
         phase=station,
         worst="inconclusive",
         evidence=(
-            f"{station or 'a generation'} briefly takes {format_bytes(over)} more than before and after it, "
-            f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
+            f"{station or 'a generation'} briefly takes {format_bytes(over)} more than before and "
+            f"after it, in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
             f"{format_bytes(top)} at the peak of generation {worst}; it is freed",
         ),
         confidence=_CONFIDENCE,

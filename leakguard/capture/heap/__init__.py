@@ -19,6 +19,7 @@ from leakguard.capture.heap.inspection import take_inspection, take_memory
 from leakguard.capture.heap.origins import Origin, Origins, take_origins
 from leakguard.capture.heap.result import HeapCensus, Held, Inspection
 from leakguard.model.holder import Proof
+from leakguard.model.holding import Holdings
 from leakguard.model.snapshot import Collection as FreedByCollection
 
 ENGINE = engine.NAME
@@ -40,6 +41,7 @@ __all__ = [
     "PathMemory",
     "census",
     "collect",
+    "holdings",
     "inspect",
     "origins",
     "prove",
@@ -128,6 +130,17 @@ def inspect(
         Inspection,
         seconds,
     )
+
+
+def holdings() -> Holdings:
+    """Say what holds memory now and may go, each with the statement that lets it go.
+
+    Raises:
+        Unavailable: as for a census.
+    """
+    from leakguard.capture.heap.releases import take_holdings
+
+    return looks.take(lambda: take_holdings(engine.Graph), Holdings)
 
 
 def prove(held_by: str, retained: int | None = None) -> Proof:

@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,8 +16,8 @@ from leakguard.capture.heap import LARGE_OBJECT
 from leakguard.capture.process import memory_limit
 from leakguard.capture.watchlist import Watchlist
 from leakguard.errors import UsageError
+from leakguard.launch.attach.attachment import Attachment
 from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
-from leakguard.launch.attach.session import Session
 from leakguard.live.answering import ASKED
 from leakguard.live.diagnosing import diagnose_within
 from leakguard.live.journal import Journal
@@ -32,8 +32,11 @@ from leakguard.live.tracing import Tracing
 from leakguard.model import Cost, Run, RunInfo, Site, Snapshot
 from leakguard.model.secrets import command_line
 
-# Seconds for which the target is traced at the most: it runs several times as long meanwhile.
-_LONGEST_TRACE = 3.0
+# Seconds for which the target is traced at the least and at the most: it runs several times as long
+# meanwhile. What was made in them stands for the whole time from look to look.
+_TRACED = (1.0, 3.0)
+# Share of the time from look to look that lies between them where looks take longer than that.
+_LEAST_PAUSE = 0.25
 _WHY = "asked"
 
 
@@ -50,7 +53,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Timetable:
     """How often to look, every so many seconds, how many times, and where the run is written."""
 
     every: float
@@ -66,8 +69,8 @@ class AttachedRun:
     the target answers no more; None while it does.
     """
 
-    session: Session
-    plan: Plan
+    session: Attachment
+    timetable: Timetable
     stop: Event = field(default_factory=Event)
     ended: str | None = None
     looks: int = 0
@@ -79,6 +82,8 @@ class AttachedRun:
     _looker: Looker = field(init=False)
     _tracing: Tracing = field(init=False)
     _told: float = 0.0
+    _looked_at: float = 0.0
+    _traced_from: float = 0.0
 
     def __post_init__(self) -> None:
         """Open the run.
@@ -88,8 +93,8 @@ class AttachedRun:
         """
         session = self.session
         facts = session.ask("facts", Facts)
-        info = _run_facts(session, facts, self.plan)
-        self._journal = Journal(info, self.plan.out, None, 1)
+        info = _run_facts(session, facts, self.timetable)
+        self._journal = Journal(info, self.timetable.out, None, 1)
         self._meter = CostMeter(time.perf_counter, lambda: session.costs.looking)
         self._safety = Safety(self._meter)
         recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
@@ -101,7 +106,7 @@ class AttachedRun:
         """Take the looks, and return the run; ``tell`` is called after each, with its number."""
         self.poll()
         while not self.is_over:
-            last = self.stop.wait(self._interval) or self.looks + 1 == self.plan.looks
+            last = self.stop.wait(self._pause) or self.looks + 1 == self.timetable.looks
             if self.poll(last=last):
                 tell(self.looks)
         return self._journal.run()
@@ -136,13 +141,13 @@ class AttachedRun:
         return self._journal.run().snapshots[-1]
 
     def _begin(self) -> None:
-        self._begun = True
+        self._begun, self._looked_at = True, time.monotonic()
         look = self._looker.start(self._looker.recorder.read_all())
         self._write(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
 
     def _look(self, index: int, *, last: bool) -> None:
-        sites = self._traced()
+        sites, self._looked_at = self._traced(), time.monotonic()
         reading = self._looker.recorder.read_all()
         look = self._looker.generation(reading, index, LAST if last else _WHY, ())
         draft = SnapshotDraft(
@@ -157,16 +162,21 @@ class AttachedRun:
             self._choose(index + 1)
 
     @property
-    def _interval(self) -> float:
-        return min(self.plan.every, _LONGEST_TRACE) if self._tracing.running else self.plan.every
+    def _pause(self) -> float:
+        """Seconds until the next look is due."""
+        every, (least, most) = self.timetable.every, _TRACED
+        pause = max(self._looked_at + every - time.monotonic(), _LEAST_PAUSE * every)
+        return min(max(pause, least), most) if self._tracing.running else pause
 
     def _traced(self) -> tuple[Site, ...] | None:
         """End a trace; return what it saw, None where none ran."""
         if not self._tracing.running:
             return None
+        now = time.monotonic()
+        times = (now - self._looked_at) / (now - self._traced_from)
         try:
             self._tracing.survivors()
-            return self._tracing.sites(())
+            return tuple(_projected(site, times) for site in self._tracing.sites(()))
         except UsageError:
             raise
         except Exception as error:
@@ -180,6 +190,7 @@ class AttachedRun:
         if (looker.grows or looker.swells) and self._tracing.worth_asking(rounds):
             self._tracing.choose(rounds, lambda: diagnose_within(self._journal.run()).findings)
         self._tracing.begin()
+        self._traced_from = time.monotonic()
         if (problem := self._tracing.problem()) is not None:
             self._safety.note("created_at", problem)
 
@@ -198,7 +209,13 @@ class AttachedRun:
         self._journal.add(snapshot, index)
 
 
-def _run_facts(session: Session, facts: Facts, plan: Plan) -> RunInfo:
+def _projected(site: Site, times: float) -> Site:
+    """Return what a line would have made in a time that is so many times as long."""
+    size = None if site.bytes is None else round(times * site.bytes)
+    return replace(site, count=round(times * site.count), bytes=size)
+
+
+def _run_facts(session: Attachment, facts: Facts, timetable: Timetable) -> RunInfo:
     release, machine = os.uname().release, os.uname().machine
     return RunInfo(
         source="guard",
@@ -209,10 +226,10 @@ def _run_facts(session: Session, facts: Facts, plan: Plan) -> RunInfo:
         python=facts.python,
         platform=f"Linux-{release}-{machine}",
         packages=facts.packages,
-        memory_limit=None if session.target.is_elsewhere else memory_limit(),
+        memory_limit=memory_limit(session.target.pid),
         large_object=LARGE_OBJECT,
         ignore=project_ignores(),
-        generation_means=f"{plan.every:g} s",
+        generation_means=f"{timetable.every:g} s",
         without_scan=None if facts.without_scan is None else _other_build(facts),
     )
 

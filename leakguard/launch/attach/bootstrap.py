@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ctypes
 
 # Seconds to be connected to; and from one question whether a copy has ended to the next.
-_PATIENCE, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
+_UNTIL_CONNECTED, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
 # Seconds for which a copy may sleep: then it waits for a lock of a thread that it does not have.
 _LONGEST_SLEEP = 1.0
 # Seconds of the clock for each of CPU time, and more: on a busy machine.
@@ -32,7 +32,7 @@ _CROWD, _GRACE = 8.0, 10.0
 # Source: <linux/sched.h>, <linux/wait.h>, <linux/prctl.h>, <sys/resource.h>, unistd.h.
 _CLONE_FILES, _WCLONE, _DIE_WITH_PARENT, _UNSHARE_TABLE = 0x400, -0x80000000, 1, 2
 _CLONE = {"x86_64": 56, "aarch64": 220}
-_CLOSE_RANGE = 436
+_CLOSE_RANGE, _NO_FILE = 436, 0xFFFFFFFF
 _CONDITION, _MUTEX, _MONOTONIC = 32, 80, 1
 
 
@@ -64,11 +64,12 @@ def _serve(folder: str, lock: tuple[int, int, int]) -> None:
                 posix.close(descriptor)
         if not told:
             _remove(folder)
+        globals().clear()  # functions and their globals hold each other until a collection
 
 
 def _first(ask: int) -> bytes:
     """Wait for the first order: nobody may have come yet."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _UNTIL_CONNECTED
     while time.monotonic() < deadline:
         try:
             order = posix.read(ask, 256)
@@ -111,10 +112,9 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
     import ctypes
 
     library = ctypes.PyDLL(None)  # keeps Python's lock: nothing happens between two calls
-    number = _CLONE[posix.uname().machine]
     time.sleep(0)  # whoever waits for the lock had it, and asks for it anew
     began = time.perf_counter()
-    copy = library.syscall(number, _CLONE_FILES, None, None, None, None)
+    copy = _copied(library, lock)
     if copy == 0:
         try:
             _be_a_copy(library, folder, lock, seconds)
@@ -125,6 +125,52 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
         return f"refused 0 {stood:f}"
     how, used = _ended(copy, _CROWD * seconds + _GRACE)
     return f"{how} {used:f} {stood:f}"
+
+
+def _copied(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> int:
+    """Copy the process; return the number of the copy, and 0 in the copy.
+
+    Another thread may have asked for Python's lock by then. The copy would let go of it, and wait
+    for a thread that it does not have to take it, before its first instruction. So the request is
+    taken back by the call that follows in C; the thread that has made it asks again in 5 ms.
+    """
+    import ctypes
+
+    _, request, of_thread = lock
+    size = 4
+    if of_thread:
+        library.PyThreadState_Get.restype = ctypes.c_size_t
+        request, size = library.PyThreadState_Get() + of_thread, 1
+    clone = (_CLONE[posix.uname().machine], _files(library), 0, 0, 0, 0)
+    forget = (request, 0, size, 0, 0, 0)  # what is too much is not looked at
+    calls = [(library.syscall, clone), (library.memset, forget)][: 2 if request else 1]
+    values = zip(*([ctypes.c_long(value) for value in given] for _, given in calls), strict=True)
+    call = type(library.syscall).__call__
+    number, *_ = map(call, [function for function, _ in calls], *values)  # all in C
+    return int(number)
+
+
+def _files(library: "ctypes.PyDLL") -> int:
+    """Return how a copy is made, so that no moment has two owners of a file where that can be.
+
+    It shares the table of the process and leaves it in one step. Before Linux 5.9 there is no such
+    step, and it has a table of its own from the beginning.
+    """
+    can_leave = library.syscall(_CLOSE_RANGE, _NO_FILE, _NO_FILE, 0) == 0
+    return _CLONE_FILES if can_leave else 0
+
+
+def _leave_files(library: "ctypes.PyDLL") -> None:
+    if not _files(library):
+        for name in posix.listdir("/proc/self/fd"):
+            try:
+                posix.close(int(name))
+            except OSError:  # what listed them
+                continue
+    elif library.syscall(_CLOSE_RANGE, 0, _NO_FILE, _UNSHARE_TABLE):
+        posix._exit(2)
+    for _ in range(3):
+        posix.open("/dev/null", posix.O_RDWR)
 
 
 def _ended(copy: int, longest: float) -> tuple[str, float]:
@@ -161,10 +207,7 @@ def _be_a_copy(
     gc.disable()
     _free_lock(library, lock)
     library.prctl(_DIE_WITH_PARENT, 9, 0, 0, 0)
-    if library.syscall(_CLOSE_RANGE, 0, -1 & 0xFFFFFFFF, _UNSHARE_TABLE):
-        posix._exit(2)
-    for _ in range(3):
-        posix.open("/dev/null", posix.O_RDWR)
+    _leave_files(library)
     for name in [name for name in sys.modules if name.partition(".")[0] == "leakguard"]:
         del sys.modules[name]  # the program's own is another one, and knows that it has a guard
     sys.path.insert(0, folder)
@@ -182,19 +225,13 @@ def _free_lock(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> None:
     """
     import ctypes
 
-    gil, request, of_thread = lock
+    gil, _, _ = lock
     if gil:
         by_clock = ctypes.create_string_buffer(64)
         library.pthread_condattr_init(by_clock)
         library.pthread_condattr_setclock(by_clock, _MONOTONIC)
         library.pthread_mutex_init(ctypes.c_void_p(gil + _MUTEX), None)
         library.pthread_cond_init(ctypes.c_void_p(gil + _CONDITION), by_clock)
-    if request:
-        ctypes.c_int32.from_address(request).value = 0
-    if of_thread:
-        library.PyThreadState_Get.restype = ctypes.c_size_t
-        breaker = ctypes.c_size_t.from_address(library.PyThreadState_Get() + of_thread)
-        breaker.value &= ~1
 
 
 def _remove(folder: str) -> None:

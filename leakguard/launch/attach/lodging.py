@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from leakguard.errors import UsageError
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.running_process import RunningProcess
 
 _PLACES = ("tmp", "dev/shm", "var/tmp")
 _PACKAGE = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ _LEFT_ALONE = 60.0
 class Lodging:
     """The folder; ``path`` is what the target calls it. To be closed, which takes it away."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: RunningProcess) -> None:
         """Make it, with leakguard in it and two named pipes.
 
         Raises:
@@ -107,7 +107,7 @@ class Lodging:
         self._folder = -1
 
 
-def _place(target: Target) -> tuple[int, str]:
+def _place(target: RunningProcess) -> tuple[int, str]:
     """Return a folder for temporary files that the target has, opened, and its name."""
     root = os.open(target.root, os.O_RDONLY | os.O_DIRECTORY)
     try:

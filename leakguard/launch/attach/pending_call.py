@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leakguard.errors import UsageError
-from leakguard.launch.attach.layout import Layout
-from leakguard.launch.attach.memory import Memory, mappings, unused_room
+from leakguard.launch.attach.foreign_memory import ForeignMemory, mappings, unused_room
+from leakguard.launch.attach.queue_layout import QueueLayout
 from leakguard.launch.attach.stopped import interrupt_wait, stopped
 from leakguard.live.beacon import process_began
 
@@ -41,7 +41,7 @@ class PendingCall:
 
     pid: int
     began: float | None
-    layout: Layout
+    layout: QueueLayout
     symbols: Symbols
     stood_still: float = 0.0
     _text: int = 0
@@ -55,7 +55,7 @@ class PendingCall:
             UsageError: there is no room for it, or its queue is not as expected.
         """
         data = text.encode() + b"\0"
-        with Memory(self.pid) as memory:
+        with ForeignMemory(self.pid) as memory:
             room = unused_room(memory, mappings(self.pid), len(data))
             if room is None:
                 raise UsageError(f"process {self.pid} has no unused memory for {len(data)} bytes")
@@ -69,15 +69,15 @@ class PendingCall:
 
     def withdraw(self) -> bool:
         """Take the call out again; False where the interpreter has taken it already."""
-        with Memory(self.pid) as memory:
+        with ForeignMemory(self.pid) as memory:
             return self._at_rest(memory, self._take_out)
 
     def clear(self) -> None:
         """Make what the text lay in blank again, once it has run."""
-        with Memory(self.pid) as memory:
+        with ForeignMemory(self.pid) as memory:
             memory.write(self._text, bytes(self._size))
 
-    def _at_rest(self, memory: Memory, step: Callable[[Memory], bool]) -> bool:
+    def _at_rest(self, memory: ForeignMemory, step: Callable[[ForeignMemory], bool]) -> bool:
         began = time.perf_counter()
         try:
             with stopped(self.pid):
@@ -87,7 +87,7 @@ class PendingCall:
         finally:
             self.stood_still += time.perf_counter() - began
 
-    def _put(self, memory: Memory) -> bool:
+    def _put(self, memory: ForeignMemory) -> bool:
         """Write the call, unless the queue is in use just now."""
         interpreter, queue = self._queue(memory)
         first, last = self._ring(memory, queue)
@@ -108,7 +108,7 @@ class PendingCall:
         interrupt_wait(self.pid)  # the main thread
         return True
 
-    def _take_out(self, memory: Memory) -> bool:
+    def _take_out(self, memory: ForeignMemory) -> bool:
         _, queue = self._queue(memory)
         first, last = self._ring(memory, queue)
         ours = first == self._slot and last == (first + 1) % self.layout.slots
@@ -120,19 +120,19 @@ class PendingCall:
         memory.write(slot, bytes(16))
         return True
 
-    def _queue(self, memory: Memory) -> tuple[int, int]:
+    def _queue(self, memory: ForeignMemory) -> tuple[int, int]:
         interpreter = memory.word(self.symbols.runtime + self.layout.main)
         if not 0 < interpreter < _INTERPRETER_MAY_LIE:
             raise UsageError(f"process {self.pid} has no interpreter that runs; try again later")
         return interpreter, interpreter + self.layout.queue
 
-    def _ring(self, memory: Memory, queue: int) -> tuple[int, int]:
+    def _ring(self, memory: ForeignMemory, queue: int) -> tuple[int, int]:
         first, last = (memory.int32(queue + at) for at in (self.layout.first, self.layout.last))
         if not (0 <= first < self.layout.slots and 0 <= last < self.layout.slots):
             raise UsageError(f"the pending calls of process {self.pid} are not where expected")
         return first, last
 
-    def _locked(self, memory: Memory, queue: int) -> bool:
+    def _locked(self, memory: ForeignMemory, queue: int) -> bool:
         """Return whether a thread was stopped while it was at the queue."""
         at = queue + self.layout.lock
         if self.layout.lock_is_byte:
@@ -140,7 +140,7 @@ class PendingCall:
         lock = memory.word(at)
         return not lock or memory.int32(lock) != 1  # a semaphore that is free
 
-    def _break(self, memory: Memory, interpreter: int) -> None:
+    def _break(self, memory: ForeignMemory, interpreter: int) -> None:
         """Have the evaluation loop look at its queue."""
         layout = self.layout
         if layout.threads is None:

@@ -16,7 +16,7 @@ from leakguard.live.beacon import process_began
 from leakguard.live.private_folder import check_private, private_folder
 
 _FILES = "attached-*.json"
-_ASK_EVERY = 0.05
+_LEFT_EVERY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,26 @@ class Presence:
         """Whether it still runs: one that was killed has left its file behind."""
         return process_began(self.pid) == self.began
 
-    def leave(self, patience: float) -> None:
-        """Have it take a last look, say its verdict and leave; wait until it has.
 
-        Raises:
-            UsageError: it did not within ``patience`` seconds.
-        """
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
-        deadline = time.monotonic() + patience
-        while self.is_alive:
-            if time.monotonic() > deadline:
-                raise UsageError(f"process {self.pid} is still attached after {patience:g} s")
-            time.sleep(_ASK_EVERY)
+def have_it_leave(target: int, patience: float) -> None:
+    """Have who is attached take a last look, say its verdict and leave; wait until it has.
+
+    Raises:
+        UsageError: nobody is, or it did not leave within ``patience`` seconds.
+    """
+    presence = who_is_at(target)
+    if presence is None:
+        raise UsageError(f"nobody is attached to process {target}")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(presence.pid, signal.SIGTERM)
+    deadline = time.monotonic() + patience
+    while who_is_at(target) == presence:
+        if time.monotonic() > deadline:
+            raise UsageError(f"process {presence.pid} is still attached after {patience:g} s")
+        time.sleep(_LEFT_EVERY)
 
 
-def attached_to(target: int) -> Presence | None:
+def who_is_at(target: int) -> Presence | None:
     """Return who is attached to a process; None where nobody of this user is."""
     try:
         check_private(private_folder(), os.getuid())
@@ -75,7 +79,7 @@ def present_at(target: int) -> Iterator[None]:
     Raises:
         UsageError: another one is.
     """
-    other = attached_to(target)
+    other = who_is_at(target)
     if other is not None:
         raise UsageError(
             f"process {target} is attached to already, by process {other.pid}; leakguard detach "

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from leakguard.errors import UsageError
-from leakguard.launch.attach.layout import LAYOUTS, REMOTE_EXEC, Layout
-from leakguard.launch.attach.memory import Mapping, mappings
+from leakguard.launch.attach.foreign_memory import Mapping, mappings
 from leakguard.launch.attach.pending_call import PendingCall, Symbols
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.queue_layout import LAYOUTS, REMOTE_EXEC, QueueLayout
+from leakguard.launch.attach.running_process import RunningProcess
 from leakguard.live.beacon import process_began
 
 # The first line is what the executable is; then it waits, in Python code, for the call to be made.
@@ -35,6 +35,7 @@ print(json.dumps({
     "version": sys.version_info[:2],
     "runtime": place("_PyRuntime"),
     "run": place("PyRun_SimpleString"),
+    "glibc": hasattr(ctypes.CDLL(None), "gnu_get_libc_version"),
     "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
 }), flush=True)
 while not sys.argv:
@@ -43,7 +44,7 @@ print("done", flush=True)
 """
 _CALL = "import sys; sys.argv.append('called')"
 # Seconds that it may take to start on a busy machine, and to make the call.
-_PATIENCE = 20.0
+_REHEARSAL_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,11 @@ class Rehearsed:
     """What the rehearsal has proven: the version, and where things lie in the target."""
 
     version: tuple[int, int]
-    layout: Layout | None
+    layout: QueueLayout | None
     symbols: Symbols
 
 
-def rehearse(target: Target) -> Rehearsed:
+def rehearse(target: RunningProcess) -> Rehearsed:
     """Start the target's executable, find what is needed in it, and make a call there.
 
     Raises:
@@ -73,7 +74,7 @@ def rehearse(target: Target) -> Rehearsed:
 
 
 @contextlib.contextmanager
-def _started(target: Target) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
+def _started(target: RunningProcess) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
     """Start it as the user of the target, in its file system, with nothing of its program."""
     with subprocess.Popen(
         [target.executable, "-I", "-S", "-c", _PROGRAM],
@@ -90,7 +91,7 @@ def _started(target: Target) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes
             process.kill()
 
 
-def _told(target: Target, out: IO[bytes]) -> dict[str, Any]:
+def _told(target: RunningProcess, out: IO[bytes]) -> dict[str, Any]:
     line = _line(out)
     try:
         told: dict[str, Any] = json.loads(line)
@@ -103,15 +104,19 @@ def _told(target: Target, out: IO[bytes]) -> dict[str, Any]:
 
 
 def _line(out: IO[bytes]) -> bytes:
-    ready, _, _ = select.select([out], [], [], _PATIENCE)
+    ready, _, _ = select.select([out], [], [], _REHEARSAL_SECONDS)
     return out.readline() if ready else b""
 
 
-def _layout_of(target: Target, told: dict[str, Any], version: tuple[int, int]) -> Layout | None:
+def _layout_of(
+    target: RunningProcess, told: dict[str, Any], version: tuple[int, int]
+) -> QueueLayout | None:
     """Return the layout of a version; None where none is needed."""
     name = ".".join(map(str, version))
     if told["implementation"] != "cpython":
         raise UsageError(f"process {target.pid} runs {told['implementation']}; CPython is needed")
+    if not told["glibc"]:
+        raise UsageError(f"process {target.pid} runs without glibc; no safe copy can be made of it")
     if told["free_threaded"]:
         raise UsageError(f"process {target.pid} runs Python {name} without a global lock")
     if version >= REMOTE_EXEC:
@@ -125,7 +130,7 @@ def _layout_of(target: Target, told: dict[str, Any], version: tuple[int, int]) -
 
 
 def _rehearse_call(
-    target: Target, pid: int, layout: Layout, symbols: Symbols, out: IO[bytes]
+    target: RunningProcess, pid: int, layout: QueueLayout, symbols: Symbols, out: IO[bytes]
 ) -> None:
     PendingCall(pid, process_began(pid), layout, symbols).make(_CALL)
     if _line(out) != b"done\n":
@@ -135,7 +140,7 @@ def _rehearse_call(
         )
 
 
-def _translated(target: Target, pid: int, symbols: Symbols) -> Symbols:
+def _translated(target: RunningProcess, pid: int, symbols: Symbols) -> Symbols:
     """Return where the symbols of the rehearsal lie in the target: as far into the same files."""
     here, there = mappings(pid), mappings(target.pid)
     return Symbols(
@@ -143,7 +148,7 @@ def _translated(target: Target, pid: int, symbols: Symbols) -> Symbols:
     )
 
 
-def _place(target: Target, address: int, here: list[Mapping], there: list[Mapping]) -> int:
+def _place(target: RunningProcess, address: int, here: list[Mapping], there: list[Mapping]) -> int:
     if not address:
         return 0
     file = next((m.file for m in here if m.start <= address < m.end and m.file), None)

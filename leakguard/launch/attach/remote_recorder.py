@@ -11,7 +11,7 @@ from leakguard.capture.outside import outside_view
 from leakguard.capture.packed import PackedMeasurement
 from leakguard.capture.probe import Measurement, Unavailable, measure
 from leakguard.capture.recorder import Recorder
-from leakguard.launch.attach.session import Session
+from leakguard.launch.attach.attachment import Attachment
 from leakguard.model import Site
 
 # Frames kept of a stack, as of a process that guards itself.
@@ -40,7 +40,7 @@ class RemoteRecorder(Recorder):
     One reading is one look: the numbers and the census come from the same copy.
     """
 
-    session: Session = field(kw_only=True)
+    session: Attachment = field(kw_only=True)
     _counted: HeapCensus | str = "nothing was counted yet"
 
     def read(self) -> PackedMeasurement:
@@ -92,7 +92,7 @@ class RemoteTrace:
     name = "tracemalloc"
 
     def __init__(
-        self, session: Session, suspects: Sequence[Suspect] = (), *, shallow: bool = False
+        self, session: Attachment, suspects: Sequence[Suspect] = (), *, shallow: bool = False
     ) -> None:
         """Have the target begin to trace."""
         self._session = session

@@ -21,6 +21,9 @@ from leakguard.capture.probe import Probe, measure, reason_of
 if TYPE_CHECKING:
     from leakguard.capture.heap import PathMemory
 
+if TYPE_CHECKING:
+    from leakguard.capture.heap import PathMemory
+
 QUESTION, ANSWER, MEMORY = "question.json", "answer.json", "memory"
 
 
@@ -130,12 +133,21 @@ def _sites(folder: str, names: list[str]) -> dict[str, Any]:
     return {"sites": trace.sites([who.held_by if who else None for who in held])}
 
 
+def _holdings(folder: str) -> object:
+    """Say what may go, each with the statement that lets it go."""
+    from leakguard.capture.heap import holdings
+
+    _be_the_copy(folder)
+    return holdings()
+
+
 _QUESTIONS: Mapping[str, Callable[..., object]] = {
     "facts": _facts,
     "census": _census,
     "inspection": _inspection,
     "first walk": _first_walk,
     "sites": _sites,
+    "holdings": _holdings,
 }
 
 
@@ -149,24 +161,25 @@ def _be_the_copy(folder: str) -> None:
 
 
 def _memory(folder: str) -> PathMemory | None:
-    """Return the sizes by path that the look before has left, for this one to compare with."""
+    """Return what the look before has remembered; None before the first."""
     from leakguard.capture.heap import PathMemory
+    from leakguard.capture.heap.column import Column
 
     try:
         with open(f"{folder}/{MEMORY}", encoding="ascii") as file:
-            looks, *columns = json.load(file)
+            looks, columns, octets = json.load(file)
     except FileNotFoundError:
         return None
-    _, *kept = dataclasses.astuple(PathMemory())
-    for empty, numbers in zip(kept, columns, strict=True):
-        empty.extend(numbers)
-    return PathMemory(looks, *kept)
+    read: list[Any] = [Column(code, numbers) for code, numbers in columns]
+    return PathMemory(looks, *read, *map(bytearray, octets))
 
 
 def _remember(folder: str, memory: PathMemory) -> None:
-    looks, *columns = dataclasses.astuple(memory)
+    looks, *rest = (getattr(memory, field.name) for field in dataclasses.fields(memory))
+    columns = [(part.typecode, list(part)) for part in rest if type(part) is not bytearray]
+    octets = [list(part) for part in rest if type(part) is bytearray]
     with open(f"{folder}/{MEMORY}", "w", encoding="ascii") as file:
-        json.dump([looks, *map(list, columns)], file)
+        json.dump((looks, columns, octets), file)
 
 
 def _plain(value: Any) -> Any:

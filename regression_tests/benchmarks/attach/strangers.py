@@ -15,7 +15,7 @@ from pathlib import Path
 PROGRAMS = Path(__file__).parent / "programs"
 _KNOWN = ("3.10", "3.11", "3.12", "3.13")
 # Processor time after which a program has begun its work, in clock ticks, and seconds to wait.
-_BEGUN, _PATIENCE = 5, 20.0
+_BEGUN, _START_SECONDS = 5, 20.0
 
 
 def interpreters() -> dict[str, str]:
@@ -64,7 +64,7 @@ def running(
 
 
 def _wait_until_begun(pid: int) -> None:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _START_SECONDS
     while _ticks(pid) < _BEGUN and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.2)
@@ -80,7 +80,7 @@ def _ticks(pid: int) -> int:
 
 def child_of(pid: int) -> int:
     """Return the process that ``unshare`` and the like have started."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
         if children:

@@ -12,7 +12,9 @@ from leakguard.capture.heap.process_copy import CopyRefused, ProcessCopy
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
     monkeypatch.setattr(headroom, "_VM", tmp_path)
-    monkeypatch.setattr(headroom, "memory_groups", lambda: [(tmp_path / "memory.max", tmp_path)])
+    monkeypatch.setattr(
+        headroom, "memory_groups", lambda pid: [(tmp_path / "memory.max", tmp_path)]
+    )
     return tmp_path
 
 

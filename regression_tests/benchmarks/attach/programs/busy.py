@@ -32,7 +32,7 @@ def keep():
             chunk = Chunk(zlib.compress(data) * 10)
             if sys.argv[1] == "leak":
                 kept.append(chunk)
-        zlib.compress(data * 500)
+        zlib.compress(data * 2_000)
 
 
 for target in (compute, compress, compress):

@@ -20,12 +20,12 @@ class Service:
 def main():
     service, number, leaks = Service(), 0, sys.argv[1] == "leak"
     while True:
-        for _ in range(20):
+        for _ in range(3):
             service.handle(number)
             number += 1
         if not leaks:
             service.history.clear()
-        time.sleep(0.02)
+        time.sleep(0.03)
 
 
 main()

@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import sys
+import time
 
 
 class Result:
@@ -21,6 +22,7 @@ def main():
             results += pool.apply(work, (number,))
             if sys.argv[1] != "leak" and len(results) > 50:
                 results.clear()
+            time.sleep(0.02)
 
 
 main()

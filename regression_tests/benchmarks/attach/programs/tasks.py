@@ -16,7 +16,7 @@ cache = {}
 
 
 async def work(number):
-    await asyncio.sleep(0.005)
+    await asyncio.sleep(0.03)
     cache[number if LEAKS else number % 20] = Answer(number)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from leakguard.errors import UsageError
 from leakguard.launch.attach import pending_call as module
-from leakguard.launch.attach.layout import LAYOUTS
-from leakguard.launch.attach.memory import Memory
+from leakguard.launch.attach.foreign_memory import ForeignMemory
 from leakguard.launch.attach.pending_call import PendingCall, Symbols
+from leakguard.launch.attach.queue_layout import LAYOUTS
 
 RUNTIME, INTERPRETER, LOCK, THREADS = 0x10000, 0x20000, 0x30000, (0x40000, 0x48000)
 RUN, TEXT, BEGAN = 0x7777, 0x50000, 12.0
@@ -21,7 +21,7 @@ class Killed(BaseException):
     """Whoever writes was killed."""
 
 
-class FakeMemory(Memory):
+class FakeMemory(ForeignMemory):
     """Cells of bytes; it counts what is written, and ends the writer when told to."""
 
     def __init__(self):
@@ -75,7 +75,7 @@ def call_of(layout, monkeypatch):
     """Return what gives a call on a memory, as of a process that can be stopped."""
 
     def prepare(memory):
-        monkeypatch.setattr(module, "Memory", lambda pid: memory)
+        monkeypatch.setattr(module, "ForeignMemory", lambda pid: memory)
         return PendingCall(1, BEGAN, layout, Symbols(RUNTIME, RUN))
 
     monkeypatch.setattr(module, "mappings", lambda pid: [])

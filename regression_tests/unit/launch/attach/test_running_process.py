@@ -14,8 +14,8 @@ import pytest
 
 from leakguard.cli import main
 from leakguard.errors import UsageError
-from leakguard.launch.attach import target as module
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach import running_process as module
+from leakguard.launch.attach.running_process import RunningProcess
 
 
 @contextmanager
@@ -39,17 +39,17 @@ def no_memory(monkeypatch):
     def refuse(pid):
         raise UsageError(f"the memory of process {pid} cannot be opened: Permission denied")
 
-    monkeypatch.setattr(module, "Memory", refuse)
+    monkeypatch.setattr(module, "ForeignMemory", refuse)
 
 
 def refusal(pid):
     with pytest.raises(UsageError) as error:
-        Target.of(pid)
+        RunningProcess.of(pid)
     return str(error.value)
 
 
 def test_own_python_is_a_target(python):
-    found = Target.of(python.pid)
+    found = RunningProcess.of(python.pid)
     assert Path(found.executable).samefile(f"/proc/{python.pid}/exe")
     assert found.user == os.getuid()
     assert not found.is_elsewhere

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from leakguard.capture.headroom import copy_hindrance
 from leakguard.errors import UsageError
-from leakguard.launch.attach.memory import Memory
+from leakguard.launch.attach.foreign_memory import ForeignMemory
 from leakguard.live.beacon import process_began
 
 _MACHINES = ("x86_64", "aarch64")
@@ -34,7 +34,7 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RunningProcess:
     """A running Python process that this user may attach to.
 
     Attributes:
@@ -54,7 +54,7 @@ class Target:
     environment: dict[str, str]
 
     @classmethod
-    def of(cls, pid: int) -> Target:
+    def of(cls, pid: int) -> RunningProcess:
         """Find a process out.
 
         Raises:
@@ -128,7 +128,7 @@ def _check_permission(pid: int, user: int) -> None:
             f"process {pid} belongs to {_name(user)}; run leakguard attach as that user, or as root"
         )
     try:
-        with Memory(pid):
+        with ForeignMemory(pid):
             return
     except UsageError as refused:
         problem = str(refused)

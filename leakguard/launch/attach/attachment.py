@@ -8,37 +8,46 @@ import os
 import select
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import msgspec
 
-from leakguard.capture.probe import Unavailable
+from leakguard.capture.headroom import dies_as_one, free_memory
+from leakguard.capture.probe import Unavailable, measure
+from leakguard.capture.process import process_memory
 from leakguard.errors import UsageError
 from leakguard.launch.attach import bootstrap, sight
-from leakguard.launch.attach.layout import REMOTE_EXEC, Layout
+from leakguard.launch.attach.foreign_memory import ForeignMemory
 from leakguard.launch.attach.lodging import Lodging
-from leakguard.launch.attach.memory import Memory
 from leakguard.launch.attach.pending_call import PendingCall
+from leakguard.launch.attach.presence import present_at
+from leakguard.launch.attach.queue_layout import REMOTE_EXEC, QueueLayout
 from leakguard.launch.attach.rehearsal import Rehearsed, rehearse
-from leakguard.launch.attach.target import Target
+from leakguard.launch.attach.running_process import RunningProcess
 from leakguard.live.beacon import process_began
 
 T = TypeVar("T")
 
 _SCRIPT = "bootstrap.py"
 # What the target is given to run: it leaves no name behind, and is silent where the file is gone.
+_READ = "with __import__('_io').open({path!r}) as file: text = file.read()\nexec(text)"
 _RUN = """try:
- __import__('builtins').exec(__import__('_io').open({path!r}).read(),{{'__name__':{name!r}}})
+ __import__('builtins').exec({read!r},{{'__name__':{name!r}}})
 except BaseException:
  pass
 """
 _NAME = "leakguard.launch.attach.bootstrap"
-_ASK_EVERY = 0.005
+# From this version on any thread makes the call, before it the main thread.
+_ANY_THREAD = (3, 12)
+_CONNECT_EVERY = 0.005
 # CPU seconds of a look, and how often one is taken anew that met a lock of another thread.
 _LONGEST_LOOK, _MOST_HANGS = 60.0, 3
+# Bytes that a copy needs for what it imports, beside the pages that it may have to copy.
+_OWN_MEMORY = 60_000_000
 # Seconds for which the thread's leave is waited for.
 _LEAVE = 5.0
 _ENDED = {
@@ -59,21 +68,21 @@ class Costs:
     """
 
     stood_still: float = 0.0
-    copying: list[float] | None = None
+    copying: list[float] = field(default_factory=list)
     looking: float = 0.0
 
 
-class Session:
+class Attachment:
     """The connection to one target, until its thread leaves."""
 
-    def __init__(self, target: Target, patience: float) -> None:
+    def __init__(self, target: RunningProcess, patience: float) -> None:
         """Attach; the target has ``patience`` seconds to come to a point where it may be called.
 
         Raises:
             UsageError: that cannot be, and nothing of it is left in the target.
         """
         self.target = target
-        self.costs = Costs(copying=[])
+        self.costs = Costs()
         rehearsed = rehearse(target)
         self.version = rehearsed.version
         self._lodging = Lodging(target)
@@ -85,7 +94,7 @@ class Session:
             self.close()
             raise
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Attachment:
         return self
 
     def __exit__(
@@ -124,7 +133,7 @@ class Session:
             call = PendingCall(
                 self.target.pid, self.target.began, rehearsed.layout, rehearsed.symbols
             )
-            call.make(_RUN.format(path=path, name=_NAME))
+            call.make(_RUN.format(read=_READ.format(path=path), name=_NAME))
         try:
             self._ask = self._pipe_to_thread(patience)
         except TimeoutError:
@@ -142,18 +151,17 @@ class Session:
                 return self._lodging.open_pipe("ask", os.O_WRONLY)
             except OSError:  # the thread has not opened it yet
                 self._check_alive()
-                time.sleep(_ASK_EVERY)
+                time.sleep(_CONNECT_EVERY)
         raise TimeoutError
 
     def _busy(self, call: PendingCall | None, patience: float) -> UsageError:
         """Take the call out of a target that did not come to it, and say so."""
         if call is not None and call.withdraw():
             call.clear()
-        who = "its main thread" if self.version < (3, 12) else "none of its threads"
-        verb = "did not come" if self.version < (3, 12) else "came"
+        who = "its main thread" if self.version < _ANY_THREAD else "each of its threads"
         return UsageError(
-            f"process {self.target.pid} did not answer within {patience:g} s: {who} {verb} back to "
-            "Python code, and may wait in C; nothing was done to it; --wait gives it more time"
+            f"process {self.target.pid} did not answer within {patience:g} s: {who} is busy or "
+            "waits in C code; nothing was done to it; --wait gives it more time"
         )
 
     def _check_alive(self) -> None:
@@ -169,12 +177,12 @@ class Session:
             Unavailable: there is no answer, and the message says why.
             UsageError: the target has ended.
         """
+        _check_memory(self.target.pid)
         text = json.dumps({"ask": question, **details}).encode()
         for _ in range(_MOST_HANGS):
             self._lodging.write(sight.QUESTION, text)
             how, used, stood = self._ordered(f"look {_LONGEST_LOOK}").split()
             self.costs.looking += float(used)
-            assert self.costs.copying is not None
             self.costs.copying.append(float(stood))
             if how != "hung":
                 break
@@ -208,6 +216,17 @@ class Session:
         return line.decode()
 
 
+@contextlib.contextmanager
+def attached_to(pid: int, patience: float) -> Iterator[Attachment]:
+    """Attach to a process while the block runs, as the only one of this user.
+
+    Raises:
+        UsageError: that cannot be, and nothing of it is left in the process.
+    """
+    with present_at(pid), Attachment(RunningProcess.of(pid), patience) as attachment:
+        yield attachment
+
+
 def _decoded(text: bytes, kind: type[T]) -> T:
     """Return an answer as the value that it was; who wrote it may have been anybody."""
     try:
@@ -217,6 +236,14 @@ def _decoded(text: bytes, kind: type[T]) -> T:
         return msgspec.convert(told["told"], kind, dec_hook=_no_value)
     except (ValueError, KeyError, msgspec.ValidationError) as error:
         raise Unavailable(f"its answer cannot be read: {error}") from None
+
+
+def _check_memory(pid: int) -> None:
+    """Raise ``Unavailable`` where a copy could take the memory that its process dies without."""
+    own = measure((("process", lambda: process_memory(pid)),)).metrics
+    needed = _OWN_MEMORY + own.get("rss_anonymous", 0)
+    if dies_as_one(pid) and needed > free_memory(pid):
+        raise Unavailable("a copy could use up the memory that the process may still take")
 
 
 def _no_value(kind: type, value: Any) -> Any:
@@ -229,11 +256,11 @@ def _lock(pid: int, rehearsed: Rehearsed) -> tuple[int, int, int]:
     layout = rehearsed.layout
     if layout is None:
         return 0, 0, 0
-    with Memory(pid) as memory:
+    with ForeignMemory(pid) as memory:
         return _lock_at(memory, layout, rehearsed.symbols.runtime)
 
 
-def _lock_at(memory: Memory, layout: Layout, runtime: int) -> tuple[int, int, int]:
+def _lock_at(memory: ForeignMemory, layout: QueueLayout, runtime: int) -> tuple[int, int, int]:
     interpreter = memory.word(runtime + layout.main)
     gil = memory.word(interpreter + layout.gil) if layout.gil_is_pointer else runtime + layout.gil
     if layout.drop is None:
@@ -241,7 +268,7 @@ def _lock_at(memory: Memory, layout: Layout, runtime: int) -> tuple[int, int, in
     return gil, interpreter + layout.drop, 0
 
 
-def _remote_exec(target: Target, version: tuple[int, int], path: str) -> None:
+def _remote_exec(target: RunningProcess, version: tuple[int, int], path: str) -> None:
     """Have Python 3.14 and later run a file by their own means."""
     if version != sys.version_info[:2]:
         name = ".".join(map(str, version))

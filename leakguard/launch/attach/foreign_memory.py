@@ -51,7 +51,7 @@ def _mapping(line: str) -> Mapping:
     return Mapping(int(start, 16), int(end, 16), access, int(offset, 16), file, "".join(path))
 
 
-class Memory:
+class ForeignMemory:
     """Reads and writes the memory of a process by ``/proc/PID/mem``; to be closed."""
 
     def __init__(self, pid: int) -> None:
@@ -67,7 +67,7 @@ class Memory:
                 f"the memory of process {pid} cannot be opened: {error.strerror}"
             ) from None
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> ForeignMemory:
         return self
 
     def __exit__(
@@ -111,7 +111,7 @@ class Memory:
         self.write(address, number.to_bytes(8, "little"))
 
 
-def unused_room(memory: Memory, mapped: list[Mapping], size: int) -> int | None:
+def unused_room(memory: ForeignMemory, mapped: list[Mapping], size: int) -> int | None:
     """Return where ``size`` bytes are that no program uses: behind the data of a loaded file.
 
     The data of an executable or library seldom end where a page does. What is left of the page is
@@ -127,7 +127,7 @@ def unused_room(memory: Memory, mapped: list[Mapping], size: int) -> int | None:
     return None
 
 
-def _ends_of_data(memory: Memory, base: int) -> Iterator[int]:
+def _ends_of_data(memory: ForeignMemory, base: int) -> Iterator[int]:
     """Yield where the writable segments of a file end that is mapped at ``base``."""
     try:
         head = memory.read(base, _ELF.size)
@@ -144,7 +144,7 @@ def _ends_of_data(memory: Memory, base: int) -> Iterator[int]:
         return
 
 
-def _is_blank(memory: Memory, mapped: list[Mapping], start: int, stop: int) -> bool:
+def _is_blank(memory: ForeignMemory, mapped: list[Mapping], start: int, stop: int) -> bool:
     if not any(m.is_writable and m.start <= start and stop <= m.end for m in mapped):
         return False
     return not any(memory.read(start, stop - start))

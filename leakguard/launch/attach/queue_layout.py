@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class QueueLayout:
     """Distances in bytes; those of the queue count from its start.
 
     Attributes:
@@ -53,20 +53,20 @@ class Layout:
 #: Of the parts of Python's lock, from its start: its condition, and the mutex of that.
 GIL_CONDITION, GIL_MUTEX = 32, 80
 
-LAYOUTS: dict[tuple[int, int], Layout] = {
-    (3, 10): Layout(
+LAYOUTS: dict[tuple[int, int], QueueLayout] = {
+    (3, 10): QueueLayout(
         main=40, queue=80, lock=0, calls=16, stride=16, slots=32, first=528, last=532, waiting=8,
         breaker=68, drop=72, gil=352, gil_is_pointer=False,
     ),
-    (3, 11): Layout(
+    (3, 11): QueueLayout(
         main=48, queue=112, lock=0, calls=16, stride=16, slots=32, first=528, last=532, waiting=8,
         breaker=100, drop=104, gil=360, gil_is_pointer=False,
     ),
-    (3, 12): Layout(
+    (3, 12): QueueLayout(
         main=48, queue=400, lock=8, calls=24, stride=16, slots=32, first=536, last=540, waiting=16,
         breaker=368, drop=372, gil=384, gil_is_pointer=True,
     ),
-    (3, 13): Layout(
+    (3, 13): QueueLayout(
         main=640, queue=32, lock=8, lock_is_byte=True, calls=24, stride=24, slots=300, first=7224,
         last=7228, waiting=12, breaker=24, bit=4, threads=7344, next_thread=8, drop=None, gil=16,
         gil_is_pointer=True,
