@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--runs", type=Path, required=True, metavar="FOLDER")
     judging = commands.add_parser("judge", help="diagnose all runs; which reports changed?")
     judging.add_argument("--write", action="store_true", help="make the table say what is said now")
+    judging.add_argument("-o", dest="out", type=Path, metavar="FILE", help="for the counts")
     judging.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
     judging.set_defaults(action=_judge)
     weighing = commands.add_parser("weigh", help="what is each number and each rule worth?")
@@ -85,14 +86,18 @@ def _judge(options: argparse.Namespace) -> int:
     chosen = sampled(keys.values(), options.sample)
     runs = ((chosen[run], files) for run, files in unpack() if run in chosen)
     judged = list(judge(runs))
-    print(markdown(sums(judged)))
+    counts = markdown(sums(judged))
+    print(counts)
+    if options.out is not None:
+        options.out.write_text(f"{counts}\n", encoding="utf-8")
     changed = changes(judged, read_table())
     seen = [change for change in changed if not is_aside(change.run)]
     print("\n".join(change.told for change in seen))
     aside = len(changed) - len(seen)
     print(f"{len(changed)} of {len(judged)} reports changed, {aside} of them set aside.")
     if options.write:
-        write_table(judged)
+        whole = not options.only and options.sample is None
+        write_table({} if whole else read_table(), judged)
         return 0
     return int(bool(changed))
 

@@ -29,10 +29,11 @@ def line_of(judged: Judged) -> str:
     return told
 
 
-def write_table(judged: Iterable[Judged], path: Path = TABLE) -> None:
-    """Write the table, a line a run, by name."""
-    lines = sorted(f"{one.run}\t{line_of(one)}\n" for one in judged)
-    path.write_text("".join(lines), encoding="utf-8")
+def write_table(kept: Mapping[str, str], judged: Iterable[Judged], path: Path = TABLE) -> None:
+    """Write the table, a line a run, by name; of runs that were not judged ``kept`` has theirs."""
+    lines = {**kept, **{one.run: line_of(one) for one in judged}}
+    text = "".join(f"{run}\t{line}\n" for run, line in sorted(lines.items()))
+    path.write_text(text, encoding="utf-8")
 
 
 def read_table(path: Path = TABLE) -> dict[str, str]:

@@ -18,8 +18,14 @@ LEAK = Judged(OPEN, "leak", ("leak list A, held by x", "suspect B"), ("rss: fill
 
 def test_a_table_that_was_written_has_no_changes(tmp_path: Path) -> None:
     judged = [LEAK, replace(LEAK, run=ASIDE)]
-    write_table(judged, tmp_path / "table.tsv")
+    write_table({}, judged, tmp_path / "table.tsv")
     assert changes(judged, read_table(tmp_path / "table.tsv")) == []
+
+
+def test_a_part_that_is_written_leaves_the_rest_of_the_table(tmp_path: Path) -> None:
+    write_table({"other/run": "stable\t\t"}, [LEAK], tmp_path / "table.tsv")
+    table = read_table(tmp_path / "table.tsv")
+    assert table == {"other/run": "stable\t\t", OPEN: line_of(LEAK)}
 
 
 def test_a_change_tells_what_was_and_what_is_and_nothing_else() -> None:
