@@ -19,7 +19,7 @@ from regression_tests.corpus.weighing.watching import Watched, Watcher
 
 PROCESSES = 2
 #: Runs that a change is tried on at first. Where it changes none of these, it is tried on all.
-FIRST = 24
+FIRST = 12
 #: Times as long as with the rules of now, and seconds at the least, that the runs may take with
 #: another: some loops do not end with a value that they were not made for.
 PATIENCE, LEAST_SECONDS = 10.0, 20.0
@@ -56,8 +56,10 @@ class Scales:
 
     def weigh(self, change: Change) -> Weight:
         """Try a change; of the process that does, the judgement is another from then on."""
-        diagnose = diagnose_with(lambda module, tree: _made(change, module, tree))
         touched = [run for run in self.runs if self._is_touched(run, change)]
+        if not touched:
+            return Weight(change, 0, 0, (), 0, 0)
+        diagnose = diagnose_with(lambda module, tree: _made(change, module, tree))
         tried = self._tried(touched[:FIRST], diagnose)
         if not any(one != self.now[one.run] for one in tried):
             tried += self._tried(touched[FIRST:], diagnose)
