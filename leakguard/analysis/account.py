@@ -15,7 +15,7 @@ from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplai
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.healthy import (
     ended,
     filling_container,
@@ -284,7 +284,9 @@ class _Settlement:
         if owned is None:
             self.cleared.append(cache)
             return
-        lead = replace(owned.lead, evidence=(*owned.lead.evidence, cache.reason))
+        lead = replace(
+            owned.lead, evidence=(*owned.lead.evidence, Evidence(growth.name, cache.reason))
+        )
         told_whole = with_native(replace(owned, lead=lead), growth.rate or 0.0, gained(growth))
         self.defects[self.defects.index(owned)] = told_whole
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import median
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
@@ -81,9 +81,12 @@ def _growth(station: str, snapshots: dict[int, Snapshot], high: dict[int, float]
         phase=station,
         worst="inconclusive",
         evidence=(
-            f"{station} takes {format_bytes(over)} more for a moment than before and after it, "
-            f"in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
-            f"{format_bytes(top)} at the peak of generation {worst}; it is given back",
+            Evidence(
+                "peak",
+                f"{station} takes {format_bytes(over)} more for a moment than before and after "
+                f"it, in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} "
+                f"before, {format_bytes(top)} at the peak of generation {worst}; it is given back",
+            ),
         ),
         confidence=_CONFIDENCE,
         fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "

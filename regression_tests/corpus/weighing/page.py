@@ -15,8 +15,8 @@ Each rule of `leakguard/analysis` is changed alone: a number is halved and doubl
 function that answers yes or no) says no or yes always, a step of the settlement or an entry of a
 table is left out. **Could decide**: runs whose report could depend on it, because a comparison
 would come out otherwise or the sign was asked. **Tried**: of these, the runs that were judged with
-the change; all of them where the first {FIRST} stay as they are. **Changed**: of the tried, the reports
-that are another (verdict, what, holder, phase, start, line, what is cleared). **Found** and
+the change; all of them where the first {FIRST} stay as they are. **Changed**: of the tried, the
+reports that are another (verdict, what, holder, phase, start, line, what is cleared). **Found** and
 **accused**: leaks and false accusations more or less among the changed.
 """
 
