@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import multiprocessing
 import signal
 import time
@@ -59,7 +58,7 @@ class Scales:
         touched = [run for run in self.runs if self._is_touched(run, change)]
         if not touched:
             return Weight(change, 0, 0, (), 0, 0)
-        diagnose = diagnose_with(lambda module, tree: _made(change, module, tree))
+        diagnose = diagnose_with(lambda module, tree: change.made_in(tree), change.module)
         tried = self._tried(touched[:FIRST], diagnose)
         if not any(one != self.now[one.run] for one in tried):
             tried += self._tried(touched[FIRST:], diagnose)
@@ -80,11 +79,6 @@ class Scales:
 
     def _tried(self, runs: Sequence[str], diagnose: Diagnose) -> list[Judged]:
         return list(_said([self.runs[run] for run in runs], diagnose, self.seconds))
-
-
-def _made(change: Change, module: str, tree: ast.Module) -> None:
-    if module == change.module:
-        change.made_in(tree)
 
 
 def _found(one: Judged) -> int:

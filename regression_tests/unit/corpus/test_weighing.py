@@ -34,10 +34,9 @@ def in_a_fork(function: Callable[..., Any], *given: Any) -> Any:
 
 def said(change: Change | None) -> tuple[str, ...]:
     """Return what is said of the run with a change, which the fork makes."""
-    rewrite = lambda module, tree: (  # noqa: E731
-        change.made_in(tree) if change and module == change.module else None
-    )
-    report = diagnose_with(rewrite)(leakguard.load(RUN))
+    module = "no module" if change is None else change.module
+    diagnose = diagnose_with(lambda module, tree: change and change.made_in(tree), module)
+    report = diagnose(leakguard.load(RUN))
     found = (f"{f.kind} {f.type} {f.held_by}" for f in report.findings)
     return (report.verdict, *found, *(one.metric for one in report.cleared))
 
@@ -50,7 +49,7 @@ def touched() -> frozenset[Any]:
 def bytes_floors() -> tuple[float, float]:
     """Return a number and one that follows from it, with the first one changed."""
     change = Change(TOLERANCE, "BYTES_FLOOR", "halved", 8.0)
-    diagnose_with(lambda module, tree: change.made_in(tree) if module == TOLERANCE else None)
+    diagnose_with(lambda module, tree: change.made_in(tree), TOLERANCE)
     from leakguard.analysis import tolerance as changed
 
     return changed.BYTES_FLOOR, changed.NOTABLE_BUFFER
