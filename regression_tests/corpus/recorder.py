@@ -82,6 +82,8 @@ class Recorder:
         out.unlink(missing_ok=True)
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as here:
+            for name, text in entry.files.items():
+                (Path(here) / name).write_text(text, encoding="utf-8")
             try:
                 failure = _ended(entry, out, Path(here), self.patience)
             except Unplayable as reason:
