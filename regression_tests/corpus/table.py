@@ -43,7 +43,7 @@ def read_table(path: Path = TABLE) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Difference:
     """A run whose report is not what the table says; ``before`` is None for a new run."""
 
     run: str
@@ -62,11 +62,11 @@ class Change:
         return "\n".join([self.run, *lines])
 
 
-def changes(judged: Iterable[Judged], table: Mapping[str, str]) -> list[Change]:
+def differences(judged: Iterable[Judged], table: Mapping[str, str]) -> list[Difference]:
     """Return each report that is another than the table's, by name."""
     lines = {one.run: line_of(one) for one in judged}
     return [
-        Change(run, table.get(run), line)
+        Difference(run, table.get(run), line)
         for run, line in sorted(lines.items())
         if table.get(run) != line
     ]

@@ -21,13 +21,13 @@ reports that are another (verdict, what, holder, phase, start, line, what is cle
 """
 
 
-def page(weights: Iterable[Weight], runs: int) -> str:
-    """Return the table of what decides, and the list of what doesn't."""
+def page(weights: Iterable[Weight], runs: int, wanted: int) -> str:
+    """Return the table of what decides, and the list of what doesn't; of ``wanted`` changes."""
     all_weights = sorted(weights, key=_rank)
     worth = [weight for weight in all_weights if weight.changed]
     return "\n".join([
-        f"{runs} runs, what is set aside left out. {len(worth)} of {len(all_weights)} changes "
-        "change a report.",
+        f"{runs} runs, what is set aside left out. {len(all_weights)} of {wanted} changes are "
+        f"weighed; {len(worth)} of them change a report.",
         LEGEND,
         markdown(map(_row, worth), HEAD),
         "",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.pool import Pool
 from types import FrameType
 
 from leakguard.model import Run
 from regression_tests.corpus.judge import Judged, judged, without_report
 from regression_tests.corpus.keys import Key
 from regression_tests.corpus.weighing.loading import Diagnose, diagnose_with
-from regression_tests.corpus.weighing.rules import LEFT_OUT, Change, changes
+from regression_tests.corpus.weighing.rules import LEFT_OUT, Change
 from regression_tests.corpus.weighing.watching import Watched, Watcher
 
 PROCESSES = 2
@@ -105,11 +106,10 @@ _RUNS: dict[str, tuple[Key, Run]] = {}  # read once; the processes that are fork
 _SCALES: list[Scales] = []
 
 
-def weigh(runs: Mapping[str, tuple[Key, Run]], only: str = "") -> Iterator[Weight]:
-    """Yield what each change is worth, of the rules with ``only`` in their names."""
+def weigh(runs: Mapping[str, tuple[Key, Run]], wanted: Iterable[Change]) -> Iterator[Weight]:
+    """Yield what each change is worth, as they come ready."""
     _RUNS.clear()
     _RUNS.update(runs)
-    wanted = [change for change in changes() if only in change.name]
     with _pool() as pool:
         now, longest = pool.apply(_judged_now)
     with _pool(_begin_to_watch, None) as pool:
@@ -119,7 +119,7 @@ def weigh(runs: Mapping[str, tuple[Key, Run]], only: str = "") -> Iterator[Weigh
         yield from pool.imap_unordered(_weighed, wanted)
 
 
-def _pool(begin=None, tasks=None):
+def _pool(begin: Callable[[], None] | None = None, tasks: int | None = None) -> Pool:
     return multiprocessing.get_context("fork").Pool(PROCESSES, begin, maxtasksperchild=tasks)
 
 
