@@ -3,6 +3,8 @@
 # make test-all  run the suite with its whole matrices: both engines, every corpus, every framework
 # make reports make the gallery in reports/ anew: a healthy run, every leak, a pair, a long run
 # make sanitize  the compiled heap scan and the trainer's compiled updates under AddressSanitizer and UBSan
+# make judge   diagnose every recorded run, and say which reports are not what the table says
+# make weigh   what is each number and each rule of the judgement worth? ONLY=RULE and SAMPLE=N make it short
 # make lint    ruff, mypy, and the words of everything that a person reads
 # make manual  write the generated pages of leakguard/manual anew
 # make docs    build the manual as a site in build/site; a broken link fails
@@ -42,7 +44,7 @@ TRAIN = $(BIN)/python -m reference_trainer --generations 6
 # Where it is set, each of the suite's hundreds of processes would compile this package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all sanitize reports lint manual docs audit format lock wheel clean
+.PHONY: demo test test-all sanitize reports judge weigh lint manual docs audit format lock wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -65,6 +67,12 @@ sanitize: $(READY)
 
 reports: $(READY)
 	$(BIN)/python -m regression_tests.benchmarks.gallery -o reports
+
+judge: $(READY)
+	$(BIN)/python -m regression_tests.corpus judge
+
+weigh: $(READY)
+	$(BIN)/python -m regression_tests.corpus weigh $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 lint: $(READY)
 	$(BIN)/ruff check .

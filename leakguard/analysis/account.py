@@ -15,7 +15,7 @@ from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
 from leakguard.analysis.group import is_exact
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.healthy import (
     ended,
     filling_container,
@@ -277,7 +277,9 @@ class _Settlement:
         )
         holder = None if front.container is None else front.container.holder
         fix = f"{remedy(front.lead.type or '', holder)}; {BEHIND_ADVICE}"
-        lead = replace(front.lead, evidence=(*front.lead.evidence, said), fix=fix)
+        lead = replace(
+            front.lead, evidence=(*front.lead.evidence, Evidence(growth.name, said)), fix=fix
+        )
         told_whole = with_native(
             replace(front, lead=lead, phase=front.phase or growth.main_phase),
             (front.bytes_rate or 0.0) + rest,
@@ -316,7 +318,9 @@ class _Settlement:
         if owned is None:
             self.cleared.append(cache)
             return
-        lead = replace(owned.lead, evidence=(*owned.lead.evidence, cache.reason))
+        lead = replace(
+            owned.lead, evidence=(*owned.lead.evidence, Evidence(growth.name, cache.reason))
+        )
         told_whole = with_native(replace(owned, lead=lead), growth.rate or 0.0, gained(growth))
         self.defects[self.defects.index(owned)] = told_whole
 

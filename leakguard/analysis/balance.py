@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.defect import Defect
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import MAJORITY, MATERIAL_A_DAY
 from leakguard.model import Cleared
 from leakguard.model.balance import Balance
@@ -106,6 +106,7 @@ def unexplained(
         f"{name} grows by {format_change(balance.growth)} per generation, of which all "
         f"other findings explain {format_bytes(told)}"
     )
+    found = filter(None, (said, _where(case), _types_that_rose(case, defects)))
     lead = Growth(
         "rest",
         "unexplained growth",
@@ -116,7 +117,7 @@ def unexplained(
         since=growth.since,
         judged=growth.judged,
         worst="suspect",
-        evidence=tuple(filter(None, (said, _where(case), _types_that_rose(case, defects)))),
+        evidence=tuple(Evidence(growth.name, sentence) for sentence in found),
         fix=_fix(phase),
     )
     return Defect(lead, phase=phase, bytes_rate=rest)

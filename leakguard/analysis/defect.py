@@ -24,7 +24,7 @@ from leakguard.analysis.group import (
     weight,
     with_owners,
 )
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.holders import (
     holder_by_instances,
     holder_by_size,
@@ -477,7 +477,9 @@ def _part(case: Case, growing: Growth, container: Growth) -> Growth:
         since=loose_start(case, container),
         counts=tuple(map(int, container.judged.series.values)),
         judged=container.judged,
-        evidence=(f"{format_number(rate)} per generation of what the count gains",),
+        evidence=(
+            Evidence("count", f"{format_number(rate)} per generation of what the count gains"),
+        ),
     )
 
 

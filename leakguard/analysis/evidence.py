@@ -1,18 +1,18 @@
-"""The measurements that agree on unbounded growth, and how many of them make a leak."""
+"""Witnesses: the instruments that agree on unbounded growth, and how many make a leak."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import NEARLY_ALL
 from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
 from leakguard.model.units import format_change, format_number
 
-# A leak needs this many measurements of different kinds that agree; one alone is a suspect. This is
-# the only place that applies the rule.
+# A leak needs this many instruments that agree; one alone is a suspect, however often it says so.
+# This is the only place that applies the rule.
 _WITNESSES_OF_A_LEAK = 2
 
 _COUNTERS = {
@@ -26,24 +26,31 @@ _NO_BOUND = "has no bound"
 _GRAPHS = "its entries keep whole autograd graphs"
 
 
-def verdict(growth: Growth, witnesses: Sequence[str]) -> Verdict:
-    """Return the verdict of so many measurements of a growth.
+def verdict(growth: Growth, evidence: Sequence[Evidence]) -> Verdict:
+    """Return the verdict of so many instruments on a growth.
 
     What the kernel or the interpreter counts one by one needs no second measurement. No verdict is
     worse than the kind of growth deserves.
     """
-    said: Verdict = "leak" if growth.exact or len(witnesses) >= _WITNESSES_OF_A_LEAK else "suspect"
+    said: Verdict = "leak" if growth.exact or is_confirmed(evidence) else "suspect"
     return min(said, growth.worst, key=SEVERITY.__getitem__)
+
+
+def is_confirmed(evidence: Sequence[Evidence]) -> bool:
+    """Return whether as many instruments agree as make a leak."""
+    return len({one.instrument for one in evidence}) >= _WITNESSES_OF_A_LEAK
 
 
 def witnesses(
     case: Case, lead: Growth, container: Growth | None, phase: str | None, since: int | None
-) -> list[str]:
-    """Return the measurements that agree that ``lead`` grows without bound, in words."""
+) -> list[Evidence]:
+    """Return what agrees that ``lead`` grows without bound."""
     if lead.source == "type":
         return _of_type(case, lead, container, phase)
     if lead.source == "container":
         return _of_container(case, lead, phase, since)
+    if lead.source == "gauge":
+        return [*lead.evidence, *_of_live_memory(case)]
     return list(lead.evidence)
 
 
@@ -74,20 +81,31 @@ def _gains_usually(
     return phase is None or case.contribution(judged.series.name, since).usual.get(phase, 0.0) > 0
 
 
-def _of_type(case: Case, lead: Growth, container: Growth | None, phase: str | None) -> list[str]:
+def _of_live_memory(case: Case) -> list[Evidence]:
+    """Return live memory, where it grows without bound: no phase or size says that it is alike."""
+    memory = case.memory()
+    grows = memory is not None and memory.grows
+    return [Evidence("memory", "live memory grows, too")] if grows else []
+
+
+def _of_type(
+    case: Case, lead: Growth, container: Growth | None, phase: str | None
+) -> list[Evidence]:
     found = list(lead.evidence)
     memory = memory_witness(case, phase, lead.since, lead.bytes_rate)
     if memory is not None:
-        found.append(f"{memory} grow{'s' if memory.endswith('RSS') else ''} in the same phase")
+        grows = "grows" if memory.endswith("RSS") else "grow"
+        found.append(Evidence("memory", f"{memory} {grows} in the same phase"))
     if lead.breaks_expectation and lead.watched and lead.watched.expected:
         low, high = lead.watched.expected
         expected = str(low) if low == high else f"{low} to {high}"
-        found.append(f"{expected} expected, {lead.watched.count} alive")
+        found.append(Evidence("user", f"{expected} expected, {lead.watched.count} alive"))
     if container is not None and container.proven:
         number = format_number(container.rate or 0.0)
         entries = f"{number} {'entry' if number == '1' else 'entries'}"
         why = _why_unbounded(container)
-        found.append(f"{container.name} grows by {entries} per generation and {why}")
+        told = f"{container.name} grows by {entries} per generation and {why}"
+        found.append(Evidence("holders", told))
     return found
 
 
@@ -99,16 +117,21 @@ def _why_unbounded(container: Growth) -> str:
     return f"{_GRAPHS}, so its bound does not help"
 
 
-def _of_container(case: Case, container: Growth, phase: str | None, since: int | None) -> list[str]:
-    grew = next(iter(container.evidence), None) or _grew_at_looks(container)
-    second = _count_of_elements(case, container) or memory_witness(case, phase, since)
-    return [grew, f"{second} grew too"] if second else [grew]
+def _of_container(
+    case: Case, container: Growth, phase: str | None, since: int | None
+) -> list[Evidence]:
+    found = [next(iter(container.evidence), None) or _grew_at_looks(container)]
+    if (counted := _count_of_elements(case, container)) is not None:
+        return [*found, Evidence("count", f"{counted} grew too")]
+    memory = memory_witness(case, phase, since)
+    return found if memory is None else [*found, Evidence("memory", f"{memory} grew too")]
 
 
-def _grew_at_looks(container: Growth) -> str:
+def _grew_at_looks(container: Growth) -> Evidence:
     streak = container.holder.streak if container.holder is not None else 0
     rate = format_change(container.bytes_rate or 0.0)
-    return f"{container.name} grew at each of {streak} looks, by {rate} per generation"
+    told = f"{container.name} grew at each of {streak} looks, by {rate} per generation"
+    return Evidence("holders", told)
 
 
 def _count_of_elements(case: Case, container: Growth) -> str | None:

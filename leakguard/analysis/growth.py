@@ -17,7 +17,20 @@ Source = Literal[
     "rest",
 ]  # fmt: skip
 
+#: What measured something: two sentences of one instrument are one witness. A number of the process
+#: is an instrument of its own, under its name; so are the user's word, the collector, the count and
+#: the sizes of objects, and what looks found in holders.
+Instrument = str
+
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one instrument measured, in words."""
+
+    instrument: Instrument
+    told: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +50,10 @@ class Growth:
         bound: its maximum; None if there is none, or none is known.
         proven: False for a container that only holds what grows: its own growth was not seen
             often enough.
-        exact: the number is counted by the operating system or the interpreter, not sampled.
+        exact: what cannot be healthy was counted one by one, by the operating system, the
+            interpreter or a collection.
         worst: the worst verdict that this kind of growth deserves.
-        evidence: what the source measured, in words; each is one measurement.
+        evidence: what the source measured, and by which instrument.
         reason: the numbers in one sentence, if they are more than the evidence.
         with_it: types that come and go with it.
         healthy: why it is no leak, if the source itself knows.
@@ -69,7 +83,7 @@ class Growth:
     watched: Watched | None = None
     exact: bool = False
     worst: Verdict = "leak"
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
     reason: str | None = None
     confidence: float | None = None
     fix: str | None = None

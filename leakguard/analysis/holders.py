@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.class_owner import is_users
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.sources.containers import (
     ELEMENT,
@@ -87,8 +87,8 @@ def holder_by_instances(
     if (holder.retained_bytes or 0) * new < MAJORITY * size * holder.entries:
         return None
     kept = f"{holder.path} keeps {holder.entries:,} {container.type}"
-    evidence = f"{kept}: {new:+,} since generation {first}"
-    return replace(container, rate=new / (last - first), evidence=(evidence,))
+    found = Evidence("holders", f"{kept}: {new:+,} since generation {first}")
+    return replace(container, rate=new / (last - first), evidence=(found,))
 
 
 def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:

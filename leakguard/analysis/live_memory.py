@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.class_owner import is_users
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.holders import (
     holder_by_instances,
     holder_by_size,
@@ -99,7 +99,7 @@ def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
         type=extended,
         holder=holder,
         in_pools=False,
-        evidence=(growth.evidence[0], "so do the bytes of counted objects"),
+        evidence=(growth.evidence[0], Evidence("sizes", "so do the bytes of counted objects")),
         fix=fix if container is None else None,
     )
 
@@ -165,8 +165,11 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
         in_pools=False,
         evidence=(
             growth.evidence[0],
-            f"{_holders_keep(holder, graphs)} a backward graph of {holder.graph_nodes:,} nodes: "
-            f"{nodes:+,} nodes of such graphs since generation {first}",
+            Evidence(
+                "holders",
+                f"{_holders_keep(holder, graphs)} a backward graph of {holder.graph_nodes:,} "
+                f"nodes: {nodes:+,} nodes of such graphs since generation {first}",
+            ),
         ),
         fix=remedy(GRAPH_NODE, holder),
     )

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.defect import Defect
-from leakguard.analysis.evidence import verdict, witnesses
+from leakguard.analysis.evidence import is_confirmed, verdict, witnesses
 from leakguard.analysis.forecast import with_forecast
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge.known_leaks import known_leak
 from leakguard.analysis.limits import why_unasked
 from leakguard.analysis.origin import with_birthplace, with_origin
@@ -217,20 +217,20 @@ def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
     return min((g for g in (lead.since, memory_start(case)) if g is not None), default=None)
 
 
-def _confidence_reason(defect: Defect, evidence: list[str]) -> str:
+def _confidence_reason(defect: Defect, evidence: list[Evidence]) -> str:
     lead = defect.lead
     if lead.reason is not None:
         return lead.reason
-    told = ("; " if lead.source == "type" else ", and ").join(evidence)
+    told = ("; " if lead.source == "type" else ", and ").join(one.told for one in evidence)
     companions = [growing.name for growing in defect.beside[:_COMPANIONS]]
     if not companions:
         return told
     return f"{told}; also growing: {', '.join(companions)}"
 
 
-def _confidence(lead: Growth, evidence: list[str]) -> float | None:
+def _confidence(lead: Growth, evidence: list[Evidence]) -> float | None:
     if lead.source == "container":
-        return _WITH_WITNESS if len(evidence) > 1 else _ALONE
+        return _WITH_WITNESS if is_confirmed(evidence) else _ALONE
     return lead.confidence
 
 

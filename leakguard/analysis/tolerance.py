@@ -1,8 +1,8 @@
 """What is too small to matter, and what counts as equal: limits that several files share.
 
 A value is derived, measured, or chosen; its comment says which. A chosen one is a convention, or a
-round number that the benchmarks confirm. ``regression_tests.benchmarks.constants`` measures how the
-verdicts depend on it, by halving and doubling it (reports/constants).
+round number that the recorded runs confirm. ``make weigh`` measures how the verdicts depend on it,
+by halving and doubling it (reports/judge/weights.md).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ class Promises:
         """``may_collect`` allows one garbage collection before something counts as alive."""
         self._may_collect = may_collect
         self._open: list[_Promise] = []
+        self._told: dict[int, weakref.ref[object]] = {}  # by address: what was told alive before
 
     @property
     def pending(self) -> bool:
@@ -62,25 +63,29 @@ class Promises:
     def judge(self, held: Sequence[Held | None] = ()) -> tuple[Expectation, ...]:
         """Judge all promises and forget them; ``held`` has the holder of each survivor."""
         answers = iter(held)
-        judged = tuple(_judged(promise, answers) for promise in self._open)
+        judged = tuple(self._judged(promise, answers) for promise in self._open)
         self._open = []
+        self._told = {at: ref for at, ref in self._told.items() if address_of(ref)}
         return judged
+
+    def _judged(self, promise: _Promise, answers: Iterator[Held | None]) -> Expectation:
+        alive = {at: ref for ref in promise.references if (at := address_of(ref))}
+        again = sum(bool(address_of(self._told[at])) for at in alive.keys() & self._told.keys())
+        self._told |= alive
+        outcome = Expectation(
+            promise.type_name, promise.why, promise.expected, len(alive), again=again
+        )
+        held = next(answers, None) if alive else None
+        if held is None:
+            return outcome
+        return replace(
+            outcome, held_by=held.held_by, trace=held.trace, retained_bytes=held.retained_bytes
+        )
 
 
 def _first_alive(promise: _Promise) -> int:
     """Return the address of the first object that is still alive; 0 if there is none."""
     return next((address for ref in promise.references if (address := address_of(ref))), 0)
-
-
-def _judged(promise: _Promise, answers: Iterator[Held | None]) -> Expectation:
-    alive = sum(map(bool, map(address_of, promise.references)))
-    outcome = Expectation(promise.type_name, promise.why, promise.expected, alive)
-    held = next(answers, None) if alive else None
-    if held is None:
-        return outcome
-    return replace(
-        outcome, held_by=held.held_by, trace=held.trace, retained_bytes=held.retained_bytes
-    )
 
 
 def _members(target: object) -> Iterator[object]:

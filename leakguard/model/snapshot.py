@@ -50,6 +50,7 @@ class Expectation:
     """Objects the program gave up, judged after a collection.
 
     ``alive`` of ``expected`` objects were still referenced; ``trace`` leads to one of them.
+    ``again`` of those alive had been given up before, and were told alive then.
     """
 
     type: str
@@ -59,6 +60,7 @@ class Expectation:
     held_by: str | None = None
     trace: tuple[Hop, ...] = ()
     retained_bytes: int | None = None
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)

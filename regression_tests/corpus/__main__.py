@@ -16,8 +16,9 @@ from regression_tests.corpus.keys import read_keys
 from regression_tests.corpus.recorder import Recorder, told
 from regression_tests.corpus.sample import sampled
 from regression_tests.corpus.sets import entries
-from regression_tests.corpus.table import changes, markdown, read_table, sums, write_table
+from regression_tests.corpus.table import differences, markdown, read_table, sums, write_table
 from regression_tests.corpus.weighing.page import page
+from regression_tests.corpus.weighing.rules import changes
 from regression_tests.corpus.weighing.scales import Weight, weigh
 
 
@@ -44,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--runs", type=Path, required=True, metavar="FOLDER")
     judging = commands.add_parser("judge", help="diagnose all runs; which reports changed?")
     judging.add_argument("--write", action="store_true", help="make the table say what is said now")
+    judging.add_argument("-o", dest="out", type=Path, metavar="FILE", help="for the counts")
     judging.add_argument("--sample", type=int, metavar="N", help="so many runs, always the same")
     judging.set_defaults(action=_judge)
     weighing = commands.add_parser("weigh", help="what is each number and each rule worth?")
@@ -59,9 +61,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _record(options: argparse.Namespace) -> int:
-    for recording in Recorder(options.runs, options.jobs).record(
-        filter(_wanted(options), entries())
-    ):
+    recorder = Recorder(options.runs, options.jobs)
+    for recording in recorder.record(filter(_wanted(options), entries())):
         told(recording)
     return 0
 
@@ -85,14 +86,18 @@ def _judge(options: argparse.Namespace) -> int:
     chosen = sampled(keys.values(), options.sample)
     runs = ((chosen[run], files) for run, files in unpack() if run in chosen)
     judged = list(judge(runs))
-    print(markdown(sums(judged)))
-    changed = changes(judged, read_table())
+    counts = markdown(sums(judged))
+    print(counts)
+    if options.out is not None:
+        options.out.write_text(f"{counts}\n", encoding="utf-8")
+    changed = differences(judged, read_table())
     seen = [change for change in changed if not is_aside(change.run)]
     print("\n".join(change.told for change in seen))
     aside = len(changed) - len(seen)
     print(f"{len(changed)} of {len(judged)} reports changed, {aside} of them set aside.")
     if options.write:
-        write_table(judged)
+        whole = not options.only and options.sample is None
+        write_table({} if whole else read_table(), judged)
         return 0
     return int(bool(changed))
 
@@ -103,12 +108,13 @@ def _weigh(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = ((run, its) for run, its in unpack() if run in chosen)
         runs = {run: (chosen[run], load(its, Path(folder))) for run, its in files}
+    wanted = [change for change in changes() if options.only in change.name]
     weights: list[Weight] = []
-    for weight in weigh(runs, options.only):
+    for weight in weigh(runs, wanted):
         weights.append(weight)
-        if options.out is not None:
-            options.out.write_text(page(weights, len(runs)), encoding="utf-8")
-    print(page(weights, len(runs)))
+        if options.out is not None:  # what is weighed already, for whoever does not wait
+            options.out.write_text(page(weights, len(runs), len(wanted)), encoding="utf-8")
+    print(page(weights, len(runs), len(wanted)))
     return 0
 
 

@@ -36,14 +36,16 @@ def pack(runs: Iterable[tuple[str, Files]], archive: Path = ARCHIVE) -> str:
     Raises:
         Damaged: it is larger than the repository takes.
     """
-    with tarfile.open(archive, "w:xz", preset=9) as packed:
+    beside = archive.with_suffix(".part")  # whoever interrupts this keeps the archive of before
+    with tarfile.open(beside, "w:xz", preset=6) as packed:
         for key, files in runs:
             for name, text in files.items():
                 member = tarfile.TarInfo(f"{key}/{name}")
                 member.size = len(text)
                 packed.addfile(member, io.BytesIO(text))
-    if archive.stat().st_size > MOST_BYTES:
-        raise Damaged(f"{archive} is larger than {MOST_BYTES:,} bytes: leave runs of a kind out")
+    if beside.stat().st_size > MOST_BYTES:
+        raise Damaged(f"{beside} is larger than {MOST_BYTES:,} bytes: leave runs of a kind out")
+    beside.replace(archive)
     digest = _digest(archive)
     note = {"sha256": digest, "bytes": archive.stat().st_size, "command": COMMAND}
     _note(archive).write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")

@@ -43,6 +43,7 @@ class Entry:
             :class:`Unplayable` where what it needs cannot be had.
         environment: variables on top of the recorder's own; ``{out}`` as in the command.
         needs: modules without which the program cannot be played here.
+        files: texts by the names under which they lie in the program's working folder.
         written: patterns of the file or folder that the program writes in its working folder,
             where it does not let itself be told.
     """
@@ -54,6 +55,7 @@ class Entry:
     command: Callable[[], Sequence[str]]
     environment: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     written: tuple[str, ...] = ()
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from regression_tests.corpus.archive import ARCHIVE, Files, Slimmer, pack, recorded
-from regression_tests.corpus.entry import ROOT, Entry
+from regression_tests.corpus.entry import Entry
 from regression_tests.corpus.keys import KEYS, Key, write_keys
 from regression_tests.corpus.recorder import Recorder
 
@@ -39,19 +39,18 @@ def piece_of(file: str) -> str:
 
 
 def _runs(entries: Iterable[Entry], recorder: Recorder) -> Iterator[tuple[str, Files]]:
-    slim = Slimmer(places(recorder.folder))
     for entry in entries:
         run = recorder.run_of(entry)
         known = recorder.known(entry)
         if run is not None and known is not None and known.failure is None:
-            yield entry.key, recorded(run, slim)
+            yield entry.key, recorded(run, Slimmer(places(known.checkout, recorder.folder)))
 
 
-def places(runs: Path) -> dict[str, str]:
+def places(checkout: str, runs: Path) -> dict[str, str]:
     """Return the names that stand for the folders of this machine."""
     venv = {str(Path(sys.prefix)), str(Path(sys.prefix).resolve())}
     return {
-        str(ROOT): "/checkout",
+        checkout: "/checkout",
         str(runs.absolute()): "/runs",
         **dict.fromkeys(venv, "/venv"),
         str(Path(sys.base_prefix)): "/python",

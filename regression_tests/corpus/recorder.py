@@ -31,11 +31,12 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """How one playing went: seconds, and why there is no run where there is none."""
+    """How one playing went: seconds, why there is no run, and the checkout that was played."""
 
     key: str
     seconds: float = 0.0
     failure: str | None = None
+    checkout: str = str(ROOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class Recorder:
         out.unlink(missing_ok=True)
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as here:
+            for name, text in entry.files.items():
+                (Path(here) / name).write_text(text, encoding="utf-8")
             try:
                 failure = _ended(entry, out, Path(here), self.patience)
             except Unplayable as reason:

@@ -29,10 +29,11 @@ def line_of(judged: Judged) -> str:
     return told
 
 
-def write_table(judged: Iterable[Judged], path: Path = TABLE) -> None:
-    """Write the table, a line a run, by name."""
-    lines = sorted(f"{one.run}\t{line_of(one)}\n" for one in judged)
-    path.write_text("".join(lines), encoding="utf-8")
+def write_table(kept: Mapping[str, str], judged: Iterable[Judged], path: Path = TABLE) -> None:
+    """Write the table, a line a run, by name; of runs that were not judged ``kept`` has theirs."""
+    lines = {**kept, **{one.run: line_of(one) for one in judged}}
+    text = "".join(f"{run}\t{line}\n" for run, line in sorted(lines.items()))
+    path.write_text(text, encoding="utf-8")
 
 
 def read_table(path: Path = TABLE) -> dict[str, str]:
@@ -42,7 +43,7 @@ def read_table(path: Path = TABLE) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Difference:
     """A run whose report is not what the table says; ``before`` is None for a new run."""
 
     run: str
@@ -61,11 +62,11 @@ class Change:
         return "\n".join([self.run, *lines])
 
 
-def changes(judged: Iterable[Judged], table: Mapping[str, str]) -> list[Change]:
+def differences(judged: Iterable[Judged], table: Mapping[str, str]) -> list[Difference]:
     """Return each report that is another than the table's, by name."""
     lines = {one.run: line_of(one) for one in judged}
     return [
-        Change(run, table.get(run), line)
+        Difference(run, table.get(run), line)
         for run, line in sorted(lines.items())
         if table.get(run) != line
     ]

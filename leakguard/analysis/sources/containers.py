@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from leakguard.analysis.birthplace import birth_of
 from leakguard.analysis.case import Case, slope
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, NEARLY_ALL
 from leakguard.model import Holder
 from leakguard.model.series import Series
@@ -135,8 +135,11 @@ def _by_births(case: Case, seen: History) -> Growth | None:
         since=birth.began(container.since),
         proven=True,
         evidence=(
-            f"{holder.path} keeps as much of what each generation since {birth.since} has made "
-            f"({birth.residue.samples} samples)",
+            Evidence(
+                "births",
+                f"{holder.path} keeps as much of what each generation since {birth.since} has made "
+                f"({birth.residue.samples} samples)",
+            ),
         ),
     )
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 from leakguard.model import Holder, LargeObject, Snapshot
 from leakguard.model.units import format_bytes
@@ -84,9 +84,12 @@ def _growth(
         holder=None if first is None else Holder(first, contents.type, len(items)),
         worst="inconclusive",
         evidence=(
-            f"the same data is in memory {len(items)} times, unchanged since generation "
-            f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it "
-            f"redundant; held by {holders or 'no holder that was found'}",
+            Evidence(
+                "contents",
+                f"the same data is in memory {len(items)} times, unchanged since generation "
+                f"{since[0]}: {format_bytes(items[0].bytes)} each, {format_bytes(spare)} of it "
+                f"redundant; held by {holders or 'no holder that was found'}",
+            ),
         ),
         confidence=_CONFIDENCE,
         fix="load it once and let all share one read-only array (array.setflags(write=False)), or "

@@ -16,7 +16,7 @@ from itertools import pairwise
 from leakguard.analysis.case import Case
 from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.contribution import made_in
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import NO_COLLECTOR
 from leakguard.analysis.sources.containers import NO_ROOT
 from leakguard.analysis.timeline import count_reader
@@ -184,7 +184,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         f"{len(freeing)} collection{'s' if len(freeing) > 1 else ''} freed {freed} {name} and "
         f"{format_bytes(size)} that only cycles kept alive"
     )
-    again = _again(piled_up, freeing)
+    again = _again(piled_up, len(freeing))
     way = _way(collections, name)
     return Growth(
         "cycles",
@@ -199,8 +199,10 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         phase=phase,
         path=way,
         with_it=_freed_with(name, collections),
-        evidence=(said, *again),
-        reason="; ".join((said, *(again if piled_up else ()))),
+        # Objects that collections freed again and again, one by one, were lost as often.
+        exact=len(freeing) > 1,
+        evidence=(Evidence("collector", said), *again),
+        reason="; ".join((said, *(one.told for one in again if piled_up))),
         confidence=_SEEN_AGAIN if again else _SEEN_ONCE,
         fix=_fix(case, way),
         ruled_out=("no holder: a collection freed them",),
@@ -214,11 +216,11 @@ def _fix(case: Case, way: tuple[Hop, ...]) -> str:
     return f"{break_it}; {NO_COLLECTOR if switched_off(case) else bound}"
 
 
-def _again(piled_up: bool, freeing: list[Snapshot]) -> tuple[str, ...]:
-    """Return the second measurement: they piled up, or were freed more than once."""
+def _again(piled_up: bool, times: int) -> tuple[Evidence, ...]:
+    """Return what says that they were lost more than once: the count, else the collector."""
     if piled_up:
-        return ("until then their number grew in every generation",)
-    return ("it happened more than once",) if len(freeing) > 1 else ()
+        return (Evidence("count", "until then their number grew in every generation"),)
+    return (Evidence("collector", "it happened more than once"),) if times > 1 else ()
 
 
 def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model.metric import METRICS
 from leakguard.model.units import MB, format_bytes
 
@@ -58,7 +58,7 @@ def _cost(case: Case, name: str, freed: dict[int, tuple[float, float]]) -> Growt
         pattern="sawtooth",
         since=min(freed),
         worst="inconclusive",
-        evidence=(said,),
+        evidence=(Evidence("collector", said),),
         confidence=_CONFIDENCE,
         fix=_FIX,
         ruled_out=("no leak: the collector frees it",),

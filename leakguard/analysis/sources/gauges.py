@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.model.units import format_number
+
+_NO_CAPACITY = " and it has no capacity"
 
 
 def gauges(case: Case) -> list[Growth]:
@@ -39,10 +41,14 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         bound=capacity if fills else None,
         full_at=None if plateau is None else plateau.round,
+        # What the user counts may be anything: without a capacity that it broke, it is no leak.
+        worst="leak" if past else "suspect",
         evidence=(
-            f"{name} grows by {format_number(verdict.rate)} per generation"
-            + ("" if past else " and it has no capacity"),
-            *((f"it is past its capacity {capacity:,.0f}",) if past else ()),
+            Evidence(
+                "gauge",
+                f"{name} grows by {format_number(verdict.rate)} per generation"
+                + (f", and it is past its capacity {capacity:,.0f}" if past else _NO_CAPACITY),
+            ),
         ),
         confidence=verdict.confidence,
         fix=f"bound {name}: make the producer wait, or drop or merge what is pending",

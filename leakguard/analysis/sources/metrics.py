@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from leakguard.analysis.case import Case, Judged, slope
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import GONE_ADVICE, NATIVE_ADVICE, POOLS_ADVICE
 from leakguard.analysis.sources.metric_row import MetricRow, always, grows
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY
@@ -69,7 +69,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         contribution=case.contribution(row.metric, judged.started_at),
         exact=row.exact,
         worst=row.worst,
-        evidence=(_growth_text(case, row, judged), *_confirmed(case, row)),
+        evidence=(Evidence(row.metric, _growth_text(case, row, judged)), *_confirmed(case, row)),
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
@@ -92,12 +92,12 @@ def _growth_text(case: Case, row: MetricRow, judged: Judged) -> str:
     return grows(judged) if row.reason is None else row.reason(case, judged)
 
 
-def _confirmed(case: Case, row: MetricRow) -> tuple[str, ...]:
+def _confirmed(case: Case, row: MetricRow) -> tuple[Evidence, ...]:
     """Name the second number, if one grows too."""
     for name in row.second:
         judged = case.metric(name)
         if judged is not None and judged.may_grow:
-            return (f"so does {METRICS[name].words}",)
+            return (Evidence(name, f"so does {METRICS[name].words}"),)
     return ()
 
 

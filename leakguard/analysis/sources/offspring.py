@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import MATERIAL_BYTES, NOTABLE_BYTES, notable
 from leakguard.model import Holder
 from leakguard.model.series import Series
@@ -49,7 +49,7 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         holder=Holder(name, element="", entries=0),
         worst="suspect",
-        evidence=(said,),
+        evidence=(Evidence("child", said),),
         confidence=judged.verdict.confidence,
         fix=_FIX,
     )

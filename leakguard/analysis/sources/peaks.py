@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import median
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
@@ -82,9 +82,13 @@ def _growth(station: str | None, snapshots: dict[int, Snapshot], high: dict[int,
         phase=station,
         worst="inconclusive",
         evidence=(
-            f"{station or 'a generation'} briefly takes {format_bytes(over)} more than before and "
-            f"after it, in {len(high)} of {len(snapshots)} generations: {format_bytes(before)} before, "
-            f"{format_bytes(top)} at the peak of generation {worst}; it is freed",
+            Evidence(
+                "peak",
+                f"{station or 'a generation'} briefly takes {format_bytes(over)} more than before "
+                f"and after it, in {len(high)} of {len(snapshots)} generations: "
+                f"{format_bytes(before)} before, {format_bytes(top)} at the peak of generation "
+                f"{worst}; it is freed",
+            ),
         ),
         confidence=_CONFIDENCE,
         fix="work in bounded pieces instead of on a copy of everything: write arrays one by one "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leakguard.analysis.case import Case
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Expectation, Holder, Snapshot
 
 # Confidence (0 to 1). Chosen: an object alive after a collection is alive, but one that was seen
@@ -23,27 +23,29 @@ def promises(case: Case) -> list[Growth]:
 
 def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
     first, latest = kept[0][0], kept[-1][1]
-    alive = sum(outcome.alive for _, outcome in kept)
+    alive = sum(outcome.alive - outcome.again for _, outcome in kept)
+    more = sum(outcome.alive > outcome.again for _, outcome in kept) > 1
     why = f" ({latest.why})" if latest.why else ""
     times = f"{len(kept)} generations" if len(kept) > 1 else "one generation"
     said = (
-        f"{alive} {latest.type} that should have been freed{why} were alive after a collection, "
-        f"in {times}"
+        f"{alive} {latest.type} that should have been freed{why} {'was' if alive == 1 else 'were'} "
+        f"alive after a collection, in {times}"
     )
-    repeated = ("the promise was broken more than once",) if len(kept) > 1 else ()
     return Growth(
         "promise",
         latest.why,
         "instances",
         type=latest.type,
-        pattern="growing" if repeated else "step",
+        pattern="growing" if more else "step",
         rate=alive / len(kept),
         since=first.generation,
         holder=_holder(latest),
         path=latest.trace,
-        evidence=(said, *repeated),
+        # Given up, and alive after a collection: where more come, none is just about to go.
+        exact=more,
+        evidence=(Evidence("promise", said),),
         reason=said,
-        confidence=_BROKEN_AGAIN if repeated else _BROKEN_ONCE,
+        confidence=_BROKEN_AGAIN if more else _BROKEN_ONCE,
         shown=kept[-1][0],
     )
 

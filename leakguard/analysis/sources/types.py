@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from leakguard.analysis.case import Case, Judged
-from leakguard.analysis.growth import Growth
+from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.proportion import rise_together
 from leakguard.analysis.timeline import bytes_reader, count_reader
 from leakguard.analysis.tolerance import MAJORITY
@@ -59,7 +59,9 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         contribution=case.type_share(name, judged.started_at),
         watched=watched,
-        evidence=(f"the count grows by {format_number(verdict.rate)} per generation",),
+        evidence=(
+            Evidence("count", f"the count grows by {format_number(verdict.rate)} per generation"),
+        ),
         confidence=verdict.confidence,
         ruled_out=(f"not filling up and no warm-up: {verdict.reason}",),
     )

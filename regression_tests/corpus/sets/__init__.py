@@ -12,7 +12,9 @@ from regression_tests.corpus.sets import (
     leakbench,
     packages,
     psleak,
+    several_leaks,
     trainer,
+    unprepared,
 )
 
 #: A new set is a file beside this one, and its name here.
@@ -25,6 +27,8 @@ MANIFESTS: tuple[Callable[[], Iterator[Entry]], ...] = (
     frameworks.entries,
     psleak.entries,
     packages.entries,
+    several_leaks.entries,
+    unprepared.entries,
 )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from regression_tests.benchmarks.leakbench.program import PROGRAMS, SETS, open_set
-from regression_tests.corpus.entry import OUT, Entry, python
+from regression_tests.corpus.entry import Entry, python
 
-_PLAYER = ("-m", "regression_tests.corpus.play_function")
+_PLAYER = ("-m", "regression_tests.benchmarks.leakbench.child", "leakguard")
 
 
 def entries() -> Iterator[Entry]:
@@ -22,5 +22,6 @@ def entries() -> Iterator[Entry]:
                     f"{program.name}-{side}",
                     program.file,
                     program.truths if side == "leak" else (),
-                    partial(python, *_PLAYER, group, program.name, side, OUT),
+                    partial(python, *_PLAYER, group, program.name, side, "."),
+                    written=("run.jsonl",),
                 )

@@ -18,14 +18,14 @@ Diagnose = Callable[[Run], Report]
 Rewrite = Callable[[str, ast.Module], None]
 
 
-def diagnose_with(rewrite: Rewrite) -> Diagnose:
-    """Import the judgement anew, and return its ``diagnose``.
+def diagnose_with(rewrite: Rewrite, module: str = "") -> Diagnose:
+    """Import the judgement anew, one module of it or all of them rewritten; return ``diagnose``.
 
     What was imported of it before is no longer found by its name: this belongs into a fork.
     """
     for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
         del sys.modules[name]
-    sys.meta_path.insert(0, _Finder(rewrite))
+    sys.meta_path.insert(0, _Finder(rewrite, module))
     found: Diagnose = importlib.import_module(f"{PACKAGE}.diagnosis").diagnose
     return found
 
@@ -42,13 +42,13 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def __init__(self, rewrite: Rewrite) -> None:
-        self._rewrite = rewrite
+    def __init__(self, rewrite: Rewrite, module: str) -> None:
+        self._rewrite, self._module = rewrite, module
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not name.startswith(PACKAGE):
+        if not name.startswith(PACKAGE) or self._module not in ("", name):
             return None
         spec = PathFinder.find_spec(name, path)
         if spec is not None:

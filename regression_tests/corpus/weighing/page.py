@@ -7,27 +7,27 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from regression_tests.corpus.table import markdown
 from regression_tests.corpus.weighing.rules import FACTORS
-from regression_tests.corpus.weighing.scales import Weight
+from regression_tests.corpus.weighing.scales import FIRST, Weight
 
 HEAD = ("rule", "change", "could decide", "tried", "changed", "found", "accused")
-LEGEND = """
+LEGEND = f"""
 Each rule of `leakguard/analysis` is changed alone: a number is halved and doubled, a sign (a
 function that answers yes or no) says no or yes always, a step of the settlement or an entry of a
 table is left out. **Could decide**: runs whose report could depend on it, because a comparison
 would come out otherwise or the sign was asked. **Tried**: of these, the runs that were judged with
-the change; all of them where the first 24 stay as they are. **Changed**: of the tried, the reports
-that are another (verdict, what, holder, phase, start, line, what is cleared). **Found** and
+the change; all of them where the first {FIRST} stay as they are. **Changed**: of the tried, the
+reports that are another (verdict, what, holder, phase, start, line, what is cleared). **Found** and
 **accused**: leaks and false accusations more or less among the changed.
 """
 
 
-def page(weights: Iterable[Weight], runs: int) -> str:
-    """Return the table of what decides, and the list of what doesn't."""
+def page(weights: Iterable[Weight], runs: int, wanted: int) -> str:
+    """Return the table of what decides, and the list of what doesn't; of ``wanted`` changes."""
     all_weights = sorted(weights, key=_rank)
     worth = [weight for weight in all_weights if weight.changed]
     return "\n".join([
-        f"{runs} runs, what is set aside left out. {len(worth)} of {len(all_weights)} changes "
-        "change a report.",
+        f"{runs} runs, what is set aside left out. {len(all_weights)} of {wanted} changes are "
+        f"weighed; {len(worth)} of them change a report.",
         LEGEND,
         markdown(map(_row, worth), HEAD),
         "",

@@ -59,8 +59,9 @@ class Change:
 
 
 def changes() -> list[Change]:
-    """Return every change of every rule."""
-    return [change for name, tree in _modules() for change in _changes_in(name, tree)]
+    """Return every change of every rule; those that have to be tried on every run come last."""
+    found = [change for name, tree in _modules() for change in _changes_in(name, tree)]
+    return sorted(found, key=lambda change: [STEP, ENTRY].count(change.how))
 
 
 def _changes_in(module: str, tree: ast.Module) -> Iterator[Change]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import multiprocessing
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.pool import Pool
 from types import FrameType
 
 from leakguard.model import Run
 from regression_tests.corpus.judge import Judged, judged, without_report
 from regression_tests.corpus.keys import Key
 from regression_tests.corpus.weighing.loading import Diagnose, diagnose_with
-from regression_tests.corpus.weighing.rules import LEFT_OUT, Change, changes
+from regression_tests.corpus.weighing.rules import LEFT_OUT, Change
 from regression_tests.corpus.weighing.watching import Watched, Watcher
 
 PROCESSES = 2
 #: Runs that a change is tried on at first. Where it changes none of these, it is tried on all.
-FIRST = 24
+FIRST = 12
 #: Times as long as with the rules of now, and seconds at the least, that the runs may take with
 #: another: some loops do not end with a value that they were not made for.
 PATIENCE, LEAST_SECONDS = 10.0, 20.0
@@ -56,8 +56,10 @@ class Scales:
 
     def weigh(self, change: Change) -> Weight:
         """Try a change; of the process that does, the judgement is another from then on."""
-        diagnose = diagnose_with(lambda module, tree: _made(change, module, tree))
         touched = [run for run in self.runs if self._is_touched(run, change)]
+        if not touched:
+            return Weight(change, 0, 0, (), 0, 0)
+        diagnose = diagnose_with(lambda module, tree: change.made_in(tree), change.module)
         tried = self._tried(touched[:FIRST], diagnose)
         if not any(one != self.now[one.run] for one in tried):
             tried += self._tried(touched[FIRST:], diagnose)
@@ -78,11 +80,6 @@ class Scales:
 
     def _tried(self, runs: Sequence[str], diagnose: Diagnose) -> list[Judged]:
         return list(_said([self.runs[run] for run in runs], diagnose, self.seconds))
-
-
-def _made(change: Change, module: str, tree: ast.Module) -> None:
-    if module == change.module:
-        change.made_in(tree)
 
 
 def _found(one: Judged) -> int:
@@ -109,11 +106,10 @@ _RUNS: dict[str, tuple[Key, Run]] = {}  # read once; the processes that are fork
 _SCALES: list[Scales] = []
 
 
-def weigh(runs: Mapping[str, tuple[Key, Run]], only: str = "") -> Iterator[Weight]:
-    """Yield what each change is worth, of the rules with ``only`` in their names."""
+def weigh(runs: Mapping[str, tuple[Key, Run]], wanted: Iterable[Change]) -> Iterator[Weight]:
+    """Yield what each change is worth, as they come ready."""
     _RUNS.clear()
     _RUNS.update(runs)
-    wanted = [change for change in changes() if only in change.name]
     with _pool() as pool:
         now, longest = pool.apply(_judged_now)
     with _pool(_begin_to_watch, None) as pool:
@@ -123,7 +119,7 @@ def weigh(runs: Mapping[str, tuple[Key, Run]], only: str = "") -> Iterator[Weigh
         yield from pool.imap_unordered(_weighed, wanted)
 
 
-def _pool(begin=None, tasks=None):
+def _pool(begin: Callable[[], None] | None = None, tasks: int | None = None) -> Pool:
     return multiprocessing.get_context("fork").Pool(PROCESSES, begin, maxtasksperchild=tasks)
 
 

@@ -58,8 +58,8 @@ def rewrite(module: str, tree: ast.Module) -> None:
         line = f"{name} = {_HERE}.number({module!r}, {name!r}, {name})"
         tree.body.insert(tree.body.index(node) + 1, ast.parse(line).body[0])
     first = 1 + max((i for i, node in enumerate(tree.body) if _is_import(node)), default=0)
-    watch = [_IMPORT, f"math = {_HERE}.math"] if _has_math(tree) else [_IMPORT]
-    tree.body[first:first] = ast.parse("\n".join(watch)).body
+    imported = [_IMPORT, f"math = {_HERE}.math"] if _has_math(tree) else [_IMPORT]
+    tree.body[first:first] = ast.parse("\n".join(imported)).body
 
 
 math = doubt.Math()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ def test_more_than_the_repository_takes_is_refused(
     monkeypatch.setattr(archive, "MOST_BYTES", 10)
     with pytest.raises(Damaged, match="larger than"):
         pack(RUNS, tmp_path / "runs.tar.xz")
+
+
+def test_packing_that_is_interrupted_leaves_the_file_of_before(tmp_path: Path) -> None:
+    pack(RUNS, tmp_path / "runs.tar.xz")
+
+    def torn() -> Iterator[tuple[str, dict[str, bytes]]]:
+        yield RUNS[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pack(torn(), tmp_path / "runs.tar.xz")
+    assert list(unpack(tmp_path / "runs.tar.xz")) == RUNS
 
 
 def test_a_packed_run_has_no_path_of_the_machine_and_no_digits_that_say_nothing() -> None:

@@ -50,6 +50,12 @@ def test_a_run_that_a_program_names_itself_is_found(tmp_path: Path) -> None:
     assert Recorder(tmp_path).run_of(own) == tmp_path / "set" / "own.jsonl"
 
 
+def test_a_program_that_is_a_text_lies_in_the_folder_that_it_is_played_in(tmp_path: Path) -> None:
+    made = partial(python, "program.py", OUT)
+    text = Entry("set", "text", "program.py", (), made, files={"program.py": WRITES})
+    assert [r.failure for r in Recorder(tmp_path).record([text])] == [None]
+
+
 def test_sets_take_turns() -> None:
     entries = [Entry(group, name, "", (), python) for group, name in ("a1", "a2", "b1", "c1")]
     assert [e.key for e in in_turn(entries)] == ["a/1", "b/1", "c/1", "a/2"]

@@ -9,34 +9,40 @@ from regression_tests.benchmarks.leakbench.program import truth
 from regression_tests.corpus.entry import is_aside
 from regression_tests.corpus.judge import Judged
 from regression_tests.corpus.keys import Key, read_keys, write_keys
-from regression_tests.corpus.table import changes, line_of, read_table, sums, write_table
+from regression_tests.corpus.table import differences, line_of, read_table, sums, write_table
 
 OPEN = next(f"set/{n}-leak" for n in range(100) if not is_aside(f"set/{n}-leak"))
 ASIDE = next(f"set/{n}-leak" for n in range(100) if is_aside(f"set/{n}-leak"))
 LEAK = Judged(OPEN, "leak", ("leak list A, held by x", "suspect B"), ("rss: filling",), (), 1)
 
 
-def test_a_table_that_was_written_has_no_changes(tmp_path: Path) -> None:
+def test_a_table_that_was_written_has_no_differences(tmp_path: Path) -> None:
     judged = [LEAK, replace(LEAK, run=ASIDE)]
-    write_table(judged, tmp_path / "table.tsv")
-    assert changes(judged, read_table(tmp_path / "table.tsv")) == []
+    write_table({}, judged, tmp_path / "table.tsv")
+    assert differences(judged, read_table(tmp_path / "table.tsv")) == []
+
+
+def test_a_part_that_is_written_leaves_the_rest_of_the_table(tmp_path: Path) -> None:
+    write_table({"other/run": "stable\t\t"}, [LEAK], tmp_path / "table.tsv")
+    table = read_table(tmp_path / "table.tsv")
+    assert table == {"other/run": "stable\t\t", OPEN: line_of(LEAK)}
 
 
 def test_a_change_tells_what_was_and_what_is_and_nothing_else() -> None:
     table = {OPEN: line_of(LEAK)}
-    (change,) = changes([replace(LEAK, cleared=())], table)
+    (change,) = differences([replace(LEAK, cleared=())], table)
     assert change.told == f"{OPEN}\n  - rss: filling\n  + nothing"
 
 
 def test_a_run_that_the_table_does_not_have_is_new() -> None:
-    (change,) = changes([LEAK], {})
+    (change,) = differences([LEAK], {})
     assert change.told == f"{OPEN}: new"
 
 
 def test_of_a_run_that_is_set_aside_the_table_tells_a_change_but_no_word() -> None:
     before, after = (replace(LEAK, run=ASIDE, verdict=verdict) for verdict in ("leak", "stable"))
     assert "held by" not in line_of(before) and "leak" not in line_of(before)
-    assert len(changes([after], {ASIDE: line_of(before)})) == 1
+    assert len(differences([after], {ASIDE: line_of(before)})) == 1
 
 
 def test_what_is_set_aside_is_summed_apart() -> None:
@@ -44,7 +50,7 @@ def test_what_is_set_aside_is_summed_apart() -> None:
     assert [rows[name][1] for name in ("set", "all", "set aside")] == ["1", "1", "1"]
 
 
-def test_the_rule_of_what_is_set_aside_takes_about_a_fifth_and_never_changes() -> None:
+def test_the_rule_of_what_is_set_aside_takes_about_a_fifth_and_never_differences() -> None:
     aside = sum(is_aside(f"set/program_{n}-leak") for n in range(1000))
     assert 150 < aside < 250
     assert is_aside("set/program_0-leak") == is_aside("set/program_0-leak")

@@ -34,10 +34,9 @@ def in_a_fork(function: Callable[..., Any], *given: Any) -> Any:
 
 def said(change: Change | None) -> tuple[str, ...]:
     """Return what is said of the run with a change, which the fork makes."""
-    rewrite = lambda module, tree: (  # noqa: E731
-        change.made_in(tree) if change and module == change.module else None
-    )
-    report = diagnose_with(rewrite)(leakguard.load(RUN))
+    module = "no module" if change is None else change.module
+    diagnose = diagnose_with(lambda module, tree: change and change.made_in(tree), module)
+    report = diagnose(leakguard.load(RUN))
     found = (f"{f.kind} {f.type} {f.held_by}" for f in report.findings)
     return (report.verdict, *found, *(one.metric for one in report.cleared))
 
@@ -50,7 +49,7 @@ def touched() -> frozenset[Any]:
 def bytes_floors() -> tuple[float, float]:
     """Return a number and one that follows from it, with the first one changed."""
     change = Change(TOLERANCE, "BYTES_FLOOR", "halved", 8.0)
-    diagnose_with(lambda module, tree: change.made_in(tree) if module == TOLERANCE else None)
+    diagnose_with(lambda module, tree: change.made_in(tree), TOLERANCE)
     from leakguard.analysis import tolerance as changed
 
     return changed.BYTES_FLOOR, changed.NOTABLE_BUFFER
@@ -137,8 +136,9 @@ def test_what_a_run_does_not_depend_on_changes_nothing_in_it() -> None:
 
 def test_a_rule_that_decides_is_told_with_what_it_is_worth() -> None:
     run = (Key("set/env-leak", "environment.py"), leakguard.load(RUN))
-    weights = {weight.change: weight for weight in weigh({"set/env-leak": run}, "_is_gauged")}
-    changed = {change.how: weight.changed for change, weight in weights.items()}
+    wanted = [change for change in changes() if change.rule == "_is_gauged"]
+    weights = list(weigh({"set/env-leak": run}, wanted))
+    changed = {weight.change.how: weight.changed for weight in weights}
     assert changed == {"never": (), "always": ("set/env-leak",)}
 
 
@@ -146,7 +146,7 @@ def test_the_page_has_what_decides_most_first_and_what_decides_nothing_last() ->
     idle = Weight(Change(TOLERANCE, "IDLE", "halved", 1.0), 5, 5, (), 0, 0)
     some = Weight(Change(TOLERANCE, "SOME", "halved", 1.0), 5, 5, ("a",), -1, 0)
     most = Weight(Change(TOLERANCE, "MOST", "halved", 1.0), 50, 24, ("a", "b"), 0, 2)
-    text = page([idle, some, most], 50)
+    text = page([idle, some, most], 50, 3)
     assert text.index("MOST") < text.index("SOME") < text.index("IDLE")
     assert "| `tolerance.MOST` | halved: 1 | 50 | 24 | 2 | +0 | +2 |" in text
     assert "- `tolerance.IDLE`: halved (5)" in text

@@ -199,6 +199,18 @@ def test_expect_freed_judges_at_the_end_of_the_generation():
     assert (outcome.expected, outcome.alive, outcome.why) == (2, 1, "replaced")
 
 
+def test_an_object_that_is_promised_again_is_told_as_the_same():
+    kept, other = Agent(), [Agent()]
+    with LeakGuard() as guard:
+        for n in guard.generations(range(3)):
+            expect_freed(kept, "kept on purpose")
+            if n == 2:
+                other.append(Agent())
+                expect_freed(other[1:], "a new one")
+    told = [(e.alive, e.again) for shot in guard.run.snapshots for e in shot.expectations]
+    assert told == [(1, 0), (1, 1), (1, 1), (1, 0)]
+
+
 def test_expect_freed_waits_for_cycles_to_be_collected():
     with LeakGuard() as guard:
         for _ in guard.generations(range(1)):
