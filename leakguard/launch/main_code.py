@@ -265,9 +265,20 @@ def _found(tree: ast.Module, target: Target, file: str) -> Function:
     for node in (node for body in bodies for node in _definitions(body)):
         if isinstance(node, Function) and node.name == target.path[-1]:
             return node
-    raise UsageError(
-        f"{file} defines no {target.name}; for one of another module write module:{target.name}"
-    )
+    raise UsageError(f"{file} defines no {target.name}; {_hint(tree, target)}")
+
+
+def _hint(tree: ast.Module, target: Target) -> str:
+    """Return what to write instead: a method by its class, or a function by its module."""
+    classes = (node for node in _definitions(tree.body) if isinstance(node, ast.ClassDef))
+    methods = [
+        f"{cls.name}.{target.name}"
+        for cls in classes
+        if any(node.name == target.name for node in _definitions(cls.body))
+    ]
+    if methods:
+        return f"for the method write {' or '.join(methods)}"
+    return f"for one of another module write module:{target.name}"
 
 
 def _definitions(body: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 from leakguard.launch.main_code import outermost_loops
 
@@ -75,3 +79,19 @@ def test_a_comprehension_that_prepares_data_is_no_loop_beside_a_loop():
 
 def test_a_comprehension_that_calls_nothing_of_the_script_is_no_loop():
     assert lines_of_loops("squares = {n: n * n for n in range(9)}\n") == set()
+
+
+def test_method_that_is_asked_for_as_a_function_is_named_with_its_class(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("class Trainer:\n    def rollout(self): pass\n", "utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "leakguard", "run", "--phase", "rollout", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+
+    assert done.returncode == 2
+    assert "for the method write Trainer.rollout" in done.stderr
