@@ -10,7 +10,7 @@ import textwrap
 import pytest
 from birth_programs import HERE, needs_births
 
-from leakguard import load
+from leakguard import diagnose, load
 from leakguard.live.birth_watch import BirthWatch
 from leakguard.live.history import History
 from leakguard.model import Birthplace, Births, Cohort, Snapshot
@@ -67,6 +67,29 @@ def test_snapshots_carry_births_at_doubling_generations_and_the_last(tmp_path):
     assert last.share == 1.0
     assert last.native_interval is not None
     assert sum(p.bytes for p in last.places if p.function == "evaluate") < leak.bytes / 20
+
+
+@needs_births
+def test_holder_tells_where_each_round_made_what_it_keeps(tmp_path):
+    run = played(tmp_path)
+
+    last = next(s for s in reversed(run.snapshots) if s.holders)
+    kept = next(holder for holder in last.holders if holder.path == "__main__.kept[*]")
+    most = kept.born[0]
+    assert (most.function, most.phase) == ("train", "train")
+    assert [cohort.round for cohort in most.cohorts] == list(range(12))
+    assert abs(most.bytes - 12 * 300 * 433) < 4 * most.error
+
+
+@needs_births
+def test_leak_has_line_phase_and_start_without_a_traced_generation(tmp_path):
+    run = played(tmp_path)
+
+    (finding,) = diagnose(run).findings
+    assert (finding.held_by, finding.phase) == ("__main__.kept[*]", "train")
+    assert finding.created_at.endswith("in train")
+    assert finding.started_at == run.generations[0]
+    assert not any(snapshot.was_traced for snapshot in run.snapshots)
 
 
 @pytest.mark.parametrize("wanted", ["0", "off", "no"])
