@@ -54,7 +54,9 @@ class Laboratory:
             yield compared(program, how, version, [(turn["alone"], turn[how]) for turn in turns])
 
     def _turn(self, program: Program, hows: Sequence[str]) -> dict[str, Played]:
-        slower = _LOADED if self.loaded else 1.0
+        # Nobody is taken to hang who only waits for a core.
+        crowd = os.getloadavg()[0] / (os.cpu_count() or 1)
+        slower = max(_LOADED if self.loaded else 1.0, crowd)
         alone = Playing(self.python, "alone", _SECONDS * slower, self.threads).play(program)
         if alone.ended.status is None:
             raise RuntimeError(f"{program.name} does not end by itself")
