@@ -24,7 +24,7 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
 
-        check_interface(_births, 0x27874092)
+        check_interface(_births, 0x3AFCC8F4)
     except ImportError:
         return None
     atexit.register(_births.stop)
@@ -80,8 +80,8 @@ class BirthRecord:
             interval: mean bytes from sample to sample; None adapts it to the program.
             seed: makes the samples of a program of one thread come again.
             most_share: of CPU time that the calls may cost in a long run; where they would cost
-                more, small blocks of Python are recorded in a share of the rounds, each of which
-                stands for others. None sets no limit.
+                more, small blocks of Python are recorded in one of so many rounds, which stands
+                for the others. None sets no limit.
         """
         self.problem: str | None = None
         self.native_problem: str | None = None
@@ -145,9 +145,8 @@ class BirthRecord:
         if problem is not None:
             self._running, self._open, self.problem = False, False, problem
             return
-        is_chosen = self._windows.next(_births.small_blocks(), passed, self._open)
-        parts = max(round(self._windows.share * _births.FULL_SHARE), 1) if is_chosen else 0
-        self._open = _births.record_small(parts)
+        one_in = self._windows.next(_births.small_blocks(), passed, self._open)
+        self._open = _births.record_small(one_in)
 
     def _take_time(self) -> float:
         """Return the CPU seconds since the last time, which are counted where all was recorded."""

@@ -37,7 +37,7 @@ try:
     def _at_collection(when, _, how=_how, births=_births, choice=random.Random(1).choice):
         if when == "start" and how == "windows":
             births.check(True)
-            births.record_small(choice((0, 40)))
+            births.record_small(choice((0, 3)))
     gc.callbacks.append(_at_collection)
 except (ImportError, RuntimeError):  # a sub-interpreter
     pass

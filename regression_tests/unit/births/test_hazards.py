@@ -118,8 +118,8 @@ def test_tracemalloc_begun_before_keeps_the_record_out():
 
 
 def test_tracemalloc_begun_and_ended_inside_changes_nothing():
-    said = run("""
-        import tracemalloc
+    said = run(
+        """
         for _ in range(3):
             tracemalloc.start(8)
             kept.append([bytes(300) for _ in range(2_000)])
@@ -130,7 +130,9 @@ def test_tracemalloc_begun_and_ended_inside_changes_nothing():
         print(record.problem, 2_300_000 < alive() < 3_200_000)
         kept.clear()
         print(alive() < 100_000)
-    """)
+        """,
+        before="import tracemalloc\n",
+    )
 
     assert said == ["None", "True", "True"]
 

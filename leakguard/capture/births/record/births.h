@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
-#define RECORD_INTERFACE 0x27874092
+#define RECORD_INTERFACE 0x3afcc8f4
 
 #include <Python.h>
 #include <stddef.h>
@@ -91,10 +91,9 @@ int forget(const void *block, Sample *held);
 void remember(const Sample *held);
 void died(const void *block);
 
-/* Parts of FULL_SHARE of all rounds in which small blocks are recorded, chosen at random: what is
-   recorded in one of them stands for the others, too. */
-#define FULL_SHARE 128
-extern _Atomic uint8_t small_share;
+/* Small blocks are recorded in one of so many rounds, chosen at random: what is recorded in it stands for
+   the others, too. */
+extern _Atomic uint8_t small_one_in;
 
 /* ---- sampler.c: which allocations are recorded, and what each stands for --------------------- */
 
@@ -148,13 +147,13 @@ double cpu_seconds(void);
 struct Sample {
     uintptr_t block;
     uint64_t size;
-    double weight; /* bytes that it stands for: its size divided by its probability, and by its share */
+    double weight; /* bytes that it stands for: its size divided by its probability, times one_in */
     uint32_t stack;
     int32_t generation;
     uint32_t next; /* in its bucket, or in the list of free ones; 0 ends both */
     uint16_t phase;
     uint8_t domain; /* DOMAINS: a free one */
-    uint8_t share;  /* of FULL_SHARE */
+    uint8_t one_in; /* rounds of which its own was the one that is recorded */
 };
 
 /* A bit for each bucket that is not empty. It is read without the lock: whoever frees a block got its
@@ -179,8 +178,6 @@ may_be_sampled(const void *block)
 size_t samples_size(void);
 void samples_use(char *memory);
 void samples_clear(void);
-/* The share of rounds of which a sample's was one. */
-double share_of(const Sample *sample);
 /* Add a sample whose block, size, weight, stack, generation, phase and domain are filled. */
 void samples_add(const Sample *sample);
 /* Remove the sample of a block, if there is one, and return whether; it is copied to `removed`. */

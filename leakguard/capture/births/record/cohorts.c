@@ -13,7 +13,7 @@ typedef struct {
     uint32_t stack;
     int32_t generation;
     uint16_t phase;
-    uint8_t native, share;
+    uint8_t native, one_in;
     uint32_t samples;
     double bytes, count, bytes_variance, count_variance;
 } Cohort;
@@ -31,18 +31,18 @@ cohort_of(Sum *sum, const Sample *sample)
 {
     uint8_t native = sample->domain == NATIVE;
     uint32_t at = (sample->stack * 2654435761u) ^ ((uint32_t)sample->generation * 40503u)
-                  ^ ((uint32_t)sample->phase << 7) ^ native ^ ((uint32_t)sample->share << 1);
+                  ^ ((uint32_t)sample->phase << 7) ^ native ^ ((uint32_t)sample->one_in << 1);
     for (at = (at ^ at >> 15) & (SLOTS - 1); sum->slots[at]; at = (at + 1) & (SLOTS - 1)) {
         Cohort *known = &sum->cohorts[sum->slots[at] - 1];
         if (known->stack == sample->stack && known->generation == sample->generation
             && known->phase == sample->phase && known->native == native
-            && known->share == sample->share) {
+            && known->one_in == sample->one_in) {
             return known;
         }
     }
     Cohort *made = &sum->cohorts[sum->used];
     sum->slots[at] = ++sum->used;
-    *made = (Cohort){sample->stack, sample->generation, sample->phase, native, sample->share, 0, 0, 0, 0, 0};
+    *made = (Cohort){sample->stack, sample->generation, sample->phase, native, sample->one_in, 0, 0, 0, 0, 0};
     return made;
 }
 
@@ -56,21 +56,21 @@ add_up(Sum *sum)
             continue;
         }
         Cohort *cohort = cohort_of(sum, sample);
-        double share = share_of(sample), each = sample->weight / (double)sample->size;
+        double each = sample->weight / (double)sample->size;
         cohort->samples++;
         cohort->bytes += sample->weight;
         cohort->count += each;
-        cohort->bytes_variance += sample->weight * (sample->weight - (double)sample->size / share);
-        cohort->count_variance += each * (each - 1 / share);
+        cohort->bytes_variance += sample->weight * (sample->weight - (double)sample->size * sample->one_in);
+        cohort->count_variance += each * (each - sample->one_in);
     }
 }
 
-/* A round that is one of a share of all rounds stands for the others with all that it has, so that its
-   variance is (1 - share) of the square of that, beside what is within it. */
+/* A round that stands for others does so with all that it has: beside the variance within it there is
+   (1 - 1 / one_in) of the square of that. */
 static double
-with_rounds(double variance, double sum, uint8_t share)
+with_rounds(double variance, double sum, uint8_t one_in)
 {
-    return variance + (1 - (double)share / FULL_SHARE) * fmax(sum * sum - variance, 0);
+    return variance + (1 - 1.0 / one_in) * fmax(sum * sum - variance, 0);
 }
 
 static PyObject *
@@ -126,8 +126,8 @@ rows_of(const Sum *sum, PyObject *known)
                                             : Py_BuildValue("(IiHBIdddd)", serial, (int)cohort->generation,
                                                             cohort->phase, cohort->native, cohort->samples,
                                                             cohort->bytes, cohort->count,
-                                                            with_rounds(cohort->bytes_variance, cohort->bytes, cohort->share),
-                                                            with_rounds(cohort->count_variance, cohort->count, cohort->share));
+                                                            with_rounds(cohort->bytes_variance, cohort->bytes, cohort->one_in),
+                                                            with_rounds(cohort->count_variance, cohort->count, cohort->one_in));
         if (row == NULL) {
             Py_CLEAR(rows);
             break;

@@ -84,7 +84,7 @@ start_record(double python_interval, double c_interval, unsigned long long seed,
     frames_start();
     current_generation = -1;
     current_phase = 0;
-    small_share = FULL_SHARE;
+    small_one_in = 1;
     native_is_recorded = 0;
     sampler_start(python_interval, c_interval > 0 ? c_interval : python_interval, seed, adapts);
     __sync_synchronize();
@@ -267,20 +267,20 @@ births_small_blocks(PyObject *module, PyObject *unused)
 }
 
 PyDoc_STRVAR(record_small_doc,
-"record_small(parts)\n--\n\n"
+"record_small(one_in)\n--\n\n"
 "Record Python's small blocks, or do not for 0, from here on; return whether they are recorded.\n\n"
-"They are recorded in so many of FULL_SHARE rounds, which are chosen at random. Where another tool\n"
+"They are recorded in one of so many rounds, which is chosen at random. Where another tool\n"
 "stands in the allocators nothing changes, so that each round is recorded, or none.");
 
 static PyObject *
-births_record_small(PyObject *module, PyObject *parts)
+births_record_small(PyObject *module, PyObject *rounds)
 {
-    long share = PyLong_AsLong(parts);
+    long one_in = PyLong_AsLong(rounds);
     if (PyErr_Occurred() || !is_main()) {
         return NULL;
     }
-    wrap_small(share > 0 && *recording);
-    small_share = share > 0 && share < FULL_SHARE && small_is_ours() ? (uint8_t)share : FULL_SHARE;
+    wrap_small(one_in > 0 && *recording);
+    small_one_in = one_in > 0 && small_is_ours() ? (uint8_t)(one_in < UINT8_MAX ? one_in : UINT8_MAX) : 1;
     return PyBool_FromLong(small_is_recorded && *recording);
 }
 
@@ -327,10 +327,7 @@ static PyMethodDef methods[] = {
 static int
 births_exec(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "INTERFACE", RECORD_INTERFACE) < 0
-                   || PyModule_AddIntMacro(module, FULL_SHARE) < 0
-               ? -1
-               : 0;
+    return PyModule_AddIntConstant(module, "INTERFACE", RECORD_INTERFACE);
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -10,7 +10,7 @@ _Atomic int *recording = &never;
 _Atomic int native_is_recorded;
 _Atomic int32_t current_generation = -1;
 _Atomic uint16_t current_phase;
-_Atomic uint8_t small_share = FULL_SHARE;
+_Atomic uint8_t small_one_in = 1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside __attribute__((tls_model("initial-exec")));
@@ -58,16 +58,16 @@ begin_birth(enum domain domain, size_t size, Birth *birth)
 static void
 record(const Birth *birth, void *block)
 {
-    uint8_t share = birth->domain == OBJ || birth->domain == MEM ? small_share : FULL_SHARE;
+    uint8_t one_in = birth->domain == OBJ || birth->domain == MEM ? small_one_in : 1;
     Sample sample = {
         .block = (uintptr_t)block,
         .size = birth->size,
-        .weight = birth->weight * FULL_SHARE / share,
+        .weight = birth->weight * one_in,
         .stack = stack_number(birth->frames, birth->count),
         .generation = current_generation,
         .phase = current_phase,
         .domain = (uint8_t)birth->domain,
-        .share = share,
+        .one_in = one_in,
     };
     samples_add(&sample);
     sampler_count(&sample);

@@ -133,7 +133,7 @@ sampler_count(const Sample *sample)
     family->bytes += sample->weight;
     family->blocks += blocks;
     if (sample->domain == OBJ || sample->domain == MEM) {
-        small_blocks += blocks * share_of(sample);
+        small_blocks += blocks / sample->one_in;
     }
     if (family->taken >= family->next_check) {
         family->next_check = family->taken + STEP;

@@ -42,12 +42,6 @@ samples_clear(void)
     memset(live, 0, sizeof(live));
 }
 
-double
-share_of(const Sample *sample)
-{
-    return (double)sample->share / FULL_SHARE;
-}
-
 uint32_t
 samples_live(void)
 {
@@ -92,10 +86,9 @@ sift(int family, double interval, unsigned drop)
         uint32_t *link = &heads[bucket];
         while (*link) {
             Sample *sample = &samples[*link];
-            double share = share_of(sample);
             double before = (double)sample->size / sample->weight, after = before;
             if ((int)family_of(sample->domain) == family) {
-                after = share * probability(sample->size, interval);
+                after = probability(sample->size, interval) / sample->one_in;
             }
             if (drop >> sample->domain & 1 || (after < before && uniform() * before > after)) {
                 unlink_sample(bucket, link);
