@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.afterwards import went_on
-from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplained
+from leakguard.analysis.balance import balance_of, too_little, unexplained
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
@@ -41,6 +41,7 @@ from leakguard.analysis.live_memory import (
     with_kind,
 )
 from leakguard.analysis.own_work import left_by_looks
+from leakguard.analysis.pace import adds_up
 from leakguard.analysis.remedy import remedy
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
@@ -174,7 +175,7 @@ class _Settlement:
     def _metrics(self) -> None:
         for growth in self._of("metric"):
             if growth.healthy is not None:
-                self.cleared.append(Cleared(growth.name, "filling", growth.healthy))
+                self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
             elif growth.name not in _LIVE and not self._explains_metric(growth):
                 phase = growth.main_phase
                 self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
