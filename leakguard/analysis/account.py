@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.afterwards import went_on
-from leakguard.analysis.balance import adds_up, balance_of, too_little, unexplained
+from leakguard.analysis.balance import balance_of, too_little, unexplained
+from leakguard.analysis.behind import in_front_of, with_memory_behind
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.consequence import joined
 from leakguard.analysis.defect import Defect, as_many, object_defects, with_birth, with_native
-from leakguard.analysis.group import is_exact
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.healthy import (
     ended,
@@ -25,7 +25,6 @@ from leakguard.analysis.healthy import (
     warm_up,
 )
 from leakguard.analysis.knowledge import (
-    BEHIND_ADVICE,
     is_handle,
     is_mapping,
     is_pool,
@@ -41,10 +40,9 @@ from leakguard.analysis.live_memory import (
     with_kind,
 )
 from leakguard.analysis.own_work import left_by_looks
-from leakguard.analysis.remedy import remedy
+from leakguard.analysis.pace import adds_up
 from leakguard.analysis.timeline import gauge_reader
 from leakguard.analysis.tolerance import (
-    FEWEST_LOOKS,
     LOOKS_LEAVE,
     MAJORITY,
     MATERIAL_BYTES,
@@ -174,7 +172,7 @@ class _Settlement:
     def _metrics(self) -> None:
         for growth in self._of("metric"):
             if growth.healthy is not None:
-                self.cleared.append(Cleared(growth.name, "filling", growth.healthy))
+                self.cleared.append(Cleared(growth.name, growth.pattern, growth.healthy))
             elif growth.name not in _LIVE and not self._explains_metric(growth):
                 phase = growth.main_phase
                 self.defects.append(Defect(growth, phase=phase, bytes_rate=growth.bytes_rate))
@@ -204,7 +202,8 @@ class _Settlement:
 
     def _mappings(self) -> None:
         """Return the bytes of mappings, which are in no object and have no memory of their own."""
-        space = next((g for g in self._of("metric") if g.name in ("mapped", "address_space")), None)
+        rising = (g for g in self._of("metric") if g.healthy is None)
+        space = next((g for g in rising if g.name in ("mapped", "address_space")), None)
         defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
         if space is None or defect is None or (space.rate or 0.0) <= (defect.bytes_rate or 0.0):
             return
@@ -255,38 +254,11 @@ class _Settlement:
             told_whole = replace(owner, bytes_rate=(owner.bytes_rate or 0.0) + rest)
             self.defects[self.defects.index(owner)] = told_whole
             return
-        if made.kind == "native" and (front := self._in_front_of(growth)) is not None:
-            self._behind(front, growth, rest)
+        front = in_front_of(self.defects, growth) if made.kind == "native" else None
+        if front is not None:
+            self.defects[self.defects.index(front)] = with_memory_behind(front, growth, rest)
             return
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
-
-    def _in_front_of(self, growth: Growth) -> Defect | None:
-        """Return the kept objects of a library that stand in front of memory no count shows.
-
-        They are all that is kept and rises by a whole number in each look, from the beginning of
-        that growth on: a slice of a table, a decoder, a handle.
-        """
-        kept = [d for d in self.defects if d.held_by and d.lead.source == "type"]
-        even = [d for d in kept if is_exact(d.lead) and (d.lead.since or 0) <= _soon(growth)]
-        return even[0] if len(even) == 1 and _is_of_an_extension(even[0]) else None
-
-    def _behind(self, front: Defect, growth: Growth, rest: float) -> None:
-        said = (
-            f"{METRICS[growth.name].words} grows by {format_change(growth.rate or 0.0)} per "
-            "generation from then on, in no counted object, and of all that is kept only these rise"
-        )
-        holder = None if front.container is None else front.container.holder
-        fix = f"{remedy(front.lead.type or '', holder)}; {BEHIND_ADVICE}"
-        lead = replace(
-            front.lead, evidence=(*front.lead.evidence, Evidence(growth.name, said)), fix=fix
-        )
-        told_whole = with_native(
-            replace(front, lead=lead, phase=front.phase or growth.main_phase),
-            (front.bytes_rate or 0.0) + rest,
-            gained(growth),
-        )
-        # A line of the program asks for what lies behind them.
-        self.defects[self.defects.index(front)] = replace(told_whole, native_rate=0.0)
 
     def _rest(self) -> None:
         """Tell what of the growth of live memory nothing explains: as a finding, or as too little.
@@ -452,16 +424,6 @@ class _Settlement:
 
 
 # -- gauges ----------------------------------------------------------------------------------------
-
-
-def _is_of_an_extension(defect: Defect) -> bool:
-    holder = None if defect.container is None else defect.container.holder
-    return holder is not None and "extension" in holder.traits
-
-
-def _soon(growth: Growth) -> int:
-    """Return the generation until which what began with a growth has shown itself."""
-    return (growth.since or 0) + FEWEST_LOOKS
 
 
 def _series_of(case: Case, gauge: Growth) -> Series:

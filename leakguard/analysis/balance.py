@@ -12,7 +12,8 @@ from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.contribution import Contribution
 from leakguard.analysis.defect import Defect
 from leakguard.analysis.growth import Evidence, Growth
-from leakguard.analysis.tolerance import MAJORITY, MATERIAL_A_DAY
+from leakguard.analysis.pace import daily
+from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Cleared
 from leakguard.model.balance import Balance
 from leakguard.model.finding import Kind
@@ -27,7 +28,6 @@ _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "pr
 # Share of the growth from which on what no finding explains is one itself. Chosen: what allocators
 # round up and keep beside each object stays below a quarter.
 _LEAST_SHARE = 0.25
-_DAY = 86_400.0
 # Types that one line names.
 _TYPES = 4
 
@@ -57,21 +57,6 @@ def _explains_nothing(defect: Defect) -> bool:
         or defect.kind in _ELSEWHERE
         or defect.lead.name in _OUTSIDE_OF_ALLOCATORS
     )
-
-
-def daily(case: Case, rate: float) -> float | None:
-    """Return what a growth comes to in a day at the pace of the run; None where that is unknown."""
-    ends = [s for s in case.timeline.ends.values() if s.seconds is not None]
-    if len(ends) < 2:
-        return None
-    took = (ends[-1].seconds or 0.0) - (ends[0].seconds or 0.0)
-    passed = (ends[-1].generation or 0) - (ends[0].generation or 0)
-    return rate * passed * _DAY / took if took > 0 else None
-
-
-def adds_up(case: Case, rate: float) -> bool:
-    """Return whether a growth comes to much in a day, however little a generation adds."""
-    return (daily(case, rate) or 0.0) >= MATERIAL_A_DAY
 
 
 def too_little(case: Case, judged: Judged, rest: float) -> Cleared:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from leakguard.analysis.balance import adds_up, daily, is_trifle
+from leakguard.analysis.balance import is_trifle
 from leakguard.analysis.case import Case, Judged
+from leakguard.analysis.pace import adds_up, daily
 from leakguard.analysis.tolerance import (
     FEWEST_LOOKS,
     MAJORITY,

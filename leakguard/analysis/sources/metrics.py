@@ -12,6 +12,7 @@ from itertools import pairwise
 from leakguard.analysis.case import Case, Judged, slope
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import GONE_ADVICE, NATIVE_ADVICE, POOLS_ADVICE
+from leakguard.analysis.pace import daily
 from leakguard.analysis.sources.metric_row import MetricRow, always, grows
 from leakguard.analysis.timeline import GPU_MEMORY, LIVE_MEMORY
 from leakguard.analysis.tolerance import (
@@ -50,8 +51,10 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
     if judged is None or not judged.grows or not row.applies(case, judged):
         return None
     last = judged.series.generations[-1]
-    if not notable(judged.verdict.rate, judged.started_at, last, row.least):
-        return None
+    matters = notable(judged.verdict.rate, judged.started_at, last, row.least)
+    if not matters and (row.metric in LIVE_MEMORY or not row.takes_ram):
+        return None  # the balance of live memory tells of it
+    healthy = row.healthy(case, judged) if matters else _too_little(case, judged)
     in_bytes = judged.series.unit == "bytes"
     verdict, rate = judged.verdict, judged.verdict.rate
     return Growth(
@@ -73,9 +76,17 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
         confidence=verdict.confidence,
         fix=row.fix(case, judged),
         ruled_out=row.ruled_out,
-        healthy=row.healthy(case, judged),
+        healthy=healthy,
+        pattern="filling" if matters and healthy is not None else "growing",
         in_pools=row.metric in LIVE_MEMORY and lost_in_pools(case),
     )
+
+
+def _too_little(case: Case, judged: Judged) -> str:
+    """Return why growth of a number is no finding: it is told, with what it comes to in a day."""
+    a_day = daily(case, judged.verdict.rate)
+    pace = "" if a_day is None else f", {format_bytes(a_day)} a day at this pace"
+    return f"{grows(judged)}{pace}: too little to matter"
 
 
 def _judged(case: Case, row: MetricRow) -> Judged | None:
