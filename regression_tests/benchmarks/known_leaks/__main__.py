@@ -130,7 +130,7 @@ def page(rows: list[str]) -> str:
         f"was not, by the run and by `leakguard audit`. {absent} could not be played here. The "
         f"list has {len(known_leaks())} known leaks; the others were not played.",
         "",
-        f"Each release was called in {player.GENERATIONS} generations under CPython "
+        f"Each release was called in a loop of a few generations, under CPython "
         f"{sys.version.split()[0]}.",
         "",
         "| known leak | release that has it | first release without it | judged |",
