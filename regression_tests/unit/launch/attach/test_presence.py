@@ -42,7 +42,7 @@ def test_two_are_never_attached_at_once():
         raise AssertionError("unreachable")
 
 
-@pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1])
+@pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1], ids=["of another", "of nobody"])
 def test_who_was_killed_is_not_there_and_its_file_goes(folder, pid):
     file = folder / f"attached-{TARGET}.json"
     file.write_text(json.dumps({"pid": pid, "began": (process_began(os.getpid()) or 0) - 1}))
