@@ -67,7 +67,7 @@ def birth_of_bytes(run: Run, rate: float) -> Birth | None:
 
 
 def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
-    left = residue(born, run.generations_until(snapshot.generation))
+    left = residue(born, _rounds(run, snapshot.generation), _taken(run))
     if left is None:
         return None
     kept = [(place, _since(place, left.since)) for place in born]
@@ -93,13 +93,28 @@ def _since(place: Birthplace, first: int) -> float:
     return sum(cohort.bytes for cohort in place.cohorts if cohort.round >= first)
 
 
-def _generation(run: Run, round_: int) -> int:
-    """Return the number that the program gives a round, counted from 0.
+def _rounds(run: Run, last: int | None) -> int:
+    """Return how many rounds had been recorded by the end of generation ``last``.
 
-    Where generations were left out of a long run, they lie evenly between those that are known.
+    Rounds that were left out of a long run lie evenly among the others.
     """
     known = run.generations
-    total = run.generations_until(None)
-    if round_ < len(known) == total:
-        return known[round_]
-    return round(known[0] + round_ * (known[-1] - known[0]) / max(total - 1, 1))
+    seen = sum(1 for generation in known if last is None or generation <= last)
+    return seen + run.left_out * seen // max(len(known), 1)
+
+
+def _taken(run: Run) -> list[int]:
+    """Return how many generations each round stands for; empty if each is one."""
+    taken = [end.taken or 1 for end in run.generation_ends()]
+    if all(number == 1 for number in taken):
+        return []
+    rounds = _rounds(run, None)
+    return [taken[round_ * len(taken) // rounds] for round_ in range(rounds)]
+
+
+def _generation(run: Run, round_: int) -> int:
+    """Return the number that the program gives the generation of a round, counted from 0."""
+    known, rounds = run.generations, _rounds(run, None)
+    if rounds == len(known):
+        return known[min(round_, len(known) - 1)]
+    return round(known[0] + round_ * (known[-1] - known[0]) / max(rounds - 1, 1))

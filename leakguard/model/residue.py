@@ -31,7 +31,7 @@ class Residue:
     """What the rounds of a loop left behind.
 
     Attributes:
-        rate: bytes a round that stay, estimated.
+        rate: bytes per generation that stay, estimated.
         since: the first of the rounds, counted from 0, of which something is known to be left.
         earlier: it may have begun so many rounds before that, unseen for the few samples.
         samples: how many blocks of it were recorded.
@@ -46,9 +46,10 @@ class Residue:
     steady: bool
 
 
-def residue(places: Iterable[Birthplace], rounds: int) -> Residue | None:
-    """Return what ``rounds`` rounds left behind at these places; None where too few were sampled.
+def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()) -> Residue | None:
+    """Return what ``rounds`` rounds left behind at these places; None if too few were sampled.
 
+    ``taken`` is the number of generations that each round stands for; empty if each is one.
     A leak leaves about as much of each round; of a cache that drops what is old nothing is left of
     old rounds, and what was only filled has no young ones.
     """
@@ -56,7 +57,7 @@ def residue(places: Iterable[Birthplace], rounds: int) -> Residue | None:
     if sum(cohort.samples for cohort in cohorts) < _FEWEST:
         return None
     since = _since(cohorts)
-    lasted = max(_end(cohorts[-1]) - since, 1)
+    lasted = max(_generations(taken, since, _end(cohorts[-1])), 1)
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
     return Residue(
@@ -64,7 +65,7 @@ def residue(places: Iterable[Birthplace], rounds: int) -> Residue | None:
         since,
         min(int(_SURELY_ONE * lasted / samples), since),
         samples,
-        2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds),
+        2 * since <= rounds and _is_steady(cohorts, max(since, _SETUP), rounds, taken),
     )
 
 
@@ -84,7 +85,13 @@ def _since(cohorts: Sequence[Cohort]) -> int:
     return since
 
 
-def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int) -> bool:
+def _generations(taken: Sequence[int], first: int, end: int) -> int:
+    """Return how many generations the rounds from ``first`` to before ``end`` stand for."""
+    told = taken[first:end]
+    return sum(told) + end - first - len(told)
+
+
+def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequence[int]) -> bool:
     """Return whether the rounds from ``first`` on left about as much throughout.
 
     Each of the three thirds of them has at least half of the bytes that it would have if all were
@@ -97,10 +104,11 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int) -> bool:
     places = len({cohort.round for cohort in old})
     if places < min(_FEWEST, max((rounds - _YOUNG - first) // 2, _FEWEST_OF_FEW)):
         return False
-    left = _by_time(known, first, rounds)
+    left = _by_time(known, first, rounds, taken)
     thirds = [math.fsum(part) for part in _thirds(left)]
     expected = math.fsum(left) / 3
-    by_sampling = expected * max(c.error**2 / c.bytes for c in old if c.bytes)
+    each = max(_generations(taken, first, rounds) / max(rounds - first, 1), 1.0)
+    by_sampling = expected * max(c.error**2 / c.bytes for c in old if c.bytes) / each
     steps = [(after - before) ** 2 / 2 for before, after in pairwise(left)]
     by_rounds = len(left) / 3 * math.fsum(steps) / max(len(steps), 1)
     deviation = math.sqrt(max(by_sampling, by_rounds))
@@ -108,12 +116,22 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int) -> bool:
     return min(thirds) > 0 and missing <= max(_ABOUT * expected, _NO_CHANCE * deviation)
 
 
-def _by_time(cohorts: Sequence[Cohort], first: int, rounds: int) -> list[float]:
-    """Return the bytes of all cohorts, empty ones included; young ones have no more than others."""
+def _by_time(
+    cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequence[int]
+) -> list[float]:
+    """Return the bytes per generation of all cohorts, the empty ones included.
+
+    A cohort of the last rounds counts with no more than the others have on average.
+    """
     width = max(cohort.rounds for cohort in cohorts)
-    left = [0.0] * max(-(-(rounds - first) // width), 1)
+    starts = range(first, max(rounds, first + 1), width)
+    left = [0.0] * len(starts)
     for cohort in cohorts:
-        left[(cohort.round - first) // width] += cohort.bytes
+        left[min((cohort.round - first) // width, len(left) - 1)] += cohort.bytes
+    left = [
+        size / max(_generations(taken, start, min(start + width, rounds)), 1)
+        for size, start in zip(left, starts, strict=True)
+    ]
     young = max(len(left) - -(-_YOUNG // width), 1)
     usual = math.fsum(left[:young]) / young
     return [*left[:young], *(min(size, usual) for size in left[young:])]

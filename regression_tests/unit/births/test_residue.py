@@ -82,3 +82,13 @@ def test_several_lines_of_one_holder_are_one_residue():
     found = residue([place(even), place(odd)], 16)
 
     assert (found.rate, found.steady) == (1000, True)
+
+
+def test_rounds_that_stand_for_more_and_more_generations_leave_more_of_each():
+    taken = [1] * 8 + [2] * 8 + [4] * 8
+    sizes = [1000 * number for number in taken]
+
+    found = residue([place(sizes)], 24, taken)
+
+    assert (found.rate, found.since, found.steady) == (1000, 0, True)
+    assert not residue([place([1000] * 24)], 24, [1] * 8 + [8] * 16).steady
