@@ -1,7 +1,7 @@
-"""Sets growth off against growth: what is left to report, and what is healthy and why.
+"""Subtracts what one growth explains of another: what must be reported, what is healthy, and why.
 
-It is the only place for that: a gauge explains the buffer that it reports, a filling container its
-objects, objects their memory, and handles the resources behind them.
+This happens only here: a gauge explains the buffer that it reports, a filling container explains
+its objects, objects explain their memory, and handles explain the resources that they stand for.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is reported, what is not reported and why, and how much of the growth that explains."""
+    """The defects, the cleared growth with reasons, and how much of the growth both explain."""
 
     defects: tuple[Defect, ...]
     cleared: tuple[Cleared, ...]
@@ -84,7 +84,7 @@ class Account:
 
 
 def settle(case: Case, growths: Sequence[Growth]) -> Account:
-    """Set all growth off against each other."""
+    """Return the account of all growths of a run."""
     return _Settlement(case, growths).settled()
 
 
@@ -137,7 +137,7 @@ class _Settlement:
     # -- objects -----------------------------------------------------------------------------------
 
     def _objects(self) -> None:
-        """Pair types with the containers that hold them; a gauge explains its buffer."""
+        """Pair types with the containers that hold them, leaving out what gauges explain."""
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
         garbage = {name for cycle in self._of("cycles") for name in cycle.with_it}
@@ -159,7 +159,7 @@ class _Settlement:
                 self.cleared.append(ended(defect))
 
     def _promises(self) -> None:
-        """Return whether a defect already names the type and its holder; the promise adds nothing.
+        """Add a defect for each broken promise, unless one already names the type and its holder.
 
         The promise names the path of one object, which may lie inside an entry of the holder.
         """
@@ -196,14 +196,15 @@ class _Settlement:
             return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
             stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
-            threads = self.case.metric("threads")  # a stack and an arena each, too few to tell
+            # Each thread has a stack and an arena, even if too few threads were added to judge.
+            threads = self.case.metric("threads")
             stacks = stacks or (threads is not None and threads.may_grow)
             named = self._named_bytes() >= MAJORITY * rate
             return named or stacks or self._maps() or bool(self.filling)
         return False
 
     def _mappings(self) -> None:
-        """Return the bytes of mappings, which are in no object and have no memory of their own."""
+        """Give the defect of mapping objects the bytes of the mappings, which no object counts."""
         space = next((g for g in self._of("metric") if g.name in ("mapped", "address_space")), None)
         defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
         if space is None or defect is None or (space.rate or 0.0) <= (defect.bytes_rate or 0.0):
@@ -251,7 +252,7 @@ class _Settlement:
             return
         rest = max(rate - self._named_bytes(), 0.0)
         owner = self._graph_behind(made, growth.main_phase) or self._pool_behind(made, growth)
-        if owner is not None:  # what its nodes or its workers take is in no count of them
+        if owner is not None:  # no count of its nodes or workers includes this memory
             told_whole = replace(owner, bytes_rate=(owner.bytes_rate or 0.0) + rest)
             self.defects[self.defects.index(owner)] = told_whole
             return
@@ -261,10 +262,11 @@ class _Settlement:
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
     def _in_front_of(self, growth: Growth) -> Defect | None:
-        """Return the kept objects of a library that stand in front of memory no count shows.
+        """Return the defect whose objects of a library own memory that no count shows.
 
-        They are all that is kept and rises by a whole number in each look, from the beginning of
-        that growth on: a slice of a table, a decoder, a handle.
+        The objects must come from an extension module: a slice of a table, a decoder, a handle.
+        They must be the only kept objects that rise by a whole number between looks, and must rise
+        from the beginning of the memory's growth.
         """
         kept = [d for d in self.defects if d.held_by and d.lead.source == "type"]
         even = [d for d in kept if is_exact(d.lead) and (d.lead.since or 0) <= _soon(growth)]
@@ -285,13 +287,13 @@ class _Settlement:
             (front.bytes_rate or 0.0) + rest,
             gained(growth),
         )
-        # A line of the program asks for what lies behind them.
+        # The program's line that makes the objects also causes the native memory that they own.
         self.defects[self.defects.index(front)] = replace(told_whole, native_rate=0.0)
 
     def _rest(self) -> None:
-        """Tell what of the growth of live memory nothing explains: as a finding, or as too little.
+        """Report the unexplained growth of live memory as a defect, or clear it as too little.
 
-        A log without counts of objects names no sizes that could be set off against it.
+        A log without counts of objects is left out: it has no sizes that could explain memory.
         """
         balance, judged = self._balance(), self.case.memory()
         if balance is None or judged is None or not judged.grows or not self.case.counts_objects:
@@ -325,10 +327,10 @@ class _Settlement:
         self.defects[self.defects.index(owned)] = told_whole
 
     def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
-        """Return the kept graph that memory belongs to: as a look found it, or else by its phase.
+        """Return the kept autograd graph that owns the memory: found by a look, or by its phase.
 
-        No look finds the memory that C code saves for a node, such as a GRU's. A graph in the same
-        phase that is never cut saves it.
+        No look finds the memory that C code saves for a node, such as that of a GRU. Such memory
+        belongs to the graph that grows in the same phase.
         """
         graphs = [d for d in self.defects if d.kind == "autograd"]
         if made.kind == "native":
@@ -336,16 +338,16 @@ class _Settlement:
         return next(iter(graphs), None) if made.kind in ("autograd", "native") else None
 
     def _pool_behind(self, made: Growth, growth: Growth) -> Defect | None:
-        """Return the pools that native memory of the same phase belongs to: stacks and pipes."""
+        """Return the defect of worker pools that owns native memory of its phase: stacks, pipes."""
         here = (d for d in self.defects if made.kind == "native" and d.phase == growth.main_phase)
         return next((d for d in here if is_pool(d.lead.type)), None)
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
-        """True if findings explain or own the native memory, or if a log has no bytes."""
+        """True if findings explain or own the growth of memory, or if a log has no bytes."""
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
-        # An allocator grows a little with each object: that growth belongs to the same defect.
+        # An allocator needs some memory per object: that growth belongs to the same defect.
         if named < least and any(c.until is not None for c in self.cleared):
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
@@ -358,11 +360,13 @@ class _Settlement:
         return not self.case.counts_objects and growth.main_phase in phases
 
     def _least_rest(self) -> float:
-        """Return the rest that is notable beside other defects, in bytes per generation.
+        """Return the least unexplained growth to report beside other defects, per generation.
 
-        If most generations were looked at, memory that looks leave is separated from it by its
-        time, and is a small share of a process. Either criterion alone removes too much: programs
-        take memory at the same time, and a small share of a large process can be a leak.
+        The unit is bytes. If most generations had a look, memory that looks leave behind may be
+        part of the growth. That memory is recognized by two criteria: it appears at the time of a
+        look, and it is a small share of the process. Each criterion alone would remove too much:
+        the program also takes memory at that time, and a small share of a large process can be a
+        leak.
         """
         ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
@@ -373,7 +377,7 @@ class _Settlement:
         return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
-        """Attribute memory to objects that the program froze out of the census, if it froze any."""
+        """Attribute memory to objects that ``gc.freeze`` hid from the census, if there are any."""
         frozen = next((d for d in self.defects if d.lead.name == "gc_frozen"), None)
         if frozen is None or in_objects:
             return False
@@ -383,7 +387,7 @@ class _Settlement:
         return True
 
     def _filled_bytes(self) -> float:
-        """Return the bytes of all types that gain as many objects as a filling container."""
+        """Return the bytes per generation of all types that gain as fast as a filling container."""
         return sum(
             growing.bytes_rate or 0.0
             for growing in self._of("type")
@@ -391,7 +395,7 @@ class _Settlement:
         )
 
     def _while_filling(self, judged: Judged) -> Cleared:
-        """A filling buffer takes memory; other growth shows once the buffer is full."""
+        """Clear memory that grows while a buffer fills; other growth shows once it is full."""
         name, rate = judged.series.name, judged.verdict.rate
         names = " and ".join(gauge.name for gauge in self.filling)
         size = format_change(rate)
@@ -408,8 +412,9 @@ class _Settlement:
     def _drop_negligible(self) -> None:
         """Clear objects that add a few bytes, unless they may stand for something larger.
 
-        A connection is a small object in front of native memory, and a thread object in front of a
-        thread. They stay if memory grows unexplained, or such a resource does.
+        A connection is a small object that owns native memory, and a thread object stands for a
+        thread. Small objects are therefore kept if memory grows unexplained, or if such a resource
+        grows.
         """
         objects = [d for d in self.defects if d.kind in _OBJECTS and d.lead.source != "promise"]
         small = [defect for defect in objects if self._is_small(defect)]
@@ -427,9 +432,9 @@ class _Settlement:
             return False
         holder = (defect.container or lead).holder
         if holder is not None and "chain" in holder.traits:
-            return False  # records are put into a list; each one keeps the previous one by mistake
+            return False  # records belong in a list; each one keeps the previous one by mistake
         whole = lead.rate
-        if lead.judged is not None:  # if a few looks leave the rate open, the total counts
+        if lead.judged is not None:  # few looks may leave the rate open; then the slope decides
             series = lead.judged.series
             whole = max(lead.judged.verdict.rate, slope(series.generations, series.values))
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
@@ -460,7 +465,7 @@ def _is_of_an_extension(defect: Defect) -> bool:
 
 
 def _soon(growth: Growth) -> int:
-    """Return the generation until which what began with a growth has shown itself."""
+    """Return the generation by which anything that began with ``growth`` must have appeared."""
     return (growth.since or 0) + FEWEST_LOOKS
 
 

@@ -11,7 +11,7 @@ from leakguard.model.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The same number in two runs; None if a run does not record it."""
+    """One number in two runs; ``before`` or ``after`` is None if that run does not record it."""
 
     name: str
     unit: Unit
