@@ -1,4 +1,4 @@
-"""The run under diagnosis, each number of it judged once."""
+"""The run under diagnosis; each of its numbers is judged once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Judged:
 
     @property
     def may_grow(self) -> bool:
-        """True when it rises and no healthy explanation is established."""
+        """True when the series rises and no healthy explanation is established."""
         return self.verdict.growing != "no" and self.verdict.rate > 0
 
     @property
@@ -54,10 +54,11 @@ class Judged:
         return max(started, min(generations[0], self.first or generations[0]))
 
     def gains(self, size: float) -> bool:
-        """Return whether it gains about ``size`` in a usual generation of the last third.
+        """Return whether the median gain per generation in the last third is about ``size``.
 
-        A few generations that freed memory, or took much once, do not matter. In a run of fewer
-        than nine generations the last third is too short, and the last three gains are used.
+        The median ignores a few generations that freed memory or took much memory once. In a run
+        of fewer than nine generations the last third is too short, and the last three gains are
+        used.
         """
         values, at = self.series.values, self.series.generations
         late = range(len(values) - max(len(values) // 3, FEWEST_LOOKS), len(values))
@@ -74,10 +75,10 @@ class Judged:
         return self.series.values[0] - baseline >= MAJORITY * rate > 0
 
     def _start_before_looks(self) -> int:
-        """Extrapolate the start backwards from the first look at the rate of the later ones.
+        """Extrapolate the start backwards from the first look, at the rate of the later looks.
 
-        If the first look found more than that rate explains, there was a warm-up as well, and the
-        start is unknown: the generation of that look stands for it.
+        If the first look found more than that rate explains, there was a warm-up as well. The start
+        is then unknown, and the generation of the first look is returned.
         """
         looked = self.series.generations[0]
         gained = self.series.values[0] - (self.series.baseline or 0.0)
@@ -107,7 +108,7 @@ class Case:
     def counts_objects(self) -> bool:
         """True if the heap was walked, so that live objects are known by type."""
         taken = (s.census for s in self.run.snapshots if s.census is not None)
-        # A guard's log names only the types that changed, but has the bytes of all types.
+        # A guard's log lists only the types that changed, but records the bytes of all types.
         return any(census.complete or census.bytes is not None for census in taken)
 
     @property
@@ -137,8 +138,8 @@ class Case:
     ) -> Judged:
         """Judge a series at the generations in which it was read.
 
-        ``from_baseline`` treats the baseline as a generation: the user marked it, so no warm-up
-        follows.
+        ``from_baseline`` treats the baseline as a generation: the user marked the baseline, so no
+        warm-up follows.
         """
         values, at = series.values, series.generations
         with_baseline = from_baseline and series.baseline is not None

@@ -30,7 +30,7 @@ def compare(before: Report, after: Report) -> Comparison:
 
 
 def regressions(comparison: Comparison, budget: Budget) -> tuple[Check, ...]:
-    """Return a check for each way in which a run must not be worse than the last good one."""
+    """Return a check for each way in which a run must not be worse than the baseline run."""
     checks = [_new_findings(comparison, budget)] if budget.verdict != "never" else []
     checks += [_not_worse(m, budget.tolerance) for m in comparison.measures if m.unit == "bytes"]
     return tuple(checks)

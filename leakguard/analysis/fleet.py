@@ -67,7 +67,7 @@ def _hours(run: Run) -> float:
 
 
 def _moment(text: str | None) -> datetime.datetime | None:
-    """Return a time in UTC without its zone; None where the run gives none that can be read."""
+    """Return a time in UTC without its zone; None if the run has no readable time."""
     try:
         moment = datetime.datetime.fromisoformat((text or "").replace("Z", "+00:00"))
     except ValueError:

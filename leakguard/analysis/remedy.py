@@ -1,7 +1,7 @@
-"""The fix: by what grows, by what holds it, and by what was seen of both.
+"""Chooses the fix by the growing type, its holder, and the observed traits of both.
 
-A fix follows the last hop to the held object: an attribute is overwritten, a key of a dict is
-removed, a list is cleared. A container of the runtime is left alone; its user removes what was
+A fix depends on the last hop to the held object: an attribute is overwritten, a key of a dict is
+removed, a list is cleared. For a container of the runtime, the fix is to remove what the program
 registered in it.
 """
 
@@ -14,7 +14,7 @@ from leakguard.analysis.knowledge.known_leaks import native_leaks
 from leakguard.model import Finding, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 
-_KNOWN_NATIVE = 2  # Known leaks that advice on native memory names; more is no advice.
+_KNOWN_NATIVE = 2  # most known leaks that advice on native memory names; more would not help
 _BY_NAME = (
     (
         ("environment", "env"),
@@ -205,9 +205,10 @@ def _bound_of(holder: Holder) -> str:
 
 
 def native_remedy(run: Run, finding: Finding) -> str | None:
-    """Return the fix with the allocating line, or with how to find it and whether that was tried.
+    """Return the fix with the allocating line, or with how to find the line.
 
-    A function that ctypes looks up by itself is not the one that memray has replaced.
+    If memray traced a generation and saw no line, the fix says so. A function that ctypes looks up
+    by itself is not the one that memray has replaced, so memray does not see calls of it.
     """
     if finding.created_at is not None:
         return f"memory that {_made(finding)} allocates is never freed: {finding.fix}"
@@ -224,7 +225,7 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
 
 
 def _known_native(run: Run) -> str:
-    """Return which known leaks of native memory the releases that ran have, in a sentence."""
+    """Return a sentence with the known native leaks of the releases that ran; empty if none."""
     leaks = native_leaks(run.info.packages)[:_KNOWN_NATIVE]
     said = [f"{k.library} {ran} by {k.trigger} (see {k.source})" for ran, k in leaks]
     return f". Known to leak: {'; '.join(said)}" if said else ""

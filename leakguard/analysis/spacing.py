@@ -1,8 +1,8 @@
-"""Selects evenly spaced generations of a run that recorded more and more of them as one.
+"""Selects evenly spaced generations of a run that grouped more and more rounds into one.
 
-If nobody says what a generation is, ``leakguard run`` begins with small ones, in case the run is
-short, and doubles their size whenever they have become many. The first minute would then outweigh
-the hour: half of the judged generations would be warm-up.
+If the program does not define a generation, ``leakguard run`` begins with small ones, because the
+run may be short, and doubles their size whenever they have become many. Without a selection, the
+first minute would outweigh the rest of an hour: half of the judged generations would be warm-up.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from leakguard.model import Run, Snapshot
 
-# Use wider distances only if this many generations remain. Chosen: the judge of a series needs a
-# dozen in each window.
+# A wider distance is used only if at least this many generations remain. Chosen: the judge of a
+# series needs a dozen values in each window.
 _MOMENTS_ENOUGH = 48
 
 
