@@ -103,10 +103,9 @@ def is_programs(growing: Growth) -> bool:
 
 
 def is_kept(group: list[Growth], kept: float) -> bool:
-    """True for builtin objects whose bytes lie within ``kept``.
+    """True for builtin objects if known containers retain at least half of their bytes.
 
-    ``kept`` is what containers that fill, or that are already defects, retain, in bytes per
-    generation.
+    ``kept`` is what containers gain that fill or already are defects, in bytes per generation.
     """
     return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 

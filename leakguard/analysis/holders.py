@@ -73,9 +73,9 @@ def holder_by_instances(
 ) -> Growth | None:
     """Return the container of a program's class whose new instances retain most of ``size`` bytes.
 
-    Between the first and the last of ``looks``, the class must have gained at least as many
-    instances as most of the generations. The looks are too few to judge whether the count keeps
-    growing. The returned rate is the mean rate of the count.
+    Between the first and the last of ``looks``, the class must have gained at least one instance
+    per two generations. The looks are too few to judge whether the count keeps growing. The
+    returned rate is the mean rate of the count.
     """
     if len(looks) < 2:
         return None

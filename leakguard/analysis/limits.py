@@ -49,8 +49,8 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
-    # If the C allocator's bytes grow for certain, live memory is in doubt only because of memory
-    # that looks leave: a smaller rate is then enough to say so.
+    # If the C allocator's bytes grow for certain, only their sum with Python's memory is in doubt,
+    # because of memory that looks leave. A smaller rate is then material.
     if allocated is not None and allocated.grows:
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:

@@ -217,7 +217,7 @@ def _counted(case: Case, growth: Growth) -> list[tuple[int, Census, float]]:
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:
-    """Return the type whose bytes are most of the memory's gain and rise in proportion to memory."""
+    """Return the type with most of the memory's gain, if it rises in proportion to memory."""
     ends = _counted(case, growth)
     if len(ends) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The values to be judged: finite, in the order of their generations, and scaled."""
+"""Checks, sorts and scales the values to be judged."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Between these values, squares and their products neither overflow nor vanish.
+# Between these values, squares and their products neither overflow nor underflow.
 _SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
-# Powers of two on either side of 1 that a double holds, minus some.
+# The largest exponent of two, positive or negative, that is safely within a double's range.
 _POWERS_OF_TWO = 1_000
 
 
@@ -36,7 +36,7 @@ def checked(
 
 
 def unit_of(series: Sequence[float]) -> float:
-    """Return 1, or the power of two that moves extreme numbers near 1."""
+    """Return the unit to divide by: 1, or for extreme numbers a power of two near their peak."""
     peak = max(map(abs, series), default=0.0)
     if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
         return 1.0
