@@ -65,8 +65,8 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Defects that name this share of the growth of counted objects account for all of it. The rest is
-# allocator overhead per object, and objects too small to report. Chosen.
+# If defects explain this share of the growth of counted objects, they account for all of it. The
+# rest is allocator overhead per object, and objects too small to report. Chosen.
 _NAMED_SHARE = 0.3
 
 _RESOURCES = frozenset({"threads", "files", "children"})
@@ -89,7 +89,7 @@ def settle(case: Case, growths: Sequence[Growth]) -> Account:
 
 
 class _Settlement:
-    """The account of one run: each step takes what earlier steps have explained."""
+    """The account of one run; each step builds on what earlier steps have explained."""
 
     def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
         self.case = case
@@ -217,14 +217,14 @@ class _Settlement:
         return any(is_mapping(d.lead.type) for d in self.defects)
 
     def _named_bytes(self) -> float:
-        """Return the bytes per generation that defects and fills explain so far."""
+        """Return the bytes per generation that defects and cleared growth explain so far."""
         found = sum(d.bytes_rate or 0.0 for d in self.defects if d.lead.name not in _LIVE)
         return found + sum(c.bytes_per_generation or 0.0 for c in self.cleared)
 
     # -- live memory -------------------------------------------------------------------------------
 
     def _live_memory(self) -> None:
-        """Report growth of live memory beyond what is explained; clear what levels off."""
+        """Report growth of live memory that nothing explains yet; clear memory that levels off."""
         judged = self.case.memory()
         if judged is None:
             return
@@ -474,7 +474,7 @@ def _series_of(case: Case, gauge: Growth) -> Series:
 
 
 def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
-    """True if a gauge with a capacity reports as many new objects of an unwatched type."""
+    """True if a gauge with a capacity rises as fast as the count of an unwatched type."""
     if growing.watched is not None:
         return False
     return any(
@@ -483,7 +483,7 @@ def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
 
 
 def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
-    """True if a gauge reports the number of entries of this very container at its last look."""
+    """True if a gauge had the same value as the container had entries at its last look."""
     if container.judged is None:
         return False
     looks = container.judged.series

@@ -65,12 +65,12 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
-        return None  # The objects were never in shared pages: the program shares none.
+        return None  # this metric never rose enough to have contained the objects
     return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
 
 def _scatter(values: Sequence[float]) -> float:
-    """Return the mean size of a series' changes around their mean: sawtooth and noise."""
+    """Return the mean absolute deviation of a series' changes: its sawtooth and noise."""
     changes = [later - before for before, later in pairwise(values)]
     mean = fmean(changes)
     return fmean(abs(change - mean) for change in changes)

@@ -88,7 +88,7 @@ def too_little(case: Case, judged: Judged, rest: float) -> Cleared:
 
 
 def is_trifle(item: Cleared, memory: Judged) -> bool:
-    """Return whether an item is growth of live memory itself that is too little to matter."""
+    """Return whether a cleared item is growth of live memory that was too little to inspect."""
     return item.metric == memory.series.name and item.pattern == "growing"
 
 

@@ -165,7 +165,7 @@ def _resource(report: Report, most: float, growth: Rate) -> Check:
 
 
 def _qualified(run: Run, name: str) -> str | None:
-    """Return the type that a bare or qualified name means in this run."""
+    """Return the qualified type for a bare or qualified name in this run; None if unknown."""
     for snapshot in reversed(run.snapshots):
         types: list[str] = [*snapshot.watched]
         types += snapshot.census.types if snapshot.census else ()

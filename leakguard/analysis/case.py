@@ -24,8 +24,8 @@ from leakguard.model.units import format_bytes, format_number
 class Judged:
     """A series with its verdict.
 
-    ``with_baseline`` says that the judged values begin with the baseline. ``first`` is the earliest
-    generation in which growth may have begun, inspected or not; None if unknown.
+    ``with_baseline`` is True if the judged values begin with the baseline. ``first`` is the
+    earliest generation in which growth may have begun, with or without a look; None if unknown.
     """
 
     series: Series
@@ -68,7 +68,7 @@ class Judged:
         return WENT_ON_SHARE * size <= usual <= size / MAJORITY
 
     def _grew_in_first(self) -> bool:
-        """True if the first value exceeds the baseline by most of one generation's growth."""
+        """True if the first value exceeds the baseline by at least half a generation's growth."""
         baseline, rate = self.series.baseline, self.verdict.rate
         if baseline is None or not self.series.values:
             return False
@@ -101,7 +101,7 @@ class Case:
 
     @property
     def generations(self) -> int:
-        """How many generations the run has."""
+        """How many generations the run had, those left out included."""
         return self.run.generations_until(None)
 
     @property
@@ -124,7 +124,7 @@ class Case:
         return self._metrics[name]
 
     def memory(self) -> Judged | None:
-        """Return the best measure of live memory in the run; a GPU's if there is no other."""
+        """Return the run's best metric of live memory, judged; a GPU's if there is no other."""
         return next(filter(None, map(self.metric, (*LIVE_MEMORY, GPU_MEMORY))), None)
 
     def judge(
@@ -177,7 +177,8 @@ class Case:
     def _split(self, metric: str, since: int | None) -> Contribution:
         if metric == "live_memory":
             return live_contribution(self.run, since)
-        # The mapped size is a small difference of large numbers; in a phase, RSS shows it better.
+        # The mapped size is a small difference of large numbers, so it is imprecise within a phase.
+        # Anonymous RSS shows its growth better.
         return metric_contribution(
             self.run, "rss_anonymous" if metric == "mapped" else metric, since
         )

@@ -25,7 +25,7 @@ _OF_NUMBERS: frozenset[Kind] = frozenset({"autograd", "tensors", "arrays"})
 
 
 def joined(defects: Sequence[Defect]) -> list[Defect]:
-    """Return the defects; those that follow from another are merged into it."""
+    """Return the defects, with each defect that follows from another merged into its cause."""
     causes = {id(d): cause for d in defects if (cause := _cause(d, defects)) is not None}
     return _with_contents(
         _with(d, [o for o in defects if causes.get(id(o)) is d])
@@ -51,7 +51,7 @@ def _keeps_graphs(defect: Defect) -> bool:
 
 
 def _is_strong(defect: Defect) -> bool:
-    """True for entries that are held strongly; weak references to a container do not count."""
+    """True for a defect with a container that holds its entries by strong references."""
     return defect.container is not None and not defect.container.is_weak
 
 

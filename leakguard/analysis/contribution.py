@@ -43,7 +43,7 @@ class Contribution:
 
     @property
     def total(self) -> float:
-        """The growth of a whole generation."""
+        """The growth per generation over all phases."""
         return sum(value for phase, value in self.by_phase.items() if _outermost(phase))
 
     def main_phase(self) -> str | None:
@@ -61,7 +61,7 @@ class Contribution:
         return self._innermost(phase)
 
     def phase_adding(self, rate: float) -> str | None:
-        """Return the innermost phase whose own growth is ``rate`` within a quarter; else None."""
+        """Return the first of ``phases_adding``; None if there is none."""
         return next(iter(self.phases_adding(rate)), None)
 
     def phases_adding(self, rate: float) -> list[str]:
@@ -200,8 +200,7 @@ def _type_rounds(
                     taken = snapshot.taken or 1
                     measured[number] = {p: made / taken for p, made in measured[number].items()}
                 if previous is not None and number in measured:
-                    # If the previous look lies several generations back, count the growth of one
-                    # generation.
+                    # If the previous look lies several generations back, divide by their number.
                     grown = (end - previous) / max(number - counted, 1)
                     measured[number][None] = grown - _outermost_sum(measured[number])
                 previous, counted = end - _collected(snapshot, type_name), number
@@ -211,7 +210,7 @@ def _type_rounds(
 
 
 def _collected(end: Snapshot, type_name: str) -> int:
-    """Return how many objects the guard's own collection freed after the count at the end."""
+    """Return how many objects the guard's own collection freed after a generation was counted."""
     return 0 if end.collection is None else end.collection.types.get(type_name, 0)
 
 
@@ -252,7 +251,7 @@ def _differences(
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
-    """Leave out a few generations that added far more than usual: something was imported."""
+    """Leave out a few generations that added far more than usual, for example by an import."""
     totals = [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
     usual = [
         parts

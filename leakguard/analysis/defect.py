@@ -121,7 +121,7 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The defects that are made of objects, and the containers that only fill."""
+    """The defects of objects, and the containers that only fill."""
 
     defects: tuple[Defect, ...]
     filling: tuple[Growth, ...]
@@ -144,7 +144,7 @@ def object_defects(
 
 
 class _Sorter:
-    """Assigns containers to each group of growing types, each container once."""
+    """Assigns containers to groups of growing types; each container is assigned once."""
 
     def __init__(self, case: Case, containers: list[Growth]) -> None:
         self.case = case
@@ -183,7 +183,7 @@ class _Sorter:
         return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
 
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
-        """Add the defects of the types that one phase adds."""
+        """Add the defects of a group: the types whose growth one phase adds."""
         named = self._holder_paths
         # All objects in one container are one defect, even if other phases made some of them.
         holding = _holding(group, self.containers)
@@ -431,7 +431,7 @@ def _explains(container: Growth, growing: Growth) -> bool:
 
 
 def as_many(growing: Growth, container: Growth) -> bool:
-    """Return True if as many objects are added as entries of a container."""
+    """Return True if a type gains as many objects per generation as a container gains entries."""
     return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
 
 
@@ -528,7 +528,7 @@ def _kept_by(container: Growth | None, lead: Growth) -> float:
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
-    """Return the growth of the process in a phase, if its objects were not sized."""
+    """Return the growth of the process's memory in a phase, for objects without known sizes."""
     shares = (
         case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
         for metric in ("heap_in_use", "rss")

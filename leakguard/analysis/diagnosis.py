@@ -96,7 +96,7 @@ def _headline(
 
 
 def _calm(case: Case, account: Account) -> str:
-    """Return the headline of a stable run; a small gain of memory is mentioned."""
+    """Return the words for a stable run's headline; they mention a small gain of memory."""
     memory, balance = case.memory(), account.balance
     if memory is None or balance is None or not any(is_trifle(c, memory) for c in account.cleared):
         return "nothing grows without bound"
@@ -110,7 +110,7 @@ def _calm(case: Case, account: Account) -> str:
 def split_ignored(
     findings: Iterable[Finding], patterns: Sequence[str]
 ) -> tuple[list[Finding], list[Ignored]]:
-    """Return the findings to report, and those that the user's patterns match."""
+    """Return the findings to report, and the findings that the user's patterns ignore."""
     wanted, ignored = [], []
     for finding in findings:
         pattern = next((p for p in patterns if matches(finding, p)), None)

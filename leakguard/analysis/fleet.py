@@ -1,4 +1,4 @@
-"""From the report of one run to its rows in the table of a fleet."""
+"""Turns the report of one run into rows of the table of a fleet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOUR = 3_600.0
 
 
 def sightings(report: Report, place: str) -> list[Sighting]:
-    """Return a row for each leak or suspect of a run, or one row for a run without any.
+    """Return one row per leak or suspect of a run; for a run without these, a single row.
 
     ``place`` is the path or URL of the run.
     """

@@ -21,7 +21,7 @@ _OUTSIDE_RAM = frozenset({"gpu", "peak"})
 
 
 def run_forecast(case: Case, findings: list[Finding]) -> Forecast | None:
-    """Return when all growth together reaches the limit; None if nothing grows."""
+    """Return when all growth together reaches the memory limit; None if nothing grows."""
     growing = [finding for finding in findings if _grows(finding)]
     if not growing:
         return None
@@ -32,7 +32,7 @@ def run_forecast(case: Case, findings: list[Finding]) -> Forecast | None:
 
 
 def with_forecast(case: Case, finding: Finding) -> Finding:
-    """Return the finding with the generation in which it alone would reach the limit."""
+    """Return the finding with a forecast of when its growth alone reaches the memory limit."""
     rate = finding.bytes_per_generation
     if rate is None or not _grows(finding):
         return finding

@@ -98,7 +98,7 @@ def gained_bytes(group: Iterable[Growth]) -> float:
 
 
 def is_programs(growing: Growth) -> bool:
-    """Return True for a class of the program, or one that its user watches."""
+    """Return True for a class of the program, or for a type that the user watches."""
     return growing.watched is not None or is_users(growing.name)
 
 
@@ -128,7 +128,7 @@ def is_telling(case: Case, group: list[Growth]) -> bool:
     if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
     if any(growing.name == GRAPH_NODE and is_exact(growing) for growing in group):
-        return True  # no interpreter keeps a backward graph, however small
+        return True  # the interpreter itself keeps no backward graph, so even a small one counts
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False

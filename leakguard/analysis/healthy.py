@@ -49,14 +49,14 @@ def ended(defect: Defect) -> Cleared:
 
 
 def is_warming_up(defect: Defect) -> bool:
-    """Return True for a place that is filled once, and gains less than one entry per generation."""
+    """Return True for a finite place that gains less than one entry per generation."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
 
 
 def warm_up(defect: Defect) -> Cleared:
-    """Clear a place that is filled once."""
+    """Clear a finite place, which a program fills only once."""
     name = defect.held_by or defect.lead.name
     return Cleared(name, "warm-up", f"{name} gains an entry now and then, and none twice")
 

@@ -216,15 +216,15 @@ def holder_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Grow
 
 
 def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growth | None:
-    """Return a container's growth: the part of a type's counts that is not in other containers."""
+    """Return a container's growth from ``rest``: a type's counts less those in other containers."""
     none = [at for at, value in zip(rest.generations, rest.values, strict=True) if value == 0]
     looks = [place for place, at in enumerate(rest.generations) if at >= max(none, default=0)]
     if len(looks) < 2:
         return None
     generations = tuple(rest.generations[place] for place in looks)
     entries = tuple(rest.values[place] for place in looks)
-    # If the first look found nothing, growth began between two looks: use the rate of the later
-    # ones.
+    # If the first look found nothing, growth began between two looks, so the rate is that of the
+    # later looks.
     pace = slope(generations[1:], entries[1:]) or slope(generations, entries)
     if pace <= 0:
         return None
@@ -316,7 +316,7 @@ def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) ->
         return False
     if (
         holder.entries < FEWEST_LOOKS
-    ):  # The growing objects lie deeper, for example two layers further.
+    ):  # a container with few entries does not grow itself: the growing objects lie deeper
         return False
     kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
     return MAJORITY * (kept or 0) > (counted[0].bytes or 0)

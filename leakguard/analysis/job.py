@@ -15,8 +15,8 @@ from leakguard.model.units import MB, format_bytes, format_change
 # If all processes grow, name the process that grows more than this many times as fast as the median
 # of the others. Chosen.
 _OUTLIER = 3.0
-# Name a process for the memory it holds if it has this many times the median of the others and at
-# least this many bytes more. Chosen: workers that load the same data differ by less.
+# A process is named for the memory that it holds if this is at least _HOLDS times the median of the
+# others, and at least _HOLDS_BYTES more. Chosen: workers that load the same data differ by less.
 _HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
 # Names that multiprocessing gives the workers of a pool: ``ForkPoolWorker-1``,
 # ``SpawnPoolWorker-1``.
@@ -109,7 +109,7 @@ def _gravity(one: _Process) -> tuple[int, float]:
 
 
 def _findings(growing: Sequence[_Process]) -> list[Finding]:
-    """Return each defect once, from the process in which it is largest."""
+    """Return each finding once, from the worst process that has it."""
     found: dict[str, Finding] = {}
     for one in sorted(growing, key=_gravity, reverse=True):
         for finding in one.report.findings:

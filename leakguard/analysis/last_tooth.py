@@ -22,7 +22,7 @@ _SAWS = "python_blocks"
 
 @dataclass(frozen=True, slots=True)
 class _Tooth:
-    """A tooth: from one full collection, or the first generation, to the next."""
+    """A tooth: the rise from one full collection (or the first generation) to the next one."""
 
     began: int
     ended: int

@@ -41,7 +41,7 @@ _SAME_COURSE = 1.0
 
 
 def objects_rate(case: Case) -> float:
-    """Return the bytes that counted objects of all types gain each generation."""
+    """Return the bytes per generation that counted objects of all types gain together."""
 
     def read(snapshot: Snapshot) -> float | None:
         return None if snapshot.census is None else snapshot.census.bytes
@@ -83,7 +83,7 @@ def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
     if instances is not None:
         return instances
     extended = _extended_type(case, growth)
-    if extended is None:  # The objects' growth is not the memory's growth.
+    if extended is None:  # no type grows in proportion to memory
         return growth
     container = holder_of(case, extended, 0.0) or holder_by_size(case, gained(growth), extended)
     holder = None if container is None else container.holder

@@ -121,7 +121,10 @@ def _why_unborn(run: Run, finding: Finding) -> str | None:
 
 
 def _why_untraced(run: Run) -> str:
-    """Return why no generation was traced; whether tracing was off is not recorded."""
+    """Return why no generation was traced.
+
+    The run does not record whether tracing was switched off, so the reason allows for both.
+    """
     if run.info.observer is not None:
         return "the process was observed from outside, where lines are unknown"
     ends = [s for s in run.snapshots if s.moment == "generation"]
@@ -138,7 +141,7 @@ def _why_untraced(run: Run) -> str:
 
 
 def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made objects of the type which the named holder holds."""
+    """Return the line that made objects of the growing type in the finding's holder."""
     rate, made = finding.count_per_generation, _of_its_type(sites, finding)
     if rate is None or not made:
         return None
@@ -156,7 +159,7 @@ def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
 
 
 def _of_as_many_objects(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made as many objects of the type as the finding gains."""
+    """Return the line that made about as many objects of the growing type as the finding gains."""
     rate = finding.count_per_generation
     if rate is None or finding.kind == "autograd":
         return None

@@ -16,7 +16,7 @@ _SHARES_APART = 0.15
 
 
 def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return True if two series have the same shares of their growth between the same looks."""
+    """Return True if two series gain about the same share of their growth between any two looks."""
     if len(one) < FEWEST_LOOKS or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
     return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _SHARES_APART

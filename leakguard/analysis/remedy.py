@@ -93,7 +93,7 @@ _CELL = re.compile(r"^closure cell (?P<name>\S+) of (?P<function>.+)$")
 
 
 def remedy(type_name: str, holder: Holder | None = None) -> str:
-    """Return the fix for objects of a type and their holder, in the imperative."""
+    """Return the fix for objects of a type with this holder, as an instruction."""
     if holder is None:
         return _without_holder(type_name)
     where = f" ({holder.path})"
@@ -165,7 +165,7 @@ def _by_name(type_name: str, where: str) -> str | None:
 
 
 def _passes_an_error(holder: Holder) -> bool:
-    """Return whether an exception is kept, or a traceback is on the path."""
+    """Return whether the entries are exceptions, or a traceback lies on the path."""
     hops = (*holder.trace, *holder.onward)
     return "exceptions" in holder.traits or any(hop.type == "traceback" for hop in hops)
 
@@ -175,7 +175,7 @@ def _is_chain(holder: Holder) -> bool:
 
 
 def _unlinked(holder: Holder) -> str:
-    """Return how to cut a chain of instances: at the reference from each to the next."""
+    """Return how to cut a chain of instances: at the reference from each one to the next."""
     link = holder.trace[-1]
     name = link.type.rpartition(".")[2]
     if link.label.startswith("closure cell"):
@@ -232,7 +232,7 @@ def _known_native(run: Run) -> str:
 
 
 def _made(finding: Finding) -> str:
-    """Return the program's line, and the library's line if that one allocates."""
+    """Return the program's line, with the library's line if the library allocates."""
     innermost = next(iter(finding.created_stack), finding.created_at)
     through = "" if innermost == finding.created_at else f" (through {innermost})"
     return f"{finding.created_at}{through}"

@@ -18,10 +18,10 @@ _MOMENTS_ENOUGH = 48
 
 
 def evenly_spaced(run: Run) -> Run:
-    """Return the run without the generations between evenly spaced ones.
+    """Return the run with evenly spaced generations only.
 
-    Inspected and traced generations stay. A run whose generations were recorded one by one is
-    returned unchanged.
+    Generations with a census or a trace are always kept. A run whose generations were recorded one
+    by one is returned unchanged.
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]
@@ -34,7 +34,7 @@ def evenly_spaced(run: Run) -> Run:
 
 
 def _distance(numbers: list[int]) -> int:
-    """Return the widest distance at the end of the run that leaves enough generations."""
+    """Return the widest distance, up to that at the run's end, that leaves enough generations."""
     last = numbers[-1]
     widest = max(later - before for before, later in pairwise(numbers[-3:]))
     distances = [widest >> halved for halved in range(widest.bit_length())]

@@ -52,7 +52,7 @@ class Timeline:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.baseline = run.baseline
-        #: The first generation after the baseline; None where there is none.
+        #: The first generation after the baseline; None if there is none.
         self.first = _first_after(self.baseline, run)
         #: Bytes of live memory gained between the end of the last generation and the look at the
         #: end of the run that replaces this end; 0 if no look does.
@@ -97,9 +97,9 @@ class Timeline:
     def counted_since(
         self, since: int | None, among: Container[int] | None = None
     ) -> list[tuple[int, Census]]:
-        """Return the looks from generation ``since`` on, and the last one before it.
+        """Return the looks from generation ``since`` on, preceded by the last look before it.
 
-        Only generations in ``among`` count; None means all.
+        Only looks in the generations ``among`` are considered; None means all.
         """
         looks = [(g, end.census) for g, end in self.ends.items() if end.census is not None]
         looks = [look for look in looks if among is None or look[0] in among]
@@ -134,9 +134,9 @@ class Timeline:
         return without_own_work(series, self.ends) if is_memory else series
 
     def changing_types(self) -> tuple[str, ...]:
-        """Return the types whose count at some station differs between first and last generation.
+        """Return the types whose first and last count differ at some station.
 
-        Watched types come first, changed or not.
+        All watched types come first, even if their count has not changed.
         """
         names: dict[str, None] = {}
         for snapshots in self._stations.values():

@@ -1,4 +1,4 @@
-"""What lives on the heap, by type."""
+"""Live objects on the heap, counted by type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TypeCount:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Array or tensor memory: ``objects`` share ``storages`` unique buffers of ``bytes`` in all."""
+    """Array or tensor memory: ``objects`` use ``storages`` unique buffers of ``bytes`` in total."""
 
     objects: int = 0
     storages: int = 0

@@ -1,4 +1,4 @@
-"""Two runs side by side: what is new, what is gone, and how the numbers moved."""
+"""Two runs compared: findings that are new or gone, and numbers that changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Comparison:
         new: findings of ``after`` whose fingerprint ``before`` does not have.
         gone: findings of ``before`` that ``after`` does not have.
         stayed: findings of both, as (before, after).
-        measures: growth, peak and the like of the whole run.
+        measures: numbers of the whole run, such as growth and peak.
         phases: bytes added per generation by phase.
         counts: live objects at the end, by type.
     """

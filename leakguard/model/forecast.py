@@ -1,4 +1,4 @@
-"""When growing memory reaches the limit."""
+"""Predicts when growing memory reaches its limit."""
 
 from __future__ import annotations
 

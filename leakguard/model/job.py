@@ -8,7 +8,7 @@ from typing import Literal
 from leakguard.model.finding import Verdict
 from leakguard.model.run import Run
 
-#: ``lost`` is a process that ended without notice; ``unknown`` may be lost or still running.
+#: A ``lost`` process ended without notice; an ``unknown`` one may be lost or still running.
 State = Literal["running", "finished", "lost", "unknown"]
 
 

@@ -1,4 +1,4 @@
-"""Where the growth of RSS between two moments went, part by part."""
+"""The growth of RSS between two moments, split into parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The diagnosis of a run, complete: every renderer lays out this value and nothing else."""
+"""The complete diagnosis of a run; every renderer takes this value as its only input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leakguard.model.run import Run
 
 @dataclass(frozen=True, slots=True)
 class TrendRow:
-    """RSS at one snapshot and its change since the one before it in the table."""
+    """RSS at one snapshot, and its change since the previous row of the table."""
 
     label: str
     generation: int | None

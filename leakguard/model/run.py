@@ -82,13 +82,13 @@ class Run:
 
     @property
     def baseline(self) -> Snapshot | None:
-        """The snapshot everything is compared with: the one marked so, or the first."""
+        """The snapshot that growth is measured against: the marked baseline, or else the first."""
         marked = (s for s in self.snapshots if s.moment == "baseline")
         return next(marked, self.snapshots[0] if self.snapshots else None)
 
     @property
     def generations(self) -> tuple[int, ...]:
-        """The generations seen, in order."""
+        """The numbers of the generations in the snapshots, in order."""
         return tuple(
             dict.fromkeys(s.generation for s in self.snapshots if s.generation is not None)
         )

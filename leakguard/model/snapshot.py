@@ -18,9 +18,9 @@ LOOP_ENDED = "Loop ended"
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Live instances of a watched class against what the user expects.
+    """The number of live instances of a watched class, and the number that the user expects.
 
-    ``expected`` is the inclusive range (low, high); None means "count, no expectation".
+    ``expected`` is an inclusive range (low, high); None if the user only wants a count.
     """
 
     count: int
@@ -106,9 +106,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class PhaseTotal:
-    """What one phase added over all its runs in a generation, inner phases included.
+    """What one phase added in all its executions in a generation, inner phases included.
 
-    ``change`` maps metric names to exit minus entry, summed; a shrinking phase is negative.
+    ``change`` maps metric names to the sum of exit minus entry; it is negative if the phase freed
+    more than it added.
     """
 
     times: int

@@ -56,7 +56,7 @@ def _as_float(size: int | float) -> float:
 
 
 def format_bytes(size: float) -> str:
-    """Return ``size`` in bytes with the unit that leaves one to three digits before the point."""
+    """Return a size in the unit that leaves one to three digits before the decimal point."""
     sign = "-" if size < 0 else ""
     size = abs(size)
     for unit, scale in (("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB)):

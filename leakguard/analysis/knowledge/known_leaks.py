@@ -25,7 +25,7 @@ _LISTS = ("versions", "types", "path")
 
 @lru_cache(maxsize=1)
 def known_leaks() -> tuple[KnownLeak, ...]:
-    """Return every known leak, by library.
+    """Return every known leak, sorted by library.
 
     Raises:
         OSError: the files cannot be opened, for example because no descriptor is left.

@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# 1.4826 makes the median absolute deviation estimate a normal standard deviation.
+# The median absolute deviation times 1.4826 estimates the standard deviation of normal noise.
 _NORMAL = 1.4826
 # The most samples that are judged; a longer series is averaged in blocks of neighbours. The 8,128
 # pairwise slopes of 128 samples take 2 ms, a whole judgement takes some 20 ms. A slope over 128
 # means is as precise as one over all values (to 0.01 % of its error).
 MOST_LOOKS = 128
-# Standard deviations that contain 95 % of a normal distribution.
+# 95 % of a normal distribution lie within this many standard deviations.
 _BETWEEN_95 = 1.96
 # A difference below this share of a number is a rounding error: a double has sixteen digits, and
 # sums of squares lose about half of them.
@@ -37,7 +37,7 @@ def median(ordered: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the median absolute deviation, scaled to a normal standard deviation."""
+    """Return a robust standard deviation: the scaled median absolute deviation."""
     middle = median(sorted(values))
     return _NORMAL * median(sorted(abs(v - middle) for v in values))
 

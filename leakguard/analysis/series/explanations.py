@@ -60,7 +60,7 @@ class Fit:
 
 @lru_cache(maxsize=512)
 def price(freedom: int, parameters: int) -> float:
-    """Return the gain in -2 log likelihood at which t tests accept all ``parameters``."""
+    """Return the penalty of ``parameters``: the gain in -2 log likelihood that t tests require."""
     total = 0.0
     for left in range(freedom - 1, freedom - parameters - 1, -1):
         if left < 1:

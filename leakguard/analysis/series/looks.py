@@ -97,7 +97,7 @@ class Looks:
         return self.of(range(first, len(self)))
 
     def with_values(self, values: Sequence[float], times: Sequence[float] | None = None) -> Looks:
-        """Return the series with other values (at other times)."""
+        """Return the series with other values, at the same times unless ``times`` is given."""
         at = self.times if times is None else times
         return Looks(at, values, self.integer, self.noise_floor, self.describe)
 

@@ -32,7 +32,7 @@ def teeth(looks: Looks) -> list[int]:
 
 
 def _ends(places: Sequence[int]) -> list[int]:
-    """Return the last of each run of neighbouring places."""
+    """Return the last index of each run of consecutive indexes."""
     several = set(places)
     return [place for place in places if place + 1 not in several]
 

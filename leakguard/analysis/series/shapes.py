@@ -73,7 +73,7 @@ def quiet_shape(looks: Looks) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A flat tail: the look at which growth ended, and whether it has lasted long enough."""
+    """A flat tail: its first look, its level, and whether it has lasted long enough."""
 
     first: int
     level: float
@@ -146,7 +146,7 @@ def one_dominates(changes: Sequence[float]) -> bool:
 
 
 def rested(looks: Looks, found: Rest) -> SeriesVerdict:
-    """Return the verdict on a series that grew and has stood still since."""
+    """Return the verdict on a series that grew and has been flat since."""
     until, first = looks.times[found.first], looks.values[0]
     net = max(looks.changes) >= NEARLY_ALL * (found.level - first)
     grown = looks.of(range(found.first + 1))
@@ -191,7 +191,7 @@ def even_counts(looks: Looks) -> list[int]:
 
 
 def beside_jumps(looks: Looks) -> Looks | None:
-    """Return a series without its one or two jumps up; None if it has none, or more."""
+    """Return a series without its one or two upward jumps; None if it has none, or more."""
     jumps = dict(looks.jumps())
     if not 0 < len(jumps) <= 2 or min(jumps.values()) < 0.0:
         return None

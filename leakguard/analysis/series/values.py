@@ -15,7 +15,7 @@ _POWERS_OF_TWO = 1_000
 def checked(
     values: Sequence[float], at: Sequence[float] | None, noise_floor: float, warmup: int
 ) -> tuple[list[float], list[float]]:
-    """Return the generations in order, and their values."""
+    """Return the generations in order, and their values; raise ValueError for unusable ones."""
     series = [float(v) for v in values]
     if not all(map(math.isfinite, series)):
         bad = next(i for i, v in enumerate(series) if not math.isfinite(v))

@@ -38,7 +38,7 @@ _FEWEST_AFTER = 3
 
 
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
-    """Return the inner product."""
+    """Return the inner product of two vectors."""
     return float(sum(map(mul, one, other)))
 
 

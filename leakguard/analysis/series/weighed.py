@@ -258,7 +258,7 @@ def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
 
 
 def _more_rounds(weighing: Weighing, growth: Fit) -> float | None:
-    """Return how many more generations would decide at the observed rate."""
+    """Return how many more generations would decide at the observed rate; None if too many."""
     n = len(weighing.looks)
     rate, _ = weighing.rate(growth)
     for length in range(n + 1, n + _HORIZON):

@@ -51,7 +51,7 @@ _GAP_DIGITS = 9
 
 
 def _noises(looks: Looks) -> int:
-    """Return how many noise models may explain the looks; the first is a pure random walk."""
+    """Return how many noise models may explain the looks; a single one is a pure random walk."""
     most = max((b - a for a, b in pairwise(looks.times)), default=0.0)
     if looks.integer or most >= _RARE * looks.gap:
         return 1 if len(looks) < _LOOKS_FOR_NOISE else NOISES
@@ -113,12 +113,12 @@ class Weighing:
 
     @property
     def healthiest(self) -> Kind:
-        """The healthy explanation that scores best."""
+        """The benign explanation that scores best."""
         return min(self.lead, key=lambda kind: self.best[kind].score)
 
     @property
     def grows(self) -> bool:
-        """True when growth scores better than every healthy explanation."""
+        """True if growth scores better than every benign explanation."""
         return self.growth is not None and min(self.lead.values()) > 0.0
 
     @property
@@ -133,7 +133,7 @@ class Weighing:
         return gained > doubtful * growth.parameters
 
     def settled(self, growth: Fit) -> int:
-        """Return the look from which only the growth moves the value."""
+        """Return the look from which only growth, and no warm-up or step, moves the value."""
         n, start = len(self.looks), growth.start or 0
         if growth.tau is not None:
             over = self.looks.times[0] + _TAUS_OF_WARM_UP * growth.tau * self._gap

@@ -1,4 +1,4 @@
-"""Containers that have more entries at every look, and buffers that have more bytes."""
+"""Containers that have more entries at every look, and buffers that have more bytes each time."""
 
 from __future__ import annotations
 

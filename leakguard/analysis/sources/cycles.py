@@ -51,7 +51,7 @@ def cycles(case: Case) -> list[Growth]:
     name = max(known, key=known.count)
     freeing = [s for s, lead in zip(collected, leads, strict=True) if lead == name]
     watched = any(name in s.watched and s.watched[name].too_many for s in case.run.snapshots)
-    # Frameworks leave cycles of dicts and closures, and the collector is there to free them.
+    # Frameworks leave cycles of dicts and closures, which the collector frees: no leak.
     is_programs = is_users(name) or watched
     if not is_programs or (not watched and _is_taken(case, name, freeing)):
         return [_cost(case, name, collected)]
@@ -141,7 +141,7 @@ def _own_full_collections(case: Case) -> int:
 
 
 def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
-    """Report garbage that the collector frees as a cost, with its size and its peak."""
+    """Return garbage that the collector frees as a healthy cost, with its size and its peak."""
     sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
     counts = case.timeline.best_series(name, count_reader(name)).values
     often = _own_full_collections(case)

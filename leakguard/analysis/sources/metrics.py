@@ -34,8 +34,9 @@ _MAPPED = 250 * KB
 _HELD = MATERIAL_BYTES
 # Growth below this share of another growth counts as flat. Chosen.
 _FLAT_BESIDE = 0.2
-# From this many threads on, arenas are the likely cause of held memory: glibc gives each thread
-# one, up to eight times the cores (mallopt(3), M_ARENA_MAX), sixteen on a machine with two.
+# From this many threads on, arenas are the likely cause of held memory. glibc gives each thread an
+# arena, up to eight times as many as cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two
+# cores.
 _MANY_THREADS = 16
 
 
@@ -162,7 +163,7 @@ def _is_mapped_before(case: Case, shared: Judged) -> str | None:
 
 
 def _late_gain(judged: Judged) -> float:
-    """Return what a metric gained in the second half of the run."""
+    """Return by how much a metric rose in the second half of the run."""
     values = judged.series.values
     return values[-1] - values[len(values) // 2]
 

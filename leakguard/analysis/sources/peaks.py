@@ -17,7 +17,8 @@ from leakguard.model.units import MB, format_bytes
 # the memory held before. Such a peak decides how much memory a run needs. Chosen.
 _LARGE_PEAK = 64 * MB
 _LARGE_SHARE = 0.5
-# Share of the available memory from which any large peak is reported. Chosen.
+# A peak that reaches this share of the memory limit is reported even if it is a smaller share of
+# the memory held before. Chosen.
 _NEAR_LIMIT = 0.9
 # How many generations must have such a peak; a single one may be a warm-up.
 _TIMES = 2

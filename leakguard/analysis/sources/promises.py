@@ -12,7 +12,7 @@ _BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
 
 
 def promises(case: Case) -> list[Growth]:
-    """Return each kind of promise that was broken."""
+    """Return growth for each broken promise, by type and reason."""
     broken: dict[tuple[str, str], list[tuple[Snapshot, Expectation]]] = {}
     for snapshot in case.run.snapshots:
         for outcome in snapshot.expectations:
