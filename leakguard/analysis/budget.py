@@ -68,8 +68,8 @@ def confirmed_growth(
     """Return a check of growth that fails only if a second measurement shows the growth too.
 
     With ``rounds``, the limit applies to that many generations of a test together. ``traced`` is
-    True if another tool records allocations during the run: the allocator's numbers then include
-    that tool's memory, and can only confirm.
+    True if another tool records allocations during the run. This changes the allocator's numbers,
+    so they can then only confirm growth.
     """
     subject = f"growth per {'generation' if rounds is None else 'test'}"
     limit = f"at most {format_bytes(most)}"

@@ -30,9 +30,9 @@ _WORDS = {
     "children": ("child process", "child processes"),
     GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
 }
-# Confidence (0 to 1) in the growth of a container, whose series is too short to give one: with a
-# second measurement, and with its looks alone. Chosen near the confidence that ``series`` gives to
-# seven changes (0.89) and to two (0.6).
+# Confidence (0 to 1) in the growth of a container that has no series of its own: with a second
+# measurement, and with its looks alone. Chosen near the confidence that ``series`` gives to seven
+# changes (0.89) and to two (0.6).
 _WITH_WITNESS, _ALONE = 0.9, 0.6
 # Below this many objects per generation, report "1 more every N generations". Chosen: from one
 # object in two generations on, an average per generation is easy to picture.

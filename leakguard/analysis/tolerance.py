@@ -15,8 +15,8 @@ from leakguard.model.units import KB, MB
 FEWEST_LOOKS = 3
 
 # Shares by convention, the same wherever the words are used. "Most" means half, "nearly all" means
-# four fifths. A thing with less than a tenth of the bytes of a larger one belongs to the larger
-# one. Chosen, not derived.
+# four fifths, and a thing below a tenth of a larger thing belongs to the larger one. Chosen, not
+# derived.
 MAJORITY = 0.5
 NEARLY_ALL = 0.8
 OWN_SHARE = 0.1

@@ -19,7 +19,7 @@ class Ledger:
         since: label of the snapshot at which the growth begins.
         until: label of the snapshot at which the growth ends.
         generations: generations between the two snapshots.
-        generation: the generation whose end is the snapshot ``until``; None if it is none.
+        generation: the generation whose end is the snapshot ``until``; None for other snapshots.
         growth: the growth of RSS, negative if RSS shrank.
         parts: bytes by part, in the order of ``PARTS``; None if a part is unknown.
             ``tensors``, ``arrays`` and ``python`` are live objects in the census; shared storage

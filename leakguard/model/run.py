@@ -25,7 +25,7 @@ class RunInfo:
     ``observer`` is the pid of the process that watched this one from outside; None if the process
     watched itself. ``series_of`` says what ``role`` names if that is no process: ``pod``, ``GPU``.
     ``generation_means`` says what one generation is, if known. ``without_scan`` says why the heap
-    was walked in Python although the compiled scan was requested; None if it was not.
+    was walked in Python although the compiled scan was requested; None in all other cases.
     """
 
     source: str = "guard"

@@ -35,8 +35,8 @@ from leakguard.model.units import format_number
 # A change at the start is set-up if it is more than this many times as large as every later change.
 # Chosen.
 _SET_UP = 1.5
-# The fewest samples that a series must have besides its set-up. Derived: a trend needs three, and
-# the end of the set-up takes up to two.
+# The fewest samples that a series of sizes must have besides its set-up. Derived: a trend needs
+# three, and the end of the set-up takes up to two.
 _AFTER_SET_UP = FEWEST_LOOKS + 2
 # This many consecutive changes, each larger than the one before, are acceleration. Derived: by
 # chance that happens once in 2^6 6! = 46,000 times.

@@ -91,7 +91,7 @@ def _moved_from(holder: Holder, known: dict[str, History], previous: int | None)
 
 
 def _with_look_before(seen: History, looks: list[Look]) -> History:
-    """Add the look before a container was first named, from the number that it remembers."""
+    """Add the look before a container was first named, from the count in ``Holder.before``."""
     first, holder = seen[0]
     earlier = [generation for generation, _ in looks if generation < first]
     if holder.before is None or not holder.streak or not earlier:
