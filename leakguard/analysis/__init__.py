@@ -1,12 +1,13 @@
 """From a run to a diagnosis. Pure: no clock, no file, no process, standard library only.
 
-Read ``diagnosis`` first: it is the road on one page. Each file in ``sources/`` reads one kind of
-thing from the run: types, containers, gauges, cycles, numbers of the process, and so on. It returns
-a ``Growth`` if ``series/``, the one judge of a list of numbers, finds that the thing grows.
+Read ``diagnosis`` first: it shows all steps on one page. Each file in ``sources/`` reads one kind
+of thing from the run: types, containers, gauges, cycles, metrics of the process, and so on. It
+returns a ``Growth`` if ``series/``, the only judge of a list of numbers, finds growth.
 
-``account`` sets growth off against growth: a gauge explains its buffer, a container its objects,
-and objects their memory. ``defect`` decides which types and which container belong together. What
-is left to report is a ``Defect``; what is healthy is ``Cleared``, with its reason.
+``account`` subtracts what one growth explains of another: a gauge explains its buffer, a container
+its objects, and objects their memory. ``defect`` decides which types and which container belong
+together. Growth that must be reported is a ``Defect``; healthy growth is ``Cleared``, with the
+reason.
 
 ``evidence`` alone decides how many measurements make a leak. ``place_in_loop`` finds phase and
 start. ``naming`` writes the ``Finding``, with the fix from ``remedy``, the allocating line from

@@ -1,7 +1,7 @@
-"""Sets growth off against growth: what is left to report, and what is healthy and why.
+"""Subtracts what one growth explains of another: what must be reported, what is healthy, and why.
 
-It is the only place for that: a gauge explains the buffer that it reports, a filling container its
-objects, objects their memory, and handles the resources behind them.
+This happens only here: a gauge explains the buffer that it reports, a filling container explains
+its objects, objects explain their memory, and handles explain the resources that they stand for.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Defects that name this share of the growth of counted objects account for all of it. The rest is
-# allocator overhead per object, and objects too small to report. Chosen.
+# If defects explain this share of the growth of counted objects, they account for all of it. The
+# rest is allocator overhead per object, and objects too small to report. Chosen.
 _NAMED_SHARE = 0.3
 
 _RESOURCES = frozenset({"threads", "files", "children"})
@@ -74,7 +74,7 @@ _LIVE = frozenset({"live_memory", "heap_in_use", "rss_anonymous", "rss"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is reported, what is not reported and why, and how much of the growth that explains."""
+    """The defects, the cleared growth with reasons, and how much of the growth both explain."""
 
     defects: tuple[Defect, ...]
     cleared: tuple[Cleared, ...]
@@ -82,12 +82,12 @@ class Account:
 
 
 def settle(case: Case, growths: Sequence[Growth]) -> Account:
-    """Set all growth off against each other."""
+    """Return the account of all growths of a run."""
     return _Settlement(case, growths).settled()
 
 
 class _Settlement:
-    """The account of one run: each step takes what earlier steps have explained."""
+    """The account of one run; each step builds on what earlier steps have explained."""
 
     def __init__(self, case: Case, growths: Sequence[Growth]) -> None:
         self.case = case
@@ -135,7 +135,7 @@ class _Settlement:
     # -- objects -----------------------------------------------------------------------------------
 
     def _objects(self) -> None:
-        """Pair types with the containers that hold them; a gauge explains its buffer."""
+        """Pair types with the containers that hold them, leaving out what gauges explain."""
         gauges = [_series_of(self.case, gauge) for gauge in self.filling]
         containers = [c for c in self._of("container") if not _is_gauged(c, gauges)]
         garbage = {name for cycle in self._of("cycles") for name in cycle.with_it}
@@ -157,7 +157,7 @@ class _Settlement:
                 self.cleared.append(ended(defect))
 
     def _promises(self) -> None:
-        """Return whether a defect already names the type and its holder; the promise adds nothing.
+        """Add a defect for each broken promise, unless one already names the type and its holder.
 
         The promise names the path of one object, which may lie inside an entry of the holder.
         """
@@ -194,14 +194,15 @@ class _Settlement:
             return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
             stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
-            threads = self.case.metric("threads")  # a stack and an arena each, too few to tell
+            # Each thread has a stack and an arena, even if too few threads were added to judge.
+            threads = self.case.metric("threads")
             stacks = stacks or (threads is not None and threads.may_grow)
             named = self._named_bytes() >= MAJORITY * rate
             return named or stacks or self._maps() or bool(self.filling)
         return False
 
     def _mappings(self) -> None:
-        """Return the bytes of mappings, which are in no object and have no memory of their own."""
+        """Give the defect of mapping objects the bytes of the mappings, which no object counts."""
         rising = (g for g in self._of("metric") if g.healthy is None)
         space = next((g for g in rising if g.name in ("mapped", "address_space")), None)
         defect = next((d for d in self.defects if is_mapping(d.lead.type)), None)
@@ -215,14 +216,14 @@ class _Settlement:
         return any(is_mapping(d.lead.type) for d in self.defects)
 
     def _named_bytes(self) -> float:
-        """Return the bytes per generation that defects and fills explain so far."""
+        """Return the bytes per generation that defects and cleared growth explain so far."""
         found = sum(d.bytes_rate or 0.0 for d in self.defects if d.lead.name not in _LIVE)
         return found + sum(c.bytes_per_generation or 0.0 for c in self.cleared)
 
     # -- live memory -------------------------------------------------------------------------------
 
     def _live_memory(self) -> None:
-        """Report growth of live memory beyond what is explained; clear what levels off."""
+        """Report growth of live memory that nothing explains yet; clear memory that levels off."""
         judged = self.case.memory()
         if judged is None:
             return
@@ -250,7 +251,7 @@ class _Settlement:
             return
         rest = max(rate - self._named_bytes(), 0.0)
         owner = self._graph_behind(made, growth.main_phase) or self._pool_behind(made, growth)
-        if owner is not None:  # what its nodes or its workers take is in no count of them
+        if owner is not None:  # no count of its nodes or workers includes this memory
             told_whole = replace(owner, bytes_rate=(owner.bytes_rate or 0.0) + rest)
             self.defects[self.defects.index(owner)] = told_whole
             return
@@ -261,9 +262,9 @@ class _Settlement:
         self.defects.append(Defect(made, phase=growth.main_phase, bytes_rate=rest))
 
     def _rest(self) -> None:
-        """Tell what of the growth of live memory nothing explains: as a finding, or as too little.
+        """Report the unexplained growth of live memory as a defect, or clear it as too little.
 
-        A log without counts of objects names no sizes that could be set off against it.
+        A log without counts of objects is left out: it has no sizes that could explain memory.
         """
         balance, judged = self._balance(), self.case.memory()
         if balance is None or judged is None or not judged.grows or not self.case.counts_objects:
@@ -297,10 +298,10 @@ class _Settlement:
         self.defects[self.defects.index(owned)] = told_whole
 
     def _graph_behind(self, made: Growth, phase: str | None) -> Defect | None:
-        """Return the kept graph that memory belongs to: as a look found it, or else by its phase.
+        """Return the kept autograd graph that owns the memory: found by a look, or by its phase.
 
-        No look finds the memory that C code saves for a node, such as a GRU's. A graph in the same
-        phase that is never cut saves it.
+        No look finds the memory that C code saves for a node, such as that of a GRU. Such memory
+        belongs to the graph that grows in the same phase.
         """
         graphs = [d for d in self.defects if d.kind == "autograd"]
         if made.kind == "native":
@@ -308,16 +309,16 @@ class _Settlement:
         return next(iter(graphs), None) if made.kind in ("autograd", "native") else None
 
     def _pool_behind(self, made: Growth, growth: Growth) -> Defect | None:
-        """Return the pools that native memory of the same phase belongs to: stacks and pipes."""
+        """Return the defect of worker pools that owns native memory of its phase: stacks, pipes."""
         here = (d for d in self.defects if made.kind == "native" and d.phase == growth.main_phase)
         return next((d for d in here if is_pool(d.lead.type)), None)
 
     def _explains_memory(self, growth: Growth, objects: float) -> bool:
-        """True if findings explain or own the native memory, or if a log has no bytes."""
+        """True if findings explain or own the growth of memory, or if a log has no bytes."""
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
-        # An allocator grows a little with each object: that growth belongs to the same defect.
+        # An allocator needs some memory per object: that growth belongs to the same defect.
         if named < least and any(c.until is not None for c in self.cleared):
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
@@ -330,11 +331,13 @@ class _Settlement:
         return not self.case.counts_objects and growth.main_phase in phases
 
     def _least_rest(self) -> float:
-        """Return the rest that is notable beside other defects, in bytes per generation.
+        """Return the least unexplained growth to report beside other defects, per generation.
 
-        If most generations were looked at, memory that looks leave is separated from it by its
-        time, and is a small share of a process. Either criterion alone removes too much: programs
-        take memory at the same time, and a small share of a large process can be a leak.
+        The unit is bytes. If most generations had a look, memory that looks leave behind may be
+        part of the growth. That memory is recognized by two criteria: it appears at the time of a
+        look, and it is a small share of the process. Each criterion alone would remove too much:
+        the program also takes memory at that time, and a small share of a large process can be a
+        leak.
         """
         ends, memory = self.case.timeline.ends.values(), self.case.memory()
         looked = sum(end.cost.tier > 0 for end in ends)
@@ -345,7 +348,7 @@ class _Settlement:
         return max(NOTABLE_BYTES, share if left is None else min(share, NOTABLE_BYTES + left))
 
     def _is_frozen(self, growth: Growth, in_objects: bool) -> bool:
-        """Attribute memory to objects that the program froze out of the census, if it froze any."""
+        """Attribute memory to objects that ``gc.freeze`` hid from the census, if there are any."""
         frozen = next((d for d in self.defects if d.lead.name == "gc_frozen"), None)
         if frozen is None or in_objects:
             return False
@@ -355,7 +358,7 @@ class _Settlement:
         return True
 
     def _filled_bytes(self) -> float:
-        """Return the bytes of all types that gain as many objects as a filling container."""
+        """Return the bytes per generation of all types that gain as fast as a filling container."""
         return sum(
             growing.bytes_rate or 0.0
             for growing in self._of("type")
@@ -363,7 +366,7 @@ class _Settlement:
         )
 
     def _while_filling(self, judged: Judged) -> Cleared:
-        """A filling buffer takes memory; other growth shows once the buffer is full."""
+        """Clear memory that grows while a buffer fills; other growth shows once it is full."""
         name, rate = judged.series.name, judged.verdict.rate
         names = " and ".join(gauge.name for gauge in self.filling)
         size = format_change(rate)
@@ -380,8 +383,9 @@ class _Settlement:
     def _drop_negligible(self) -> None:
         """Clear objects that add a few bytes, unless they may stand for something larger.
 
-        A connection is a small object in front of native memory, and a thread object in front of a
-        thread. They stay if memory grows unexplained, or such a resource does.
+        A connection is a small object that owns native memory, and a thread object stands for a
+        thread. Small objects are therefore kept if memory grows unexplained, or if such a resource
+        grows.
         """
         objects = [d for d in self.defects if d.kind in _OBJECTS and d.lead.source != "promise"]
         small = [defect for defect in objects if self._is_small(defect)]
@@ -399,9 +403,9 @@ class _Settlement:
             return False
         holder = (defect.container or lead).holder
         if holder is not None and "chain" in holder.traits:
-            return False  # records are put into a list; each one keeps the previous one by mistake
+            return False  # records belong in a list; each one keeps the previous one by mistake
         whole = lead.rate
-        if lead.judged is not None:  # if a few looks leave the rate open, the total counts
+        if lead.judged is not None:  # few looks may leave the rate open; then the slope decides
             series = lead.judged.series
             whole = max(lead.judged.verdict.rate, slope(series.generations, series.values))
         if (whole or 0.0) > RECORDS or (whole and rate > RECORD_ENTRY * whole):
@@ -431,7 +435,7 @@ def _series_of(case: Case, gauge: Growth) -> Series:
 
 
 def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
-    """True if a gauge with a capacity reports as many new objects of an unwatched type."""
+    """True if a gauge with a capacity rises as fast as the count of an unwatched type."""
     if growing.watched is not None:
         return False
     return any(
@@ -440,7 +444,7 @@ def _follows_a_gauge(growing: Growth, filling: Sequence[Series]) -> bool:
 
 
 def _is_gauged(container: Growth, filling: Sequence[Series]) -> bool:
-    """True if a gauge reports the number of entries of this very container at its last look."""
+    """True if a gauge had the same value as the container had entries at its last look."""
     if container.judged is None:
         return False
     looks = container.judged.series

@@ -1,4 +1,4 @@
-"""Whether growth that only some looks saw went on after them."""
+"""Decides whether growth that only some looks saw continued after these looks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leakguard.analysis.growth import Growth
 from leakguard.analysis.timeline import count_reader
 from leakguard.analysis.tolerance import NOTABLE_TOTAL, WENT_ON_SHARE
 
-# Generations that are enough to see whether growth went on. Chosen: two halves of four each,
+# Generations that are enough to see whether growth continued. Chosen: two halves of four each,
 # because a mean of four is steadier than single values.
 _AFTERWARDS = 8
 # Measures of memory that may contain the objects. If any of them rises too, it confirms the growth.
@@ -20,10 +20,11 @@ _CONFIRMING = ("live_memory", "heap_in_use", "rss", "rss_shared", "gpu_allocated
 
 
 def went_on(case: Case, defect: Defect) -> bool:
-    """Return whether a defect went on growing after the looks that saw it.
+    """Return whether a defect kept growing after the looks that saw it.
 
-    What some looks saw is a hypothesis. A later census of the same type, or the memory of the
-    last third of the run, confirms it or drops it; growth too small to show there stands.
+    Growth that only some looks saw is a hypothesis. A later census of the same type, or the memory
+    of the last third of the run, confirms or rejects it. Growth that is too small to be detected
+    there counts as confirmed.
     """
     lead = defect.lead
     if lead.source == "container" and not lead.is_buffer and lead.judged is not None:
@@ -36,7 +37,7 @@ def went_on(case: Case, defect: Defect) -> bool:
 
 
 def _counted_on(case: Case, container: Growth, last: int) -> bool | None:
-    """Compare the last count of a container's entries with the one before the last third."""
+    """Compare the last count of the entries' type with that at the end of the first two thirds."""
     read = count_reader(container.type or "")
     ends = case.timeline.ends.items()
     counts = {g: count for g, s in ends if g >= last and (count := read(s)) is not None}
@@ -64,12 +65,12 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
-        return None  # The objects were never in shared pages: the program shares none.
+        return None  # the metric never contained the objects, as shared pages if nothing is shared
     return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
 
 def _scatter(values: Sequence[float]) -> float:
-    """Return the mean size of a series' changes around their mean: sawtooth and noise."""
+    """Return the mean absolute deviation of a series' changes: its sawtooth and noise."""
     changes = [later - before for before, later in pairwise(values)]
     mean = fmean(changes)
     return fmean(abs(change - mean) for change in changes)

@@ -1,4 +1,4 @@
-"""What an environment has of the known leaks of libraries, without a run."""
+"""Finds the known leaks of the libraries in an environment, without a run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def audit(
     """Return which known leaks the packages have, by package.
 
     Args:
-        place: what is looked at, in words.
-        packages: what it has.
-        is_file: whether ``place`` is a file, whose lines the packages name.
-        unfixed: also leaks that no release is known to end: they depend on how a library is used.
-        ignore: ids of leaks that are not to be told.
+        place: the environment or file that is checked, in words.
+        packages: the packages in ``place``.
+        is_file: whether ``place`` is a file; the packages then name its lines.
+        unfixed: also report leaks that no release is known to fix. They depend on how a library is
+            used.
+        ignore: ids of leaks to leave out.
     """
     listed = sorted(set(packages), key=lambda package: (package.name.lower(), package.line or 0))
     leaks = [k for k in known_leaks() if k.id not in ignore and (unfixed or k.fixed is not None)]

@@ -1,7 +1,7 @@
-"""Everything that grew is told once: what of the growth of live memory is explained, and the rest.
+"""Splits the growth of live memory, each byte once, into what is explained and the rest.
 
-The rest is a finding of its own, with what is known of it; where it is too little to matter, that
-is said with its size and what it comes to in a day.
+The rest is a finding of its own, with what is known about it. If it is too little to matter, it is
+cleared, and the reason gives its size and how much it adds in a day.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from leakguard.model.finding import Kind
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Growth that is in none of the live memory of this process.
+# Kinds of growth that are not part of the live memory of this process.
 _ELSEWHERE: frozenset[Kind] = frozenset(
     {"gpu", "children", "fragmentation", "peak", "copies", "copy-on-write"}
 )
 _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "private"})
-# Share of the growth from which on what no finding explains is one itself. Chosen: what allocators
-# round up and keep beside each object stays below a quarter.
+# If no finding explains at least this share of the growth, that rest is a finding of its own.
+# Chosen: the rounding and overhead of allocators per object stay below a quarter.
 _LEAST_SHARE = 0.25
-# Types that one line names.
+# The most types that a sentence of evidence names.
 _TYPES = 4
 
 
 def balance_of(case: Case, defects: Iterable[Defect], cleared: Iterable[Cleared]) -> Balance | None:
-    """Return how much of what live memory gains is told; None where it does not grow."""
+    """Return how much of the growth of live memory is explained; None if it does not grow."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
         return None
@@ -45,7 +45,7 @@ def balance_of(case: Case, defects: Iterable[Defect], cleared: Iterable[Cleared]
 
 
 def _healthy_bytes(item: Cleared, memory: Judged) -> float:
-    """Return what is no leak of the growth; where that is all of it, its size is not said again."""
+    """Return the bytes of growth that an item clears; an item without a size clears all of it."""
     if item.bytes_per_generation is not None:
         return item.bytes_per_generation
     return memory.verdict.rate if item.metric == memory.series.name else 0.0
@@ -60,7 +60,7 @@ def _explains_nothing(defect: Defect) -> bool:
 
 
 def too_little(case: Case, judged: Judged, rest: float) -> Cleared:
-    """Tell growth of live memory that is too little to be looked into."""
+    """Clear growth of live memory that is too little to be inspected."""
     name, rate = judged.series.name, judged.verdict.rate
     rounds = judged.series.generations[-1] - (judged.started_at or 0) + 1
     a_day = daily(case, rest)
@@ -73,14 +73,14 @@ def too_little(case: Case, judged: Judged, rest: float) -> Cleared:
 
 
 def is_trifle(item: Cleared, memory: Judged) -> bool:
-    """Return whether an item is growth of live memory itself that is too little to matter."""
+    """Return whether a cleared item is growth of live memory that was too little to inspect."""
     return item.metric == memory.series.name and item.pattern == "growing"
 
 
 def unexplained(
     case: Case, growth: Growth, defects: Sequence[Defect], balance: Balance
 ) -> Defect | None:
-    """Return what no finding explains as a defect of its own, where it is much of the growth."""
+    """Return the unexplained rest as a defect, if it is a large share of the growth."""
     rest = balance.rest
     if rest < _LEAST_SHARE * balance.growth:
         return None
@@ -117,7 +117,7 @@ def _fix(phase: str | None) -> str:
 
 
 def _phase_of_rest(added: Contribution, defects: Iterable[Defect], rest: float) -> str | None:
-    """Return the phase that adds most of what is left when each finding's bytes are taken off."""
+    """Return the phase that adds most of the rest, once the bytes of findings are subtracted."""
     left = {phase: size for phase, size in added.usual.items() if phase and "/" not in phase}
     for defect in defects:
         outer = (defect.phase or "").partition("/")[0]
@@ -128,7 +128,7 @@ def _phase_of_rest(added: Contribution, defects: Iterable[Defect], rest: float) 
 
 
 def _where(case: Case) -> str | None:
-    """Say which allocator has it, by how much each gains."""
+    """Return a sentence with the growth of each allocator per generation; None without growth."""
     parts = {
         METRICS[name].words: judged.verdict.rate
         for name in ("heap_in_use", "python_in_use")
@@ -139,7 +139,7 @@ def _where(case: Case) -> str | None:
 
 
 def _types_that_rose(case: Case, defects: Iterable[Defect]) -> str | None:
-    """Name the types that gained most bytes from the first look to the last, beside those told."""
+    """Name the types outside the defects that gained most bytes from the first look to the last."""
     looks = case.timeline.counted_since(None)
     if len(looks) < 2:
         return None

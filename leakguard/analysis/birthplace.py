@@ -1,4 +1,4 @@
-"""Where and when what a holder gained was made: read from the births of what it keeps."""
+"""Where and when the objects that a holder gained were made, read from their births."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
 from leakguard.model.residue import Residue, residue
 
-# Sampled blocks that a line must have made: one may be a table that was made anew there.
+# Sampled blocks that a line must have made. A single one may be a hash table that was resized.
 _FEWEST_SAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """What births say of what one holder gained since the loop began.
+    """What births show about the memory that one holder gained since the loop began.
 
     Attributes:
         residue: what each round left behind.
-        place: the line that made most of it; None where none is known.
-        phase: the phase that most of it was made in; empty outside of phases, None where no phase
+        place: the line that made most of the memory; None if no line is known.
+        phase: the phase that made most of the memory; empty outside of phases, None if no phase
             made most of it.
         since: the first generation that is known to have left something.
-        perhaps: the first one that may have; earlier ones have not.
+        perhaps: the first generation that may have left something; earlier ones have not.
     """
 
     residue: Residue
@@ -34,13 +34,13 @@ class Birth:
     perhaps: int
 
     def began(self, counted: int | None) -> int:
-        """Return when it began: what counts say, where samples allow it, else what these say."""
+        """Return the first generation: by counts if births do not contradict it, else by births."""
         allowed = counted is not None and self.perhaps <= counted <= self.since
         return counted if allowed and counted is not None else self.since
 
 
 def birth_of(run: Run, held_by: str | None) -> Birth | None:
-    """Return what the last look that followed survivors to this holder says of it; None if none."""
+    """Return the births of a holder at the last look that found survivors there; None if none."""
     for snapshot in reversed(run.snapshots):
         for holder in snapshot.holders if held_by is not None else ():
             if holder.path == held_by and holder.born:
@@ -49,9 +49,9 @@ def birth_of(run: Run, held_by: str | None) -> Birth | None:
 
 
 def birth_of_bytes(run: Run, rate: float) -> Birth | None:
-    """Return the line that leaves about ``rate`` bytes a generation behind; None if none does.
+    """Return the births of the line that leaves about ``rate`` bytes per generation; None if none.
 
-    That is asked for memory whose holder no look has found: C code may have it.
+    This is for memory whose holder no look has found: C code may hold it.
     """
     snapshot = next((s for s in reversed(run.snapshots) if s.births is not None), None)
     if snapshot is None or snapshot.births is None or rate <= 0:
@@ -89,7 +89,7 @@ def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth 
 
 
 def _since(place: Birthplace, first: int) -> float:
-    """Return the bytes that a place made from a round on and that are alive."""
+    """Return the live bytes that a place made since round ``first``."""
     return sum(cohort.bytes for cohort in place.cohorts if cohort.round >= first)
 
 

@@ -1,6 +1,6 @@
-"""Checks a run against a budget. Live bytes and counts decide, RSS only if there is nothing else.
+"""Checks a run against a budget. Live bytes and counts decide; RSS only if they are missing.
 
-In a test RSS alone never decides: growth has to show in two measurements.
+In a test RSS alone never decides: two measurements must show the growth.
 """
 
 from __future__ import annotations
@@ -65,10 +65,11 @@ def _growth_check(report: Report, most: int, growth: Rate) -> Check:
 def confirmed_growth(
     report: Report, most: int, warmup: int, *, rounds: int | None = None, traced: bool = False
 ) -> Check:
-    """Return a check of growth that fails only if a second measurement shows it too.
+    """Return a check of growth that fails only if a second measurement shows the growth too.
 
-    With ``rounds`` the limit is for that many generations of a test together. ``traced`` says that
-    another tool records allocations in the meantime, which changes the allocator's numbers.
+    With ``rounds``, the limit applies to that many generations of a test together. ``traced`` is
+    True if another tool records allocations during the run. This changes the allocator's numbers,
+    so they can then only confirm growth.
     """
     subject = f"growth per {'generation' if rounds is None else 'test'}"
     limit = f"at most {format_bytes(most)}"
@@ -99,7 +100,7 @@ def _second(report: Report, rates: Mapping[str, float], first: str, least: float
 
 
 def _in_a_sentence(measured: str) -> str:
-    """Return the name of a measurement within a sentence."""
+    """Return the name of a measurement, spelled for use within a sentence."""
     if measured == "objects":
         return "bytes of counted objects"
     return METRICS[measured].words.partition(" (")[0]
@@ -112,7 +113,7 @@ def _phase_growth(report: Report, phase: str, most: int) -> Check:
         known = ", ".join(report.run.phases) or "none"
         fact = f"no growth is known for this phase; phases of the run: {known}"
         return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
-    # A phase keeps no more than the whole generation does: other phases may free what it made.
+    # Other phases may free what this phase made, so it keeps no more than the whole generation.
     kept = min(added, max(sum(report.phase_growth.values()), 0.0))
     fact = format_change(kept)
     if kept < added:
@@ -164,7 +165,7 @@ def _resource(report: Report, most: float, growth: Rate) -> Check:
 
 
 def _qualified(run: Run, name: str) -> str | None:
-    """Return the type that a bare or qualified name means in this run."""
+    """Return the qualified type for a bare or qualified name in this run; None if unknown."""
     for snapshot in reversed(run.snapshots):
         types: list[str] = [*snapshot.watched]
         types += snapshot.census.types if snapshot.census else ()
@@ -179,7 +180,7 @@ def _outcome(measured: float, most: float) -> Outcome:
 
 
 def _largest(report: Report, broken: bool, phase: str | None = None) -> Finding | None:
-    """Return the finding to blame: findings come largest first."""
+    """Return the finding to blame for a broken limit: the first, as findings are sorted by size."""
     if not broken:
         return None
     return next((f for f in report.findings if phase is None or f.phase == phase), None)

@@ -1,4 +1,4 @@
-"""A budget from the plain values of a settings file."""
+"""Makes a budget from the plain values of a settings file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run under diagnosis, each number of it judged once."""
+"""The run under diagnosis; each of its numbers is judged once."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from leakguard.model.units import format_bytes, format_number
 class Judged:
     """A series with its verdict.
 
-    ``with_baseline`` says that the judged values begin with the baseline. ``first`` is the earliest
-    generation in which growth may have begun, inspected or not; None if unknown.
+    ``with_baseline`` is True if the judged values begin with the baseline. ``first`` is the
+    earliest generation in which growth may have begun, with or without a look; None if unknown.
     """
 
     series: Series
@@ -40,7 +40,7 @@ class Judged:
 
     @property
     def may_grow(self) -> bool:
-        """True when it rises and no healthy explanation is established."""
+        """True when the series rises and no healthy explanation is established."""
         return self.verdict.growing != "no" and self.verdict.rate > 0
 
     @property
@@ -54,10 +54,11 @@ class Judged:
         return max(started, min(generations[0], self.first or generations[0]))
 
     def gains(self, size: float) -> bool:
-        """Return whether it gains about ``size`` in a usual generation of the last third.
+        """Return whether the median gain per generation in the last third is about ``size``.
 
-        A few generations that freed memory, or took much once, do not matter. In a run of fewer
-        than nine generations the last third is too short, and the last three gains are used.
+        The median ignores a few generations that freed memory or took much memory once. In a run
+        of fewer than nine generations the last third is too short, and the last three gains are
+        used.
         """
         values, at = self.series.values, self.series.generations
         late = range(len(values) - max(len(values) // 3, FEWEST_LOOKS), len(values))
@@ -67,17 +68,17 @@ class Judged:
         return WENT_ON_SHARE * size <= usual <= size / MAJORITY
 
     def _grew_in_first(self) -> bool:
-        """True if the first value exceeds the baseline by most of one generation's growth."""
+        """True if the first value exceeds the baseline by at least half a generation's growth."""
         baseline, rate = self.series.baseline, self.verdict.rate
         if baseline is None or not self.series.values:
             return False
         return self.series.values[0] - baseline >= MAJORITY * rate > 0
 
     def _start_before_looks(self) -> int:
-        """Extrapolate the start backwards from the first look at the rate of the later ones.
+        """Extrapolate the start backwards from the first look, at the rate of the later looks.
 
-        If the first look found more than that rate explains, there was a warm-up as well, and the
-        start is unknown: the generation of that look stands for it.
+        If the first look found more than that rate explains, there was a warm-up as well. The start
+        is then unknown, and the generation of the first look is returned.
         """
         looked = self.series.generations[0]
         gained = self.series.values[0] - (self.series.baseline or 0.0)
@@ -100,14 +101,14 @@ class Case:
 
     @property
     def generations(self) -> int:
-        """How many generations the run has."""
+        """How many generations the run had, those left out included."""
         return self.run.generations_until(None)
 
     @property
     def counts_objects(self) -> bool:
         """True if the heap was walked, so that live objects are known by type."""
         taken = (s.census for s in self.run.snapshots if s.census is not None)
-        # A guard's log names only the types that changed, but has the bytes of all types.
+        # A guard's log lists only the types that changed, but records the bytes of all types.
         return any(census.complete or census.bytes is not None for census in taken)
 
     @property
@@ -123,7 +124,7 @@ class Case:
         return self._metrics[name]
 
     def memory(self) -> Judged | None:
-        """Return the best measure of live memory in the run; a GPU's if there is no other."""
+        """Return the run's best metric of live memory, judged; a GPU's if there is no other."""
         return next(filter(None, map(self.metric, (*LIVE_MEMORY, GPU_MEMORY))), None)
 
     def judge(
@@ -137,8 +138,8 @@ class Case:
     ) -> Judged:
         """Judge a series at the generations in which it was read.
 
-        ``from_baseline`` treats the baseline as a generation: the user marked it, so no warm-up
-        follows.
+        ``from_baseline`` treats the baseline as a generation: the user marked the baseline, so no
+        warm-up follows.
         """
         values, at = series.values, series.generations
         with_baseline = from_baseline and series.baseline is not None
@@ -176,7 +177,8 @@ class Case:
     def _split(self, metric: str, since: int | None) -> Contribution:
         if metric == "live_memory":
             return live_contribution(self.run, since)
-        # The mapped size is a small difference of large numbers; in a phase, RSS shows it better.
+        # The mapped size is a small difference of large numbers, so it is imprecise within a phase.
+        # Anonymous RSS shows its growth better.
         return metric_contribution(
             self.run, "rss_anonymous" if metric == "mapped" else metric, since
         )

@@ -1,4 +1,4 @@
-"""Who owns a class: the watched program or a library."""
+"""Decides whether a class belongs to the watched program or to a library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FRAMEWORKS = frozenset({"numpy", "torch", "gymnasium", "pandas", "scipy", "tqdm
 
 
 def is_users(type_name: str) -> bool:
-    """Return True for a class of the watched program: not builtin, standard or a framework's."""
+    """Return True for a class that is not builtin, of the standard library, or of a framework."""
     root, dot, _ = type_name.partition(".")
     standard = sys.stdlib_module_names - {"__main__"}
     return bool(dot) and root not in standard and root not in _FRAMEWORKS

@@ -30,7 +30,7 @@ def compare(before: Report, after: Report) -> Comparison:
 
 
 def regressions(comparison: Comparison, budget: Budget) -> tuple[Check, ...]:
-    """Return a check for each way in which a run must not be worse than the last good one."""
+    """Return a check for each way in which a run must not be worse than the baseline run."""
     checks = [_new_findings(comparison, budget)] if budget.verdict != "never" else []
     checks += [_not_worse(m, budget.tolerance) for m in comparison.measures if m.unit == "bytes"]
     return tuple(checks)
@@ -53,7 +53,7 @@ def _not_worse(measure: Measure, tolerance: float) -> Check:
     if measure.before is None or measure.after is None:
         which = "baseline" if measure.before is None else "run"
         return Check(subject, "no worse", f"the {which} does not have it", "unknown")
-    # A change that is not material is no regression, even if it is a large share of a small number.
+    # An immaterial change is no regression, even if it is a large share of a small number.
     allowed = measure.before + max(abs(measure.before) * tolerance, MATERIAL_BYTES)
     limit = f"at most {format_bytes(allowed)} (it was {format_bytes(measure.before)})"
     outcome: Outcome = "kept" if measure.after <= allowed else "broken"

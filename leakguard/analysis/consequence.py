@@ -1,8 +1,8 @@
-"""Defects that follow from another one: they are reported with it, and not as leaks of their own.
+"""Merges a defect that follows from another defect into its cause, to report both as one leak.
 
-A kept pool keeps its threads, and the interpreter has a record of each and of how to end it. A kept
-tensor keeps the nodes of its graph. Weak references come with their referents. A container of
-tuples keeps the lists in them. Whoever fixes the first defect has fixed them all.
+A kept pool keeps its threads, and the interpreter keeps a record and a finalizer of each thread. A
+kept tensor keeps the nodes of its graph. Weak references come with their referents. A container of
+tuples keeps the lists in them. A fix of the first defect fixes all of them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from leakguard.model.finding import Kind
 # At most this many threads, processes and finalizers belong to one handle. Chosen: a pool has one
 # or two workers per core, and three threads.
 _MOST_EACH = 256
-# Types that keep buffers or graph memory beside their own bytes, and no other objects.
+# Kinds whose objects keep buffers or graph memory besides their own bytes, but no other objects.
 _OF_NUMBERS: frozenset[Kind] = frozenset({"autograd", "tensors", "arrays"})
 
 
 def joined(defects: Sequence[Defect]) -> list[Defect]:
-    """Return the defects; those that follow from another are merged into it."""
+    """Return the defects, with each defect that follows from another merged into its cause."""
     causes = {id(d): cause for d in defects if (cause := _cause(d, defects)) is not None}
     return _with_contents(
         _with(d, [o for o in defects if causes.get(id(o)) is d])
@@ -35,7 +35,7 @@ def joined(defects: Sequence[Defect]) -> list[Defect]:
 
 
 def _cause(defect: Defect, defects: Sequence[Defect]) -> Defect | None:
-    """Return the defect that this one follows from: in the same phase, and held by the program."""
+    """Return the defect that ``defect`` follows from, which must grow in the same phase."""
     others = (d for d in defects if d is not defect and d.phase == defect.phase)
     if defect.lead.type == GRAPH_NODE and defect.container is None:
         return next((d for d in others if _keeps_graphs(d)), None)
@@ -51,25 +51,25 @@ def _keeps_graphs(defect: Defect) -> bool:
 
 
 def _is_strong(defect: Defect) -> bool:
-    """True for entries that are held strongly; weak references to a container do not count."""
+    """True for a defect with a container that holds its entries by strong references."""
     return defect.container is not None and not defect.container.is_weak
 
 
 def _is_account(defect: Defect) -> bool:
-    """True for records that only the interpreter keeps, in a place of its own."""
+    """True for records that the interpreter keeps in a container of its own."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.account
 
 
 def _is_owner(defect: Defect) -> bool:
-    """True for handles, such as pools and writers, in a place of the program's own."""
+    """True for handles, such as pools and writers, in a container of the program."""
     held = defect.container is not None and defect.container.holder is not None
     return held and not _is_account(defect) and is_handle(defect.lead.type)
 
 
 def _comes_with(defect: Defect, owner: Defect) -> bool:
-    """True if there is a whole number of them per owner."""
+    """True if ``defect`` gains a whole number of objects per object of ``owner``."""
     each = (defect.lead.rate or 0.0) / (owner.lead.rate or 1.0)
     whole = round(each)
     return 1 <= whole <= _MOST_EACH and same(each, whole, SAME_COUNT)
@@ -90,9 +90,9 @@ def _with(defect: Defect, following: Sequence[Defect]) -> Defect:
 def _with_contents(defects: Iterable[Defect]) -> list[Defect]:
     """Attribute objects without a holder to a container that retains more than its known types.
 
-    A container of tuples retains the lists and numbers in them, which other phases may make. The
-    unattributed part of what it retains must cover most of these objects, and each of its bytes
-    counts once.
+    A container of tuples retains the lists and numbers in the tuples, which other phases may make.
+    The retained bytes that are not yet attributed must cover most of these objects. Each byte is
+    attributed once.
     """
     found = list(defects)
     for loose in sorted(filter(_is_content, found), key=lambda d: -(d.bytes_rate or 0.0)):
@@ -107,7 +107,8 @@ def _with_contents(defects: Iterable[Defect]) -> list[Defect]:
 def _is_content(defect: Defect) -> bool:
     """True for objects without a container whose class is not the program's.
 
-    Nodes of a graph belong to the graph, and resources behind a handle are in no container.
+    Excluded are nodes, which belong to their graph, and handles, whose resources lie in no
+    container.
     """
     lead = defect.lead
     loose = lead.source == "type" and defect.container is None

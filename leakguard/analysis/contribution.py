@@ -1,9 +1,9 @@
 """Which phase adds how much: growth per generation, split over the phases of the loop.
 
-If the guard measured a phase at both ends, its contribution is exit minus entry. A text log shows
-only the ends of phases: there a phase contributes the change since the previous snapshot. In both
-cases the contributions of the outermost phases, and of the code between them (``None``), sum to the
-growth of the generation.
+If the guard measured a phase at both ends, the phase's contribution is exit minus entry. A text log
+shows only the ends of phases; the contribution is then the change since the previous snapshot. In
+both cases the contributions of the outermost phases, and of the code between them (``None``), sum
+to the growth of the generation.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from leakguard.model.metric import METRICS
 # A phase's growth may differ from a rate by this share and still count as equal. Chosen wider than
 # for two counts, because phases are known for a few generations only.
 _SAME_IN_PHASE = 0.25
-# A generation is an event (such as an import) if it adds this many times the median, provided that
-# at least this share of the generations are no events. Chosen.
+# A generation contains an event (such as an import) if it adds more than _EVENT times the median.
+# Events are left out only if at least the share _USUAL_SHARE of the generations have none. Chosen.
 _EVENT = 3.0
 _USUAL_SHARE = 0.7
-# Share of all blocks of Python's allocator that must have come for their own mean to be told.
-# Chosen: what comes and goes between two ends is less.
+# The mean size of the gained blocks of Python's allocator is used only if at least this share of
+# all blocks was gained. Chosen: the number of temporary blocks varies by less between two ends.
 _GAINED_BLOCKS = 0.01
 
 
@@ -34,8 +34,8 @@ class Contribution:
     """Growth per generation by phase; ``None`` is code outside of phases.
 
     Attributes:
-        by_phase: the mean over all generations: the phases sum to the whole growth.
-        usual: the median, which a few unusual generations do not move.
+        by_phase: the mean over all generations; the phases sum to the whole growth.
+        usual: the median over the generations, which a few unusual generations do not affect.
     """
 
     by_phase: Mapping[str | None, float] = field(default_factory=dict)
@@ -43,13 +43,13 @@ class Contribution:
 
     @property
     def total(self) -> float:
-        """The growth of a whole generation."""
+        """The growth per generation over all phases."""
         return sum(value for phase, value in self.by_phase.items() if _outermost(phase))
 
     def main_phase(self) -> str | None:
-        """Return the phase that adds most of the growth, or an inner one that adds nearly all.
+        """Return the outermost phase that adds most of the growth; None if no phase does.
 
-        None if no phase adds most of it.
+        If an inner phase adds nearly all of that phase's growth, return the inner phase instead.
         """
         outer = {phase: v for phase, v in self.by_phase.items() if phase and _outermost(phase)}
         total = self.total
@@ -61,13 +61,13 @@ class Contribution:
         return self._innermost(phase)
 
     def phase_adding(self, rate: float) -> str | None:
-        """Return the innermost phase whose own growth is ``rate`` within a quarter; else None."""
+        """Return the first of ``phases_adding``; None if there is none."""
         return next(iter(self.phases_adding(rate)), None)
 
     def phases_adding(self, rate: float) -> list[str]:
         """Return the phases whose own growth is ``rate``, within a quarter.
 
-        The innermost comes first, and of those the nearest.
+        The innermost phases come first; at equal depth, the phase nearest to ``rate``.
         """
         near = [
             phase
@@ -94,8 +94,9 @@ class Contribution:
 def live_contribution(run: Run, since: int | None = None) -> Contribution:
     """Split the growth of live memory over the phases, from generation ``since`` on.
 
-    The bytes in Python's own allocator are read only at the ends of generations. Within one, its
-    blocks are counted, and each counts as the mean size.
+    The bytes in Python's own allocator are read only at the ends of generations. Within a
+    generation only the allocator's blocks are counted, and each block is assumed to have the mean
+    size.
     """
     if not any(end.phases for end in _generation_ends(run, since)):
         return metric_contribution(run, "live_memory", since)
@@ -115,10 +116,11 @@ def _sum(
 
 
 def _block_size(run: Run) -> float:
-    """Return the bytes of a block that Python's allocator gained; 0 if unknown.
+    """Return the mean bytes of a block that Python's allocator gained; 0 if unknown.
 
-    What is kept may be floats where most of the heap are dicts, so the mean of what came since the
-    first end of a generation is taken; of all blocks where about as many are in use as then.
+    The leaked blocks may be floats while most of the heap is dicts, so the mean is that of the
+    blocks gained since the end of the first generation. If about as many blocks are in use as then,
+    it is the mean of all blocks.
     """
     ends = [end.metrics for end in _generation_ends(run, None)]
     sizes = [(end.get("python_in_use"), end.get("python_blocks")) for end in ends]
@@ -135,7 +137,7 @@ def metric_contribution(run: Run, metric: str, since: int | None = None) -> Cont
     """Split the growth of a metric over the phases, from generation ``since`` on."""
     read = METRICS[metric].read
     ends = [s for s in _generation_ends(run, since) if s.phases and read(s.entry) is not None]
-    # A tracer takes memory of its own until the traced generation ends.
+    # A tracer uses memory until the traced generation ends, so traced generations are left out.
     ends = [end for end in ends if end.cost.slowdown is None] or ends
     if not ends:
         return _mean(_differences(run, lambda snapshot: read(snapshot.metrics), since))
@@ -161,8 +163,8 @@ def type_contribution(
 def made_in(run: Run, type_name: str, read: Reader) -> tuple[str | None, float | None]:
     """Return the phase that makes most of the garbage of a type, and how many per generation.
 
-    Only rises count, because a fall is a collection. A collection during the phase hides what it
-    made, so the median of the rises is used.
+    Only rises count, because a fall means a garbage collection. A collection during the phase hides
+    part of what the phase made, so the median of the rises is used.
     """
     rises: dict[str | None, list[float]] = {}
     for parts in _type_rounds(run, type_name, read):
@@ -198,8 +200,7 @@ def _type_rounds(
                     taken = snapshot.taken or 1
                     measured[number] = {p: made / taken for p, made in measured[number].items()}
                 if previous is not None and number in measured:
-                    # If the previous look lies several generations back, count the growth of one
-                    # generation.
+                    # If the previous look lies several generations back, divide by their number.
                     grown = (end - previous) / max(number - counted, 1)
                     measured[number][None] = grown - _outermost_sum(measured[number])
                 previous, counted = end - _collected(snapshot, type_name), number
@@ -209,7 +210,7 @@ def _type_rounds(
 
 
 def _collected(end: Snapshot, type_name: str) -> int:
-    """Return how many objects the guard's own collection freed after the count at the end."""
+    """Return how many objects the guard's own collection freed after a generation was counted."""
     return 0 if end.collection is None else end.collection.types.get(type_name, 0)
 
 
@@ -228,8 +229,9 @@ def _differences(
 ) -> list[dict[str | None, float]]:
     """Attribute each change to the phase at whose end it first shows.
 
-    A change over several generations, not all of them read, says nothing about phases; it counts
-    only if there is nothing else. ``freed`` is what the guard itself freed after a snapshot.
+    If generations in between were not read, a change covers several generations and cannot be
+    attributed to a phase. Such changes are used only if there are no others. ``freed`` returns what
+    the guard itself freed after a snapshot.
     """
     near: dict[int, dict[str | None, float]] = {}
     far: dict[int, dict[str | None, float]] = {}
@@ -249,7 +251,7 @@ def _differences(
 
 
 def _without_events(rounds: list[dict[str | None, float]]) -> list[dict[str | None, float]]:
-    """Leave out a few generations that added far more than usual: something was imported."""
+    """Leave out a few generations that added far more than usual, for example by an import."""
     totals = [abs(parts.get(None, 0.0) + _outermost_sum(parts)) for parts in rounds]
     usual = [
         parts

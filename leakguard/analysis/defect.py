@@ -2,7 +2,7 @@
 
 A leak shows in many counts at once: an environment that is kept keeps dicts, arrays and floats. One
 defect is one container that only grows or, if no container was found, all types that one phase
-adds. Bytes belong to one defect each.
+adds. Each byte belongs to one defect only.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 from leakguard.model.units import format_number
 
-# Entry types whose contents say more than the entries themselves.
+# Entry types whose contents are more informative than the entries themselves.
 _RECORDS = frozenset({"tuple", "list", "dict"})
-# Kinds that are known by their bytes only.
+# Kinds whose growth is known in bytes only.
 _OF_BYTES = frozenset({"native", "memory"})
-# Entry types that stand in front of what they keep.
+# Entry types that are less informative than the objects that they refer to.
 _IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
-# Looks that must agree on a container if no type count rose with it. Chosen: one more than a trend
-# needs, because nothing else supports it.
+# Looks that must show a container grow if no type's count rose with it. Chosen: one more than a
+# trend needs, because no other measurement supports the growth.
 _LOOKS_ALONE = 4
 # Modules in which the guard keeps its own records.
 _GUARDS_OWN = "leakguard."
@@ -74,16 +74,17 @@ _GUARDS_OWN = "leakguard."
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One thing to report: what leads it, what grows with it, and what holds it.
+    """One thing to report: the growth it is named after, what grows with it, and what holds it.
 
     Attributes:
-        lead: the growth it is named after.
+        lead: the growth that the defect is named after.
         beside: other types that grow for the same reason.
-        container: what holds them; None where no container was found.
-        phase: the phase that adds them.
-        bytes_rate: bytes a generation that are this defect's alone; None where unknown.
-        native_rate: those of them that C code keeps for the objects, and no line of Python makes.
-        birth: where and when they were made; None where births do not tell.
+        container: the container that holds the growing objects; None if none was found.
+        phase: the phase that adds the objects.
+        bytes_rate: bytes per generation that belong to this defect alone; None if unknown.
+        native_rate: the part of ``bytes_rate`` that C code allocates for the objects and that no
+            line of Python makes.
+        birth: where and when the objects were made; None if births do not show it.
     """
 
     lead: Growth
@@ -96,7 +97,7 @@ class Defect:
 
     @property
     def kind(self) -> Kind:
-        """What grows, as a user would sort it: by its graphs, its place, its type."""
+        """What grows, in a user's terms: decided by its graphs, then its place, then its type."""
         container = self.container or self.lead
         if container.keeps_graphs:
             return "autograd"
@@ -113,14 +114,14 @@ class Defect:
 
     @property
     def held_by(self) -> str | None:
-        """The path of what holds them."""
+        """The path of the holder; None if it is unknown."""
         holder = (self.container or self.lead).holder
         return None if holder is None else holder.path
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The defects that are made of objects, and the containers that only fill."""
+    """The defects of objects, and the containers that only fill."""
 
     defects: tuple[Defect, ...]
     filling: tuple[Growth, ...]
@@ -129,9 +130,9 @@ class Objects:
 def object_defects(
     case: Case, types: Sequence[Growth], containers: Sequence[Growth], excused: Iterable[str]
 ) -> Objects:
-    """Return one defect per container that holds growing types, then those without a container.
+    """Return one defect per container of growing types, then the defects without a container.
 
-    ``excused`` are paths of containers that are explained otherwise.
+    ``excused`` are the paths of containers that are already explained.
     """
     sorter = _Sorter(case, list(containers))
     types = sorter.add_born(types)
@@ -143,7 +144,7 @@ def object_defects(
 
 
 class _Sorter:
-    """Assigns containers to each group of growing types, each container once."""
+    """Assigns containers to groups of growing types; each container is assigned once."""
 
     def __init__(self, case: Case, containers: list[Growth]) -> None:
         self.case = case
@@ -157,10 +158,10 @@ class _Sorter:
         return {d.held_by for d in self.defects if d.held_by is not None}
 
     def add_born(self, types: Sequence[Growth]) -> list[Growth]:
-        """Add the containers of which births show that each round left as much, each by itself.
+        """Add one defect for each container in which every round left as much, according to births.
 
         Returns:
-            The types that these do not account for.
+            The types that these containers do not account for.
         """
         rest, born = list(types), [c for c in self.containers if c.is_born]
         self.filling += [c for c in born if c.fills]
@@ -176,15 +177,15 @@ class _Sorter:
         return rest
 
     def _is_accounted(self, growing: Growth) -> bool:
-        """Return whether a type gains no more than the defects so far have of it."""
+        """Return whether the defects so far account for all that a type gains."""
         mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
         gained = sum((d.container or d.lead).rate or 0.0 for d in mine)
         return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
 
     def add_group(self, phase: str | None, group: list[Growth]) -> None:
-        """Add the defects of the types that one phase adds."""
+        """Add the defects of a group: the types whose growth one phase adds."""
         named = self._holder_paths
-        # Everything that one container holds is one defect, even if other phases made parts of it.
+        # All objects in one container are one defect, even if other phases made some of them.
         holding = _holding(group, self.containers)
         if holding and holding[0].name in named:
             return
@@ -205,7 +206,7 @@ class _Sorter:
         if rest and is_telling(self.case, rest):
             lead = rest[0]
             # Three looks prove the growth of builtin objects, whose count rises by many. The class
-            # that holds them rises by one or two and needs more looks.
+            # that holds these objects rises by one or two, and needs more looks to be judged.
             looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
             kept = holder_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
@@ -215,7 +216,7 @@ class _Sorter:
             if container is not None and any(
                 related(container.name, n) for n in self._holder_paths
             ):
-                return  # a part of what is told already
+                return  # a part of a defect that is already reported
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else holder_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
@@ -235,10 +236,10 @@ class _Sorter:
             self._add(phase, lead, rest, container, known_bytes(rest))
 
     def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
-        """Return what retains most of a group's bytes, if its lead's container retains few of them.
+        """Return the container of most of a group's bytes, if the lead's container has few of them.
 
-        Types that grow together need not be held together: a loader in each generation, and
-        weights.
+        Types that grow together may have different holders: for example a loader and weights that
+        are both added in each generation.
         """
         gained = gained_bytes(group)
         kept = gained if container.holder is None else container.holder.retained_bytes
@@ -249,16 +250,17 @@ class _Sorter:
     def _holder_of_bytes(
         self, group: list[Growth], gained: float, type_name: str = ""
     ) -> Growth | None:
-        """Return the container that retains the group's gain: by its classes, else by its size."""
+        """Return the container that retains the group's gain, found by class or else by size."""
         most = holder_of_most(self.case, names_of(group), gained)
         return most or holder_by_size(self.case, gained, type_name)
 
     def _by_container(
         self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
     ) -> None:
-        """Add the group's main container with what leads the group, then the others.
+        """Add a defect for the group's main container with the lead type, then the others.
 
-        The main one does not count what goes into others, or into containers that only fill.
+        The bytes of the main container leave out what the other containers, and containers that
+        only fill, gain.
         """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
@@ -280,10 +282,10 @@ class _Sorter:
             self._add(phases[container.name], part, [part], container, 0.0)
 
     def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
-        """Return the containers of a group that are defects of their own beside the first.
+        """Return the containers of a group that are separate defects from the first.
 
-        The same place in each of several modules, workers or shards is one defect, and so are two
-        ways to the same objects, unless there is much behind the second one.
+        The same place in several modules, workers or shards is one defect. Two paths to the same
+        objects are one defect as well, unless the second path retains much.
         """
         same_place = [c for c in growing if alike(c.name) == alike(first.name)]
         self._merged |= {c.name for c in same_place}
@@ -294,7 +296,7 @@ class _Sorter:
         ]
 
     def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
-        """Return the containers with the instances of a type that are in none of the others."""
+        """Return containers with those instances of a type that are in no known container."""
         late = []
         for growing in filter(is_programs, group):
             mine = [c for c in known if c.type == growing.name and c.proven]
@@ -313,8 +315,9 @@ class _Sorter:
     ) -> None:
         """Add a defect.
 
-        The census counts the objects themselves, the container what they keep alive: the larger of
-        the two is closer to the whole. A text log has only numbers of the process.
+        The census counts the objects themselves, the container what they keep alive. The larger of
+        the two is used, because it is closer to the total. A text log has only metrics of the
+        process.
         """
         beside = tuple(growing for growing in group if growing.name != lead.name)
         size = max(_kept_by(container, lead), own_bytes)
@@ -324,7 +327,7 @@ class _Sorter:
         self.defects.append(Defect(lead, beside, container, phase, known))
 
     def join_method_caches(self) -> None:
-        """Attribute objects without a holder to the cache on a method of theirs: one defect."""
+        """Merge objects without a holder into the defect of a cache on a method of their class."""
         for loose in [d for d in self.defects if d.container is None and d.lead.source == "type"]:
             for cache in [d for d in self.defects if d.container is not None]:
                 if keeps_self(cache.held_by or "", loose.lead.name):
@@ -336,10 +339,10 @@ class _Sorter:
                     break
 
     def add_loose(self, excused: set[str]) -> None:
-        """Add containers and buffers that grow although no count of a type shows it.
+        """Add containers and buffers whose growth no count of a type shows.
 
-        A text or an array that is extended stays one object. The backward graph behind a state that
-        is never detached has no Python objects at all.
+        A text or an array that is extended stays one object. The backward graph of a state that is
+        never detached has no Python objects at all.
         """
         known = self._holder_paths | self._merged | excused | {c.name for c in self.filling}
         for container in self.containers:
@@ -350,7 +353,7 @@ class _Sorter:
 
 
 def with_birth(case: Case, defect: Defect) -> Defect:
-    """Return a defect with where and when what it gains was made, and in which phase."""
+    """Return a defect with the births of what it gains, and with the phase that births show."""
     birth = birth_of(case.run, defect.held_by)
     if birth is None and defect.held_by is None and defect.kind in _OF_BYTES:
         birth = birth_of_bytes(case.run, defect.bytes_rate or 0.0)
@@ -360,7 +363,11 @@ def with_birth(case: Case, defect: Defect) -> Defect:
 
 
 def with_native(defect: Defect, rate: float, size: float) -> Defect:
-    """Return a defect whose objects, and ``size`` bytes in C, together grow by ``rate``."""
+    """Return a defect of objects and native memory that together grow by ``rate``.
+
+    ``rate`` is in bytes per generation. ``size`` bytes of native memory are added to what the
+    holder retains.
+    """
     own, container = defect.bytes_rate or 0.0, defect.container
     defect = replace(defect, bytes_rate=rate, native_rate=max(rate - own, 0.0))
     if container is None or container.holder is None:
@@ -381,8 +388,8 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         container
         for container in containers
         if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
-        # A weak reference keeps no object alive, and a registry of weak references follows its
-        # objects.
+        # A weak reference keeps no object alive. A registry of weak references grows because its
+        # objects do.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills]
@@ -394,9 +401,10 @@ def _is_standard(path: str) -> bool:
 
 
 def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Growth]:
-    """Return the container that keeps the group alive although its elements are of other types.
+    """Return the container that keeps the group alive although its entries are of other types.
 
-    It must retain about as much as the group weighs: a larger one holds something else.
+    The container must retain about as many bytes as the group gains; a larger container holds
+    something else.
     """
     known = known_bytes(group)
     least, most = MAJORITY * known, known / MAJORITY
@@ -404,9 +412,10 @@ def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Grow
 
 
 def _leads(growing: Growth, container: Growth) -> bool:
-    """Return True for the type to name of a container's entries.
+    """Return True if ``growing`` is the type to name a container's defect after.
 
-    It is theirs, unless a class of the program of which there is one in each tells more.
+    This is the type of the entries. If each entry is a tuple, list or dict with one instance of a
+    class of the program, this class is also accepted, because it is more informative.
     """
     if container.type in _RECORDS and is_programs(growing) and as_many(growing, container):
         return True
@@ -414,7 +423,7 @@ def _leads(growing: Growth, container: Growth) -> bool:
 
 
 def _explains(container: Growth, growing: Growth) -> bool:
-    """True if nearly all of a type's gain goes into a container that fills, or comes with it."""
+    """True if a filling container gains nearly all new objects of a type, or gains as many."""
     gained = container.rate or 0.0
     if container.type == growing.name:
         return (growing.rate or 0.0) <= gained / NEARLY_ALL
@@ -422,15 +431,16 @@ def _explains(container: Growth, growing: Growth) -> bool:
 
 
 def as_many(growing: Growth, container: Growth) -> bool:
-    """Return True if as many objects are added as entries of a container."""
+    """Return True if a type gains as many objects per generation as a container gains entries."""
     return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
 
 
 def _lead(group: list[Growth], container: Growth) -> Growth:
-    """Return the type to name: that of the entries, else the program's own class.
+    """Return the type to name: the type of the entries, or else the program's own class.
 
-    If each entry is a tuple or dict with one instance of a class, the class says more. What only
-    grows beside a container of other objects does not lie in it.
+    If each entry is a tuple or dict with one instance of a class, this class is more informative. A
+    type that gains a different number of objects than the container gains entries is not assumed
+    to lie in it.
     """
     entry = next((g for g in group if g.name == container.type), None)
     if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
@@ -441,7 +451,11 @@ def _lead(group: list[Growth], container: Growth) -> Growth:
 
 
 def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
-    """Return the growth of a container's contents, as far as their companions show it."""
+    """Return the growth of the type in a container, at the container's rate.
+
+    The looks are too few to judge this type alone, so the other facts are those of ``lead``, a type
+    that grows together with it.
+    """
     name = kept.type or ""
     series = case.timeline.best_series(name, count_reader(name))
     return replace(
@@ -458,7 +472,7 @@ def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
 
 
 def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
-    """True if a type's containers together gain no more than the type: they share nothing."""
+    """True if the containers of a type together gain no more than the type, so share no objects."""
     grown = next(g for g in group if g.name == container.type)
     together = sum(c.rate or 0.0 for c in all_ if c.type == container.type)
     return container.proven and together <= (1 + SAME_RATE) * (grown.rate or 0.0)
@@ -498,10 +512,10 @@ def _is_notable(container: Growth) -> bool:
 
 
 def _kept_by(container: Growth | None, lead: Growth) -> float:
-    """Return the bytes a generation that a container keeps: as looks followed it, or by its share.
+    """Return the bytes per generation that a container retains, measured across looks if possible.
 
-    One that was seen once has no course of its own; each of its entries keeps as much as another,
-    and as many came in each generation since what is in them began to grow.
+    For a container seen in only one look, assume that all entries retain the same and that entries
+    were added evenly since their contents began to grow.
     """
     if container is None or container.judged is None or container.holder is None:
         return 0.0 if container is None else container.bytes_rate or 0.0
@@ -514,7 +528,7 @@ def _kept_by(container: Growth | None, lead: Growth) -> float:
 
 
 def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
-    """Return the growth of the process in a phase, if its objects were not sized."""
+    """Return the growth of the process's memory in a phase, for objects without known sizes."""
     shares = (
         case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
         for metric in ("heap_in_use", "rss")

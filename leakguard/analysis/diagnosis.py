@@ -1,4 +1,4 @@
-"""From a run to a report: collect growth, settle which growth explains which, name the rest."""
+"""From a run to a report: collect growth, decide which growth explains which, name the rest."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def diagnose(run: Run) -> Report:
 
 
 def _phase_growth(case: Case, verdict: Verdict) -> dict[str, float]:
-    """Return the growth per generation of each phase; of a stable run, in its second half.
+    """Return the growth per generation of each phase, in bytes.
 
-    The warm-up and the filling at the start of a healthy run are over by then.
+    For a stable run only the second half counts: warm-up and filling are over by then.
     """
     generations = case.run.generations
     settled = generations[len(generations) // 2] if verdict == "stable" else None
@@ -96,7 +96,7 @@ def _headline(
 
 
 def _calm(case: Case, account: Account) -> str:
-    """Return the headline of a stable run; a small gain of memory is mentioned."""
+    """Return the words for a stable run's headline; they mention a small gain of memory."""
     memory, balance = case.memory(), account.balance
     if memory is None or balance is None or not any(is_trifle(c, memory) for c in account.cleared):
         return "nothing grows without bound"
@@ -110,7 +110,7 @@ def _calm(case: Case, account: Account) -> str:
 def split_ignored(
     findings: Iterable[Finding], patterns: Sequence[str]
 ) -> tuple[list[Finding], list[Ignored]]:
-    """Return the findings to report, and those that the user's patterns match."""
+    """Return the findings to report, and the findings that the user's patterns ignore."""
     wanted, ignored = [], []
     for finding in findings:
         pattern = next((p for p in patterns if matches(finding, p)), None)
@@ -124,7 +124,7 @@ def split_ignored(
 def matches(finding: Finding, pattern: str) -> bool:
     """Return whether a pattern matches the finding's fingerprint, type or holder (``fnmatch``).
 
-    ``[*]`` of a holder is written as it is printed, and matches only itself.
+    ``[*]`` in a pattern is no wildcard: it matches only the ``[*]`` in the path of a holder.
     """
     literal = pattern.replace("[*]", "[[][*]]")
     names = (finding.fingerprint, finding.type, finding.held_by)

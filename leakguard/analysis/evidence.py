@@ -1,4 +1,4 @@
-"""Witnesses: the instruments that agree on unbounded growth, and how many make a leak."""
+"""Evidence: the instruments that agree on unbounded growth, and how many make a leak."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from leakguard.model import Verdict
 from leakguard.model.finding import SEVERITY
 from leakguard.model.units import format_change, format_number
 
-# A leak needs this many instruments that agree; one alone is a suspect, however often it says so.
-# This is the only place that applies the rule.
+# A leak needs this many instruments that agree. One instrument alone makes a suspect, however often
+# it shows growth. This is the only place that applies the rule.
 _WITNESSES_OF_A_LEAK = 2
 
 _COUNTERS = {
@@ -27,24 +27,24 @@ _GRAPHS = "its entries keep whole autograd graphs"
 
 
 def verdict(growth: Growth, evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict of so many instruments on a growth.
+    """Return the verdict on a growth, given the evidence for it.
 
-    What the kernel or the interpreter counts one by one needs no second measurement. No verdict is
-    worse than the kind of growth deserves.
+    Objects that the kernel or the interpreter counts one by one need no second measurement. The
+    verdict is never worse than ``growth.worst``.
     """
     said: Verdict = "leak" if growth.exact or is_confirmed(evidence) else "suspect"
     return min(said, growth.worst, key=SEVERITY.__getitem__)
 
 
 def is_confirmed(evidence: Sequence[Evidence]) -> bool:
-    """Return whether as many instruments agree as make a leak."""
+    """Return whether enough instruments agree to make a leak."""
     return len({one.instrument for one in evidence}) >= _WITNESSES_OF_A_LEAK
 
 
 def witnesses(
     case: Case, lead: Growth, container: Growth | None, phase: str | None, since: int | None
 ) -> list[Evidence]:
-    """Return what agrees that ``lead`` grows without bound."""
+    """Return the evidence that ``lead`` grows without bound."""
     if lead.source == "type":
         return _of_type(case, lead, container, phase)
     if lead.source == "container":
@@ -59,8 +59,8 @@ def memory_witness(
 ) -> str | None:
     """Name a memory measure that also grows in every generation, in the same phase; else None.
 
-    ``size`` is the growth in bytes per generation. A measure that gains as much in a usual
-    generation also counts if it fell in a few: something else was freed then.
+    ``size`` is the growth in bytes per generation. A measure whose usual gain is about ``size``
+    also counts if it fell in a few generations, because other memory was freed then.
     """
     for metric, title in _COUNTERS.items():
         judged = case.metric(metric)
@@ -82,7 +82,10 @@ def _gains_usually(
 
 
 def _of_live_memory(case: Case) -> list[Evidence]:
-    """Return live memory, where it grows without bound: no phase or size says that it is alike."""
+    """Return growth of live memory as evidence, if it grows without bound.
+
+    Neither its phase nor its size is compared.
+    """
     memory = case.memory()
     grows = memory is not None and memory.grows
     return [Evidence("memory", "live memory grows, too")] if grows else []
@@ -135,7 +138,7 @@ def _grew_at_looks(container: Growth) -> Evidence:
 
 
 def _count_of_elements(case: Case, container: Growth) -> str | None:
-    """Name the count of the entries' type, where it rose by nearly as many as were gained."""
+    """Name the count of the entries' type, if it rose by nearly as many as the container gained."""
     judged, element = container.judged, container.type or ""
     if judged is None:
         return None

@@ -1,4 +1,4 @@
-"""From the report of one run to its rows in the table of a fleet."""
+"""Turns the report of one run into rows of the table of a fleet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOUR = 3_600.0
 
 
 def sightings(report: Report, place: str) -> list[Sighting]:
-    """Return a row for each leak or suspect of a run, or one row for a run without any.
+    """Return one row per leak or suspect of a run; for a run without these, a single row.
 
     ``place`` is the path or URL of the run.
     """
@@ -67,7 +67,7 @@ def _hours(run: Run) -> float:
 
 
 def _moment(text: str | None) -> datetime.datetime | None:
-    """Return a time in UTC without its zone; None where the run gives none that can be read."""
+    """Return a time in UTC without its zone; None if the run has no readable time."""
     try:
         moment = datetime.datetime.fromisoformat((text or "").replace("Z", "+00:00"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Generations and time until the memory limit, at the rate at which memory grows."""
+"""Forecasts when memory reaches its limit, in generations and seconds, at its rate of growth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leakguard.model.forecast import Forecast
 
 Interval = tuple[float, float]
 
-# Forecast at most this many times the length of the record. Chosen: beyond it the rate is not known
+# Forecast at most this many times the length of the run. Chosen: beyond that, the rate is not known
 # well enough, and no run lasts that long.
 _FURTHEST = 1_000
 
@@ -21,7 +21,7 @@ _OUTSIDE_RAM = frozenset({"gpu", "peak"})
 
 
 def run_forecast(case: Case, findings: list[Finding]) -> Forecast | None:
-    """Return when all growth together reaches the limit; None if nothing grows."""
+    """Return when all growth together reaches the memory limit; None if nothing grows."""
     growing = [finding for finding in findings if _grows(finding)]
     if not growing:
         return None
@@ -32,12 +32,12 @@ def run_forecast(case: Case, findings: list[Finding]) -> Forecast | None:
 
 
 def with_forecast(case: Case, finding: Finding) -> Finding:
-    """Return the finding with the generation in which it alone would reach the limit."""
+    """Return the finding with a forecast of when its growth alone reaches the memory limit."""
     rate = finding.bytes_per_generation
     if rate is None or not _grows(finding):
         return finding
     interval = finding.interval
-    # If the bytes per object are unknown, the interval of a finding counts objects.
+    # If the bytes per object are unknown, the interval of a finding is in objects, not in bytes.
     of_bytes = interval is not None and interval[0] <= rate <= interval[1]
     return replace(finding, forecast=forecast(case, rate, interval if of_bytes else None))
 

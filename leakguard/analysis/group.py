@@ -35,10 +35,10 @@ def by_phase(types: Iterable[Growth]) -> dict[str | None, list[Growth]]:
 
 
 def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list[Growth]]:
-    """Move builtin objects to the program's class that has one of them per instance.
+    """Move builtin types to the group of the program's class that owns one per instance.
 
-    Instances made between phases are counted only at the end of a generation; their arrays already
-    show at the end of the next phase.
+    Instances made between phases are counted only at the end of a generation. Their arrays are
+    already counted at the end of the next phase, and would be attributed to that phase.
     """
     loose = groups.get(None, [])
     if not loose or not is_users(loose[0].name):
@@ -53,7 +53,7 @@ def with_owners(groups: dict[str | None, list[Growth]]) -> dict[str | None, list
 
 
 def _comes_with(growing: Growth, owner: Growth) -> bool:
-    """Return True if between any two looks a type gained exactly as many as the other one."""
+    """Return True if both types gained exactly as many objects between any two looks."""
     if growing.judged is None or owner.judged is None:
         return False
     mine, others = (j.series.by_generation for j in (growing.judged, owner.judged))
@@ -79,12 +79,12 @@ def weight(entry: tuple[str | None, list[Growth]]) -> tuple[bool, float]:
 
 
 def names_of(group: Iterable[Growth]) -> set[str]:
-    """Return the names of the types."""
+    """Return the names of the types in a group."""
     return {growing.name for growing in group}
 
 
 def known_bytes(group: Iterable[Growth]) -> float:
-    """Return the bytes per generation that types gain, as far as they were counted."""
+    """Return the bytes per generation that types gain; types without sizes count as 0."""
     return sum(growing.bytes_rate or 0.0 for growing in group)
 
 
@@ -98,17 +98,20 @@ def gained_bytes(group: Iterable[Growth]) -> float:
 
 
 def is_programs(growing: Growth) -> bool:
-    """Return True for a class of the program, or one that its user watches."""
+    """Return True for a class of the program, or for a type that the user watches."""
     return growing.watched is not None or is_users(growing.name)
 
 
 def is_kept(group: list[Growth], kept: float) -> bool:
-    """True for builtin objects inside of what other findings' containers retain."""
+    """True for builtin objects if known containers retain at least half of their bytes.
+
+    ``kept`` is what containers gain that fill or already are defects, in bytes per generation.
+    """
     return not is_programs(group[0]) and MAJORITY * known_bytes(group) <= kept
 
 
 def is_exact(growing: Growth) -> bool:
-    """Return True for a count that three looks saw rise by the same whole number a generation."""
+    """Return True for a count that rose by the same whole number per generation in three looks."""
     if growing.judged is None or growing.rate is None or growing.interval is None:
         return False
     low, high = growing.interval
@@ -116,22 +119,22 @@ def is_exact(growing: Growth) -> bool:
 
 
 def is_telling(case: Case, group: list[Growth]) -> bool:
-    """Return whether a few more builtin objects, without a growing holder, are the interpreter's.
+    """Return whether the growth of types without a growing holder is worth reporting.
 
-    A count that rises by the same whole number from look to look is no accident, whatever its
-    bytes.
+    A few more builtin objects may be the interpreter's own. A count of graph nodes that rises by
+    the same whole number per generation is not, however few bytes it has.
     """
     lead, size = group[0], known_bytes(group)
     if is_programs(lead) or (lead.bytes_rate or 0.0) >= MATERIAL_BYTES:
         return True
     if any(growing.name == GRAPH_NODE and is_exact(growing) for growing in group):
-        return True  # no interpreter keeps a backward graph, however small
+        return True  # the interpreter itself keeps no backward graph, so even a small one counts
     last = lead.judged.series.generations[-1] if lead.judged is not None else None
     if not notable(size, lead.since, last, NOTABLE_OBJECTS, NOTABLE_COUNTED):
         return False
     memory = case.memory()
     agrees = memory is None or memory.grows or memory.gains(size)
     if size < NOTABLE_OBJECTS and not agrees:
-        return False  # Little growth per generation counts if every number agrees.
+        return False  # Growth this small counts only if live memory agrees.
     phase = lead.main_phase or phase_of_memory(case, lead, size)
     return memory_witness(case, phase, lead.since, size) is not None

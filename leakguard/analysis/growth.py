@@ -17,9 +17,9 @@ Source = Literal[
     "rest",
 ]  # fmt: skip
 
-#: What measured something: two sentences of one instrument are one witness. A number of the process
-#: is an instrument of its own, under its name; so are the user's word, the collector, the count and
-#: the sizes of objects, and what looks found in holders.
+#: What made a measurement. Two sentences from one instrument count as one piece of evidence. Each
+#: metric of the process is an instrument under its own name. Further instruments are the user's
+#: expectation, the garbage collector, the counts and the sizes of objects, and looks at holders.
 Instrument = str
 
 _WEAK = frozenset({"weakref.ReferenceType", "weakref.KeyedRef", "weakref.ProxyType"})
@@ -38,27 +38,28 @@ class Growth:
     """One thing that increased: what, by how much, since when, and what its source knows.
 
     Attributes:
-        source: what it was read from.
+        source: what the growth was read from.
         name: the type, the path of the container, the gauge or the metric.
         rate: increase per generation, in ``unit``.
-        bytes_rate: bytes per generation, of what it is or keeps alive; None if unknown.
-        since: the first generation whose end shows it.
+        bytes_rate: bytes per generation of the growing objects or of what they keep alive; None if
+            unknown.
+        since: the first generation whose end shows the growth.
         judged: the series with its verdict.
         contribution: what each phase adds; empty if the phase is known otherwise.
         phase: the phase, if the source itself knows it.
         holder: the container as the last look found it.
-        bound: its maximum; None if there is none, or none is known.
-        proven: False for a container that only holds what grows: its own growth was not seen
-            often enough.
-        exact: what cannot be healthy was counted one by one, by the operating system, the
-            interpreter or a collection.
+        bound: the maximum of the value; None if there is none, or none is known.
+        proven: False for a container that holds what grows but was not seen growing often enough.
+        exact: True if the growth cannot be healthy and was counted one by one, by the operating
+            system, the interpreter or a collection.
         worst: the worst verdict that this kind of growth deserves.
         evidence: what the source measured, and by which instrument.
-        reason: the numbers in one sentence, if they are more than the evidence.
-        with_it: types that come and go with it.
-        healthy: why it is no leak, if the source itself knows.
-        in_pools: the bytes are in Python's small-object allocator, and in no object that is held.
-        shown: the snapshot that shows it best, if the source knows it.
+        reason: the numbers in one sentence, if they add to the evidence.
+        with_it: types whose objects are made and freed together with these.
+        healthy: why the growth is no leak, if the source itself knows.
+        in_pools: True if the bytes are in use in Python's small-object allocator but belong to no
+            object with a known holder.
+        shown: the snapshot that shows the growth best, if the source knows it.
     """
 
     source: Source
@@ -95,12 +96,12 @@ class Growth:
 
     @property
     def main_phase(self) -> str | None:
-        """The phase that adds it; None if no phase stands out."""
+        """The phase that adds the growth; None if no phase stands out."""
         return self.phase or self.contribution.main_phase()
 
     @property
     def fills(self) -> bool:
-        """True if a bound will stop it; entries that keep autograd graphs are not excused."""
+        """True if a bound will stop the growth; always False if entries keep autograd graphs."""
         return self.bound is not None and not self.keeps_graphs
 
     @property
@@ -115,17 +116,17 @@ class Growth:
 
     @property
     def is_buffer(self) -> bool:
-        """True for one object, or the same few, that become larger without having entries."""
+        """True for one object, or a fixed few, that become larger but have no entries."""
         return self.source == "container" and not self.name.endswith("[*]")
 
     @property
     def is_born(self) -> bool:
-        """True for a container of which births show that each round left as much in it."""
+        """True for a container in which every round left as much, according to births."""
         return self.source == "container" and bool(self.evidence)
 
     @property
     def breaks_expectation(self) -> bool:
-        """True if there are more than the user expects."""
+        """True if there are more objects than the user expects."""
         return self.watched is not None and self.watched.too_many
 
     def holds(self, path: str) -> bool:

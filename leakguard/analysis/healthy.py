@@ -1,4 +1,4 @@
-"""Growth that is healthy: one function, and one wording, for each kind."""
+"""Clears healthy growth: one function, and one wording, for each kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leakguard.model.units import format_bytes
 
 
 def filling_gauge(gauge: Growth) -> Cleared:
-    """Clear a gauge that fills towards the capacity that its user gave."""
+    """Clear a gauge that fills towards the capacity that the user gave."""
     name, bound = gauge.name, gauge.bound or 0.0
     filled = f"{gauge.counts[-1]:,.0f} of {bound:,.0f}"
     if gauge.full_at is None:
@@ -36,7 +36,7 @@ def filling_container(container: Growth) -> Cleared:
 
 
 def ended(defect: Defect) -> Cleared:
-    """Clear growth that some looks saw and that did not go on."""
+    """Clear growth that some looks saw and that then stopped."""
     lead = defect.lead
     name = defect.held_by or lead.type or lead.name
     last = lead.judged.series.generations[-1] if lead.judged is not None else 0
@@ -49,14 +49,14 @@ def ended(defect: Defect) -> Cleared:
 
 
 def is_warming_up(defect: Defect) -> bool:
-    """Return True for a place that is filled once, and gains less than one entry per generation."""
+    """Return True for a finite place that gains less than one entry per generation."""
     holder = None if defect.container is None else defect.container.holder
     place = None if holder is None else place_of(holder)
     return place is not None and place.finite and (defect.lead.rate or 0.0) < 1
 
 
 def warm_up(defect: Defect) -> Cleared:
-    """Clear a place that is filled once."""
+    """Clear a finite place, which a program fills only once."""
     name = defect.held_by or defect.lead.name
     return Cleared(name, "warm-up", f"{name} gains an entry now and then, and none twice")
 

@@ -1,6 +1,6 @@
-"""Finds the holder of growing objects if no container was seen growing, from its last look.
+"""Finds the holder of growing objects in the last look, if no container was seen growing.
 
-Each function uses one more kind of sign. The containers that they return are not ``proven``.
+Each function uses a different sign. The containers that these functions return are not ``proven``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAM
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
-# Number of generations. Chosen: many containers have that few entries from the beginning.
+# Only after more generations than this, a whole number of entries per generation is a sign. Chosen:
+# many containers have this few entries from the beginning.
 _FEW_GENERATIONS = 12
-# Types whose instances refer to no other object: they keep only themselves alive.
+# Types whose instances refer to no other object, and so keep no other object alive.
 _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})
 # Modules in which the guard keeps its own records.
 _GUARDS_OWN = "leakguard."
@@ -38,7 +39,8 @@ _GUARDS_OWN = "leakguard."
 def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
     """Return the holder of a type that grows by ``rate`` per generation; None if unknown.
 
-    It is the container that lately gained as many instances, or that contains most of them.
+    The holder is the container that gained as many instances in the latest looks, or else the
+    container of most instances, or else a chain of instances.
     """
     looks = looks_at_holders(case)
     if not looks:
@@ -51,9 +53,9 @@ def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
 
 
 def holder_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
-    """Return the container that retains most of ``size`` bytes, by the growing classes.
+    """Return the container that retains most of ``size`` bytes, found by the growing classes.
 
-    Most objects of one class are in it, and it retains most of what all of them weigh.
+    The container must hold most objects of one of the classes ``names``.
     """
     looks = looks_at_holders(case)
     found = [] if not looks else [
@@ -69,11 +71,11 @@ def holder_of_most(case: Case, names: Iterable[str], size: float) -> Growth | No
 def holder_by_instances(
     case: Case, looks: Sequence[tuple[int, Census]], size: float
 ) -> Growth | None:
-    """Return a class of the program, and the container whose new instances retain most of ``size``.
+    """Return the container of a program's class whose new instances retain most of ``size`` bytes.
 
-    Its count must have risen in most of the generations between the first and the last of
-    ``looks``. They are too few to judge whether the count keeps growing. The rate is that of its
-    count.
+    Between the first and the last of ``looks``, the class must have gained at least one instance
+    per two generations. The looks are too few to judge whether the count keeps growing. The
+    returned rate is the mean rate of the count.
     """
     if len(looks) < 2:
         return None
@@ -94,11 +96,11 @@ def holder_by_instances(
 def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:
     """Return the container that began to hold about ``size`` bytes during the recorded looks.
 
-    Its entries may have other types than what grows: an error keeps its frames and buffers. A
-    container counts as new if any of these holds: most of its entries appeared between looks; it
-    has a constant whole number of entries per generation; it is a chain that grew; or, if only one
-    look asked for containers, it contains instances of ``type_name`` and retains more than all of
-    them did at an earlier census.
+    The type of its entries may differ from the type that grows: an error keeps its frames and
+    buffers. A container counts as new if any of these is true: most of its entries appeared between
+    looks; it has a constant whole number of entries per generation; it is a chain that grew; or, if
+    there was only one inspection, it contains instances of ``type_name`` and retains more than all
+    instances of that type did at an earlier census.
     """
     looks = looks_at_holders(case)
     if not looks or size <= 0:
@@ -129,12 +131,12 @@ def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
 
 
 def _may_hold(holder: Holder, type_name: str) -> bool:
-    """Return False if the entries refer to nothing and are of another type."""
+    """Return False if the entries refer to no object and are not of type ``type_name``."""
     return holder.element == type_name or holder.element not in _LEAVES
 
 
 def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
-    """Return what the same place retains in all modules, workers or shards together."""
+    """Return the bytes that each place retains, summed over modules, workers or shards."""
     together: Counter[str] = Counter()
     for holder in holders:
         together[alike(holder.path)] += holder.retained_bytes or 0
@@ -142,7 +144,7 @@ def _retained_together(holders: Iterable[Holder]) -> Counter[str]:
 
 
 def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
-    """Return the last look's holder of most of a backward graph that becomes longer.
+    """Return the holder, in the last look, of most nodes of a growing backward graph.
 
     Most nodes of the graph must have appeared between looks.
     """
@@ -159,15 +161,15 @@ def holder_of_graph(case: Case, nodes: Growth) -> Growth | None:
 def largest_graph(graphs: Iterable[Holder]) -> Holder:
     """Return the holder of most nodes of backward graphs.
 
-    Of several that retain the same nodes, it is the one that contains their tensors.
+    If several holders retain the same nodes, return the holder that contains the tensors.
     """
     return max(graphs, key=lambda g: (g.graph_nodes or 0, "graphs" in g.traits, g.path))
 
 
 def holder_of_as_many(case: Case, type_name: str) -> Growth | None:
-    """Return the container with an entry per instance of a type, which retains what memory gained.
+    """Return the container with one entry per instance of a type that retains what memory gained.
 
-    Its entries are of another type: objects are often registered by a bound method.
+    The entries have another type: objects are often registered by a bound method.
     """
     memory, looks = case.memory(), looks_at_holders(case)
     if memory is None or not memory.grows or not looks:
@@ -190,10 +192,10 @@ def holder_of_as_many(case: Case, type_name: str) -> Growth | None:
 
 
 def holder_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Growth | None:
-    """Return the container with the instances of a type that are not in the ``known`` ones.
+    """Return the container of those instances of a type that are in none of the ``known`` ones.
 
-    It was named at the last look only. Its growth is that of the type's count, minus the growth of
-    the others at their rates.
+    Only the last look names this container. Its growth is the growth of the type's count, minus the
+    growth of the known containers at their rates.
     """
     looks = looks_at_holders(case)
     paths = {container.name for container in known}
@@ -214,15 +216,15 @@ def holder_of_rest(case: Case, growing: Growth, known: Sequence[Growth]) -> Grow
 
 
 def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growth | None:
-    """Return a container's growth: the part of a type's counts that is not in other containers."""
+    """Return a container's growth from ``rest``: a type's counts less those in other containers."""
     none = [at for at, value in zip(rest.generations, rest.values, strict=True) if value == 0]
     looks = [place for place, at in enumerate(rest.generations) if at >= max(none, default=0)]
     if len(looks) < 2:
         return None
     generations = tuple(rest.generations[place] for place in looks)
     entries = tuple(rest.values[place] for place in looks)
-    # If the first look found nothing, growth began between two looks: use the rate of the later
-    # ones.
+    # If the first look found nothing, growth began between two looks, so the rate is that of the
+    # later looks.
     pace = slope(generations[1:], entries[1:]) or slope(generations, entries)
     if pace <= 0:
         return None
@@ -236,20 +238,20 @@ def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growt
 
 
 def _entries_at(container: Growth, generation: int) -> float:
-    """Return the entries that a container had by its rate, before its first look and after."""
+    """Return a container's entries at a generation, extrapolated from its last look at its rate."""
     assert container.judged is not None
     series, rate = container.judged.series, container.rate or 0.0
     return max(series.values[-1] - rate * (series.generations[-1] - generation), 0.0)
 
 
 def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
-    """Return whether a container gained most of its entries since it was first looked for.
+    """Return whether a container gained most of its entries since the first inspection.
 
-    If only the look at the end of the run found it, it may have been filled after the last
-    generation, such as a figure of logged values.
+    A container that only the look at the end of the run found may have been filled after the last
+    generation, for example a figure of logged values.
     """
     before = [h.entries for _, holders in looks[:-1] for h in holders if h.path == holder.path]
-    if not before:  # It was not large enough to be named then, or the last look was the only one.
+    if not before:  # earlier looks found it too small to name, or the last look was the only one
         if len(looks) > 1 and (holder.retained_bytes or 0) <= case.timeline.came_after_loop:
             return False
         before = [0] if len(looks) > 1 else [holder.before or holder.entries]
@@ -257,10 +259,10 @@ def _came(case: Case, holder: Holder, looks: list[Look]) -> bool:
 
 
 def _is_chain_that_came(holder: Holder, looks: list[Look], size: float) -> bool:
-    """Return whether most of ``size`` bytes are reached over an object that keeps one of its kind.
+    """Return whether most of ``size`` bytes are new and reached through a link of a chain.
 
-    A link of a chain, such as a wrapper of a wrapped function, has few entries of its own. The same
-    step leads from link to link, and the objects behind it grow.
+    A link, such as a wrapper of a wrapped function, has few entries and keeps the next link. The
+    same step leads from each link to the next, and what the links retain grows.
     """
     base, step = holder.path.removesuffix(ELEMENT), _last_step(holder)
     beyond = (h.path.removeprefix(base) for h in looks[-1][1] if h.path.startswith(base))
@@ -280,8 +282,8 @@ def _last_step(holder: Holder) -> str:
 def _gets_as_many(case: Case, holder: Holder, looks: list[Look]) -> bool:
     """Return whether every look found the same whole number of entries per past generation.
 
-    Containers of layers or files may have the same size by chance. A constant whole number of
-    entries over so many generations is rarely chance.
+    A container of layers or files may have such a size by chance. The same whole number at every
+    look, after more than ``_FEW_GENERATIONS`` generations, is rarely chance.
     """
     seen = [
         (h.entries, case.run.generations_until(generation))
@@ -297,7 +299,11 @@ def _gets_as_many(case: Case, holder: Holder, looks: list[Look]) -> bool:
 
 
 def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) -> bool:
-    """Return whether a container with a type in it retains more than all of that type once did."""
+    """Return whether a container's instances of a type retain more than the type once weighed.
+
+    The comparison is with the bytes of all instances at the first census, and applies only if there
+    was one inspection.
+    """
     generation, holders = looks[-1]
     inside = [
         h
@@ -310,7 +316,7 @@ def _outweighs(case: Case, holder: Holder, looks: list[Look], type_name: str) ->
         return False
     if (
         holder.entries < FEWEST_LOOKS
-    ):  # The growing objects lie deeper, for example two layers further.
+    ):  # a container with few entries does not grow itself: the growing objects lie deeper
         return False
     kept = sum(h.retained_bytes or 0 for h in inside if h is not holder) or holder.retained_bytes
     return MAJORITY * (kept or 0) > (counted[0].bytes or 0)
@@ -336,9 +342,9 @@ def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
 
 
 def _linked(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
-    """Return the outermost of containers that are each other's entries, as a chain.
+    """Return the outermost of several containers that each contain the next, as a chain.
 
-    Each instance keeps the previous one by an entry of its own dictionary, as modules do.
+    Each instance keeps the previous instance in an entry of its own dictionary, as modules do.
     """
     inside = sorted(_unbounded(type_name, looks), key=lambda holder: len(holder.path))
     for first, second in pairwise(inside):
@@ -361,9 +367,9 @@ def _unbounded(type_name: str, looks: list[Look]) -> Iterator[Holder]:
 
 
 def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
-    """Return the outermost container around one that gained entries lately, else the one itself.
+    """Return the outermost container around ``holder`` that gained entries; else ``holder``.
 
-    A place that is known to keep what is put into it is one, however few looks there were.
+    A known place around ``holder`` counts too, without having been seen to gain entries.
     """
     outer = (
         other
@@ -378,9 +384,9 @@ def _around(holder: Holder, holders: tuple[Holder, ...]) -> Holder:
 
 
 def _is_place_around(outer: Holder, inner: Holder) -> bool:
-    """Return True for a known place with a container somewhere in its entries, and no less in it.
+    """Return True if ``outer`` is a known place around ``inner`` and retains at least as much.
 
-    It has an entry for some of them: what is in one entry of it is not what it keeps.
+    ``outer`` must have several entries: contents of a single entry do not show what it keeps.
     """
     base = outer.path.removesuffix(ELEMENT)
     return (

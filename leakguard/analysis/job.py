@@ -1,4 +1,4 @@
-"""Makes one report of a job's processes: which of them grow, and what they hold together."""
+"""Makes one report of a job: which of its processes grow, and how much all of them hold."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from leakguard.model.finding import SEVERITY
 from leakguard.model.job import Job, Member, ProcessRow
 from leakguard.model.units import MB, format_bytes, format_change
 
-# If all processes grow, name the one that grows this many times as fast as the median of the
-# others. Chosen.
+# If all processes grow, name the process that grows more than this many times as fast as the median
+# of the others. Chosen.
 _OUTLIER = 3.0
-# Name a process for the memory it holds if it has this many times the median of the others and at
-# least this many bytes more. Chosen: workers that load the same data differ by less.
+# A process is named for the memory that it holds if this is at least _HOLDS times the median of the
+# others, and at least _HOLDS_BYTES more. Chosen: workers that load the same data differ by less.
 _HOLDS, _HOLDS_BYTES = 2.0, 100 * MB
 # Names that multiprocessing gives the workers of a pool: ``ForkPoolWorker-1``,
 # ``SpawnPoolWorker-1``.
 _POOLED = "PoolWorker-"
-# Most processes that one sentence names. Chosen.
+# The most processes that one sentence names. Chosen.
 _NAMED_AT_MOST = 4
 
 
@@ -35,7 +35,7 @@ class _Process:
 
     @property
     def grows(self) -> bool:
-        """True if it has a finding."""
+        """True if the process has a leak or a suspect."""
         return SEVERITY[self.report.verdict] >= SEVERITY["suspect"]
 
 
@@ -59,7 +59,7 @@ def diagnose_job(job: Job) -> tuple[Report, list[Report]]:
         run=replace(worst.report.run, info=info, notes=(*job.notes, *worst.report.run.notes)),
         headline=_headline(job, judged, growing, worst),
         findings=tuple(_findings(growing)),
-        forecast=None,  # One process' effect on the machine's memory is not that of all.
+        forecast=None,  # the growth of one process does not predict the memory of all processes
         processes=tuple(one.row for one in judged),
         remarks=tuple(_remarks(job, judged, growing)),
     )
@@ -102,14 +102,14 @@ def _what(finding: Finding) -> str:
 
 
 def _gravity(one: _Process) -> tuple[int, float]:
-    """Order by verdict, then by growth. A short process seen from outside comes last."""
+    """Order by verdict, then by growth. A short process watched from outside comes last."""
     outside = one.member.run.info.observer is not None
     mute = outside and one.report.verdict == "inconclusive"
     return -1 if mute else SEVERITY[one.report.verdict], one.row.bytes_per_generation
 
 
 def _findings(growing: Sequence[_Process]) -> list[Finding]:
-    """Return each defect once, from the process in which it is largest."""
+    """Return each finding once, from the worst process that has it."""
     found: dict[str, Finding] = {}
     for one in sorted(growing, key=_gravity, reverse=True):
         for finding in one.report.findings:
@@ -151,7 +151,7 @@ def _who_grows(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]
 
 
 def _outlier(growing: Sequence[_Process]) -> str:
-    """Name the process that grows far more than the others do."""
+    """Name the process that grows far more than the others; empty if there is none."""
     largest = max(growing, key=lambda one: one.row.bytes_per_generation)
     rate = largest.row.bytes_per_generation
     others = median(one.row.bytes_per_generation for one in growing if one is not largest)
@@ -172,7 +172,7 @@ def _labels(processes: Sequence[_Process]) -> str:
 
 
 def _remarks(job: Job, judged: Sequence[_Process], growing: Sequence[_Process]) -> list[str]:
-    if job.of != "process":  # Nobody measured what several series of a log share.
+    if job.of != "process":  # a log does not measure what its series share
         return []
     said = [_together(judged), _joint_growth(growing), _holds_most(judged)]
     ended = [one for one in judged if one.row.state == "lost"]
@@ -232,7 +232,7 @@ def _holds_most(judged: Sequence[_Process]) -> str | None:
         for one in judged
         if one.member.run.info.observer is None and one.row.rank is not None
     ]
-    if len(same) < 3:  # Of two, neither is the exception.
+    if len(same) < 3:  # of two processes, neither is the exception
         return None
     most, who = max(same, key=lambda pair: pair[0])
     others = median(size for size, one in same if one is not who)

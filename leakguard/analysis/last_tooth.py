@@ -1,7 +1,7 @@
-"""Memory that has risen since the last collection, as it did before earlier ones.
+"""Recognizes memory that rises after the last collection as it rose before earlier collections.
 
 Garbage in reference cycles makes live memory a sawtooth. A run that ends within a tooth looks as if
-it had begun to leak after the last collection. Comparison with an earlier tooth decides.
+it had begun to leak after the last collection. Comparison with earlier teeth decides.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from leakguard.model import Cleared
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Garbage consists of objects, so both measures fall when the collector runs.
+# Garbage consists of objects, so Python's blocks fall together with memory at a collection.
 _SAWS = "python_blocks"
 
 
 @dataclass(frozen=True, slots=True)
 class _Tooth:
-    """A tooth: from one full collection, or the first generation, to the next."""
+    """A tooth: the rise from one full collection (or the first generation) to the next one."""
 
     began: int
     ended: int
@@ -40,11 +40,11 @@ class _Tooth:
 
 
 def last_tooth(case: Case, growth: Growth) -> Cleared | None:
-    """Attribute growth of live memory to garbage that waits for the collector; None if it is not.
+    """Clear growth of live memory that is garbage waiting for the collector; None if it is not.
 
-    A full collection must have ended an earlier tooth, in Python's blocks too, at the run's start
-    level or at most a tenth of the tooth above it. The last tooth must rise no faster than earlier
-    ones did.
+    A full collection must have ended an earlier tooth at the run's start level, or above it by at
+    most a tenth of the tooth. The last tooth must rise no faster than earlier teeth did. Both must
+    hold for live memory and for Python's blocks.
     """
     memory, blocks = _teeth(case, growth.name), _teeth(case, _SAWS)
     if not (_is_taken_back(memory) and _is_taken_back(blocks)):
@@ -62,7 +62,7 @@ def last_tooth(case: Case, growth: Growth) -> Cleared | None:
 
 
 def _teeth(case: Case, metric: str) -> list[_Tooth]:
-    """Return a metric's teeth between full collections, the guard's or the program's own."""
+    """Return a metric's teeth between full collections, made by the guard or by the program."""
     values = case.timeline.metric(metric).by_generation
     counted = case.timeline.metric("gc_full_collections").by_generation
     both = sorted(values.keys() & counted.keys())

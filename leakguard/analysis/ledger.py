@@ -14,14 +14,14 @@ _NO_PARTS = "RSS was not split into anonymous, file-backed and shared pages"
 _NO_SWAP = "swap was not read at both ends"
 _NO_NATIVE = "it is memory in use beyond live objects, and one of the two is unknown"
 
-# Generations of a long run that the history shows side by side. Chosen.
+# The most generations that the history of a long run shows. Chosen.
 _POINTS = 60
 
 
 def ledger(run: Run) -> Ledger | None:
-    """Return where RSS went between the baseline and the latest generation with a census.
+    """Return the growth of RSS from the baseline to the latest generation with a census, by part.
 
-    None if the run does not have two moments with a known RSS.
+    None if fewer than two snapshots have RSS.
     """
     before = run.baseline
     after = _latest(run, before)
@@ -29,13 +29,13 @@ def ledger(run: Run) -> Ledger | None:
 
 
 def ledger_history(run: Run, most: int = _POINTS) -> tuple[Ledger, ...]:
-    """Return the ledger at each generation with a census; of a long run, at ``most`` of them."""
+    """Return the ledger at each generation with a census, or at no more than ``most`` of these."""
     before = run.baseline
     ends = [s for s in run.generation_ends() if s is not before and _is_sized(s)]
     if before is None or not ends:
         return ()
     step = -(-len(ends) // most)
-    chosen = ends[::-1][::step][::-1]  # the latest one is always among them
+    chosen = ends[::-1][::step][::-1]  # the latest generation is always included
     return tuple(filter(None, (_between(run, before, end) for end in chosen)))
 
 
@@ -54,7 +54,7 @@ def _between(run: Run, before: Snapshot, after: Snapshot) -> Ledger | None:
 
 
 def _latest(run: Run, before: Snapshot | None) -> Snapshot | None:
-    """Return the latest generation's end with a census, else the latest moment with an RSS."""
+    """Return the last generation's end with a census, else the last end or snapshot with RSS."""
     later = [s for s in run.snapshots if s is not before and "rss" in s.metrics]
     ends = [s for s in later if s.moment == "generation"]
     sized = [s for s in ends if _is_sized(s)]
@@ -126,7 +126,7 @@ _REASONS = {
     "swapped": _NO_SWAP,
 }
 
-# Probes whose reason for a missing number is better than "was not read".
+# For some parts, a probe that knows a better reason for a missing number than "was not read".
 _PROBES = {"interpreter": "pools", "allocator": "allocator", "tensors": "census",
            "arrays": "census", "python": "census"}  # fmt: skip
 

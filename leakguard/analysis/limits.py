@@ -1,4 +1,4 @@
-"""What a run could not have shown."""
+"""What a run could not have detected."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NAME_THEM = (
     ": name them by `for epoch in guard.generations(range(10)):` around the loop, or by "
     "`guard.generation()` where one begins"
 )
-#: Sources that know the memory of a process as a whole and nothing else.
+#: Sources that record only the memory of a process as a whole.
 OUTSIDE = ("outside", "curve")
-_LISTED = 16  # generations that one line of a report holds; chosen
+_LISTED = 16  # the most generations that one line of a report lists; chosen
 
 
 def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) -> str | None:
@@ -36,7 +36,7 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
 
     Args:
         case: the run.
-        cleared: growth in it that is no leak.
+        cleared: growth in the run that is no leak.
         found: the reported findings, and those that the user ignores.
     """
     memory = case.memory()
@@ -50,7 +50,9 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
-    if allocated is not None and allocated.grows:  # looks leave memory: only the sum is in doubt
+    # If the C allocator's bytes grow for certain, only their sum with Python's memory is in doubt,
+    # because of memory that looks leave. A smaller rate is then material.
+    if allocated is not None and allocated.grows:
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:
         more = (
@@ -65,9 +67,9 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
 def _slowly_rising(
     case: Case, memory: Judged, cleared: Sequence[Cleared], found: Sequence[Finding]
 ) -> str | None:
-    """Say that live memory rises by little each time, and by much in a day, and nothing tells why.
+    """Report that live memory rises slowly, by much in a day, and that nothing explains it.
 
-    Nothing is stable beside it, and it is too little to be looked into.
+    Such a run cannot be called stable, but the growth is too little to be inspected.
     """
     verdict, rate = memory.verdict, memory.verdict.rate
     came_to = memory.series.values[-1] - memory.series.values[0]
@@ -87,10 +89,10 @@ def _slowly_rising(
 def _rising_when_cut(
     case: Case, memory: Judged, cleared: Sequence[Cleared], found: Sequence[Finding]
 ) -> str | None:
-    """Report that live memory still rises, unexplained, at the end of a part of a run.
+    """Report that live memory still rises, unexplained, where the file of an incomplete run ends.
 
-    The look at the end of a whole run counts the objects once more. A part may end long after its
-    last look, so growth that is too small for a leak is not "stable" there.
+    The look at the end of a complete run counts the objects once more. An incomplete run may end
+    long after its last look, so growth that is too small for a leak is not called "stable" there.
     """
     rate, gained = memory.verdict.rate, memory.series.values[-1] - memory.series.values[0]
     if not case.run.is_part or not memory.may_grow or gained < NOTABLE_BYTES:
@@ -109,7 +111,7 @@ def _rising_when_cut(
 
 
 def _explained(cleared: Sequence[Cleared], found: Sequence[Finding]) -> float:
-    """Return the bytes per generation of fills and findings; infinite if one has no number."""
+    """Return bytes per generation of filling and findings; infinite if a filling has no size."""
     sizes = [c.bytes_per_generation for c in cleared if c.pattern == "filling"]
     told = sum(finding.bytes_per_generation or 0.0 for finding in found)
     return math.inf if None in sizes else told + sum(size or 0.0 for size in sizes)
@@ -132,9 +134,10 @@ def _rising_handles(case: Case, metric: str) -> str | None:
 
 
 def limits(case: Case, doubt: str | None, least: str | None) -> tuple[str, ...]:
-    """Return what could not be seen in this run, in plain sentences.
+    """Return what could not be detected in this run, in plain sentences.
 
-    ``doubt`` is why the run is not decided, ``least`` the growth a generation that shows.
+    ``doubt`` is why the run is undecided. ``least`` is the smallest growth per generation that
+    would be detected, in words.
     """
     said = [doubt] if doubt else []
     memory = case.memory()
@@ -155,7 +158,7 @@ def limits(case: Case, doubt: str | None, least: str | None) -> tuple[str, ...]:
 
 
 def _skipped(case: Case) -> list[str]:
-    """List the generations with a look, and the guard's cost; nothing if all had one."""
+    """List the generations with a look, and the guard's cost; empty if all generations had one."""
     ends = case.timeline.ends
     looked = [generation for generation, end in ends.items() if end.census is not None]
     if not looked or len(looked) == len(ends):
@@ -165,7 +168,7 @@ def _skipped(case: Case) -> list[str]:
 
 
 def _listed(numbers: list[int]) -> str:
-    """Return the first and the last of the generations, and those between if they are few."""
+    """Return all generations if they are few, else the first and the last of them."""
     words = [str(number) for number in numbers]
     if len(words) > _LISTED:
         words = [*words[: _LISTED // 2], "...", *words[-_LISTED // 2 :]]
@@ -173,7 +176,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 def _cost(run: Run) -> str:
-    """Return the share of the run's time that the guard's own work and tracing took."""
+    """Return the shares of the run's time that the guard's work and tracing took, in words."""
     whole = max((s.seconds for s in run.snapshots if s.seconds is not None), default=0.0)
     if whole <= 0 or run.watch_seconds <= 0:
         return ""

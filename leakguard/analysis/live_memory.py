@@ -1,4 +1,4 @@
-"""Growth of live memory as a whole: its parts, and why it is harmless once it levels off."""
+"""Growth of live memory as a whole: what it consists of, and why some of it is harmless."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Two growths are the same if their shares per look differ by at most this much in sum: 0 means the
-# same course, 2 means that nothing coincides. Chosen halfway: tables and modules that the guard
-# itself loads lie between two looks only, and differ by nearly 2.
+# Two growths have the same course if the differences of their shares per look add up to at most
+# this: 0 means that they grow in proportion, 2 means that they never grow together. Chosen halfway:
+# tables and modules that the guard itself loads grow between two looks only, and differ by nearly
+# 2.
 _SAME_COURSE = 1.0
 
 
 def objects_rate(case: Case) -> float:
-    """Return the bytes that counted objects of all types gain each generation."""
+    """Return the bytes per generation that counted objects of all types gain together."""
 
     def read(snapshot: Snapshot) -> float | None:
         return None if snapshot.census is None else snapshot.census.bytes
@@ -50,7 +51,7 @@ def objects_rate(case: Case) -> float:
 
 
 def filling_cache(case: Case, growth: Growth) -> Cleared | None:
-    """Attribute memory to the caches of libraries while all of it fits into them; else None."""
+    """Clear native memory as filling if all of it fits into the caches of libraries; else None."""
     ends = [s for s in case.timeline.ends.values() if s.census is not None]
     if not ends or growth.judged is None or growth.in_pools:
         return None
@@ -70,7 +71,7 @@ def filling_cache(case: Case, growth: Growth) -> Cleared | None:
 
 
 def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
-    """Return growth of live memory with its kind: objects that become larger, or native memory."""
+    """Return growth of live memory with its kind: a graph, instances, larger objects, or native."""
     if not case.counts_objects:
         return replace(growth, kind="memory", in_pools=False)
     graph = _in_a_graph(case, growth)
@@ -82,13 +83,13 @@ def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
     if instances is not None:
         return instances
     extended = _extended_type(case, growth)
-    if extended is None:  # The objects' growth is not the memory's growth.
+    if extended is None:  # no type grows in proportion to memory
         return growth
     container = holder_of(case, extended, 0.0) or holder_by_size(case, gained(growth), extended)
     holder = None if container is None else container.holder
     inside = None if container is None else container.type
     if inside is not None and "." in inside:
-        extended = inside  # A class held at a known place says more than a buffer in it.
+        extended = inside  # a class in the holder is more informative than a buffer in the class
     fix = f"find the {extended} that is extended every generation, and bound it"
     place = None if holder is None else place_of(holder)
     if holder is not None and place is not None:
@@ -105,9 +106,10 @@ def with_kind(case: Case, growth: Growth, in_objects: bool) -> Growth:
 
 
 def _owner_behind(place: Place, holder: Holder) -> str | None:
-    """Return the program's first class on the way from a known place, as the look found it.
+    """Return the first class of the program on the path from a known place to the growing object.
 
-    The registered object is to be removed there, and not the arrays that it has collected.
+    An instance of this class is registered in the place. The fix is to remove this instance, not
+    the arrays that it has collected.
     """
     path = ""
     for position, hop in enumerate(holder.trace):
@@ -119,7 +121,7 @@ def _owner_behind(place: Place, holder: Holder) -> str | None:
 
 
 def _one_in_each(case: Case, holder: Holder) -> str | None:
-    """Return the class of the program of which there is one in each entry of a known place."""
+    """Return a class of the program with one instance per entry of a known place."""
     looks = case.timeline.counted_since(None)
     alive = {} if not looks else {n: looks[-1][1].count(n) or 0 for n in looks[-1][1].types}
     each = (n for n in alive if is_users(n) and same(alive[n], holder.entries, SAME_COUNT))
@@ -137,8 +139,8 @@ def gained(growth: Growth) -> float:
 def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
     """Return growth of live memory as that of a backward graph that is never cut; None if not.
 
-    Two looks suffice if the new nodes, and what they saved, are most of the memory's gain: memory
-    itself was read in every generation.
+    Two looks suffice if most nodes are new and the graph retains most of the memory's gain, because
+    memory itself was read in every generation.
     """
     ends = [(g, s) for g, s in case.timeline.ends.items() if s.census is not None]
     if len(ends) < 2:
@@ -176,7 +178,7 @@ def _in_a_graph(case: Case, growth: Growth) -> Growth | None:
 
 
 def _holders_keep(holder: Holder, graphs: list[Holder]) -> str:
-    """Return who keeps a graph: its holder, and others that hold nearly all of it too."""
+    """Return the holder of a graph, and other holders of nearly all its nodes, with the verb."""
     least = NEARLY_ALL * (holder.graph_nodes or 0)
     others = [g.path for g in graphs if g is not holder and (g.graph_nodes or 0) >= least]
     return " and ".join([holder.path, *others]) + (" keep" if others else " keeps")
@@ -185,7 +187,7 @@ def _holders_keep(holder: Holder, graphs: list[Holder]) -> str:
 def _in_instances(case: Case, growth: Growth) -> Growth | None:
     """Return growth of live memory as that of a class of the program, with its holder; or None.
 
-    Two looks suffice, as for a graph.
+    Two looks suffice, as for a graph, because memory was read in every generation.
     """
     looks = _counted(case, growth)
     size = looks[-1][2] - looks[0][2] if looks else 0.0
@@ -208,14 +210,14 @@ def _in_instances(case: Case, growth: Growth) -> Growth | None:
 
 
 def _counted(case: Case, growth: Growth) -> list[tuple[int, Census, float]]:
-    """Return the looks since memory grows, and the one before: (generation, counts, memory)."""
+    """Return (generation, counts, memory) of the looks since memory grows, and the look before."""
     sizes = {} if growth.judged is None else growth.judged.series.by_generation
     looks = case.timeline.counted_since(growth.since, among=sizes)
     return [(generation, census, sizes[generation]) for generation, census in looks]
 
 
 def _extended_type(case: Case, growth: Growth) -> str | None:
-    """Return the type whose bytes are most of the memory's gain, and rise in proportion to it."""
+    """Return the type with most of the memory's gain, if it rises in proportion to memory."""
     ends = _counted(case, growth)
     if len(ends) < 2:
         return None
@@ -235,7 +237,7 @@ def _bytes(census: Census, name: str) -> float:
 
 
 def levelled_off(judged: Judged) -> Iterable[Cleared]:
-    """Clear live memory that rose by much and does not rise any more."""
+    """Clear live memory that rose by much and no longer rises."""
     verdict, series = judged.verdict, judged.series
     rose = max(series.values) - series.values[0]
     if verdict.shape in ("flat", "noise") or verdict.growing != "no" or rose < MATERIAL_BYTES:

@@ -20,7 +20,7 @@ class Rate(NamedTuple):
 
 
 def live_growth(run: Run, warmup: int = 1) -> Rate:
-    """Return the growth in bytes per generation: of live memory or, if unknown, of RSS."""
+    """Return the growth of live memory or, if that is unknown, of RSS; in bytes per generation."""
     growths = (metric_growth(run, name, warmup) for name in ("live_memory", "heap_in_use"))
     known = (growth for growth in growths if growth.value is not None)
     return next(known, None) or metric_growth(run, "rss", warmup)
@@ -42,7 +42,7 @@ def metric_growth(run: Run, metric: str, warmup: int = 1) -> Rate:
 def growths(run: Run, warmup: int = 1) -> dict[str, float]:
     """Return the growth in bytes per generation by each measurement that the run has.
 
-    Allocators first, then RSS, then ``objects``: the bytes of counted objects.
+    The allocators come first, then RSS, then ``objects``, the bytes of counted objects.
     """
     recorded = {name for snapshot in run.snapshots for name in snapshot.metrics}
     rates = {name: metric_growth(run, name, warmup).value for name in _MEASURED if name in recorded}
@@ -53,7 +53,7 @@ def growths(run: Run, warmup: int = 1) -> dict[str, float]:
 
 
 def highest_rss(run: Run, phase: str | None = None) -> int | None:
-    """Return the highest RSS, within phases too if peaks were recorded."""
+    """Return the highest RSS in bytes, including peaks within phases if these were recorded."""
     shots = run.snapshots if phase is None else tuple(run.of_phase(phase))
     sizes = [s.metrics[name] for s in shots for name in ("rss", "peak") if name in s.metrics]
     return int(max(sizes)) if sizes else None

@@ -1,4 +1,4 @@
-"""From a defect to a finding: what a user reads, in the words of the program."""
+"""From a defect to a finding: what a user reads, in the terms of the user's program."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from leakguard.model import Finding, Holder, Hop, Proof, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
-# Most types that are named after the first one because they grow for the same reason. One line
-# holds this many.
+# The most types that are named besides the lead because they grow for the same reason. This many
+# fit on one line.
 _COMPANIONS = 3
 _WORDS = {
     "threads": ("thread", "threads"),
@@ -30,14 +30,15 @@ _WORDS = {
     "children": ("child process", "child processes"),
     GRAPH_NODE: ("node of a backward graph", "nodes of a backward graph"),
 }
-# Confidence (0 to 1) in a container without a series of its own: with a second measurement, and
-# with its looks alone. Chosen near the results of ``series`` for seven changes (0.89) and for two
-# (0.6).
+# Confidence (0 to 1) in the growth of a container that has no series of its own: with a second
+# measurement, and with its looks alone. Chosen near the confidence that ``series`` gives to seven
+# changes (0.89) and to two (0.6).
 _WITH_WITNESS, _ALONE = 0.9, 0.6
-# Below this many objects per generation, report one object in so many generations. Chosen: from one
-# object in two generations on, the average is easy to picture.
+# Below this many objects per generation, report "1 more every N generations". Chosen: from one
+# object in two generations on, an average per generation is easy to picture.
 _SELDOM = 0.5
-# Hex digits (48 bits): among a million findings, two share a name once in 560 times.
+# Hex digits of a fingerprint (48 bits). Among a million findings, the probability that two share a
+# fingerprint is 1 in 560.
 _HEX_DIGITS = 12
 
 
@@ -51,7 +52,10 @@ def named(case: Case, defect: Defect) -> Finding:
 
 
 def _traced(case: Case, defect: Defect) -> Finding:
-    """Return the finding with the line that made its objects, by what they take themselves."""
+    """Return the finding with the line that made its objects.
+
+    Native memory of the objects is left out while the line is searched, because no line makes it.
+    """
     finding = _finding(case, defect)
     if defect.birth is not None and defect.birth.place is not None:
         return with_birthplace(finding, defect.birth.place)
@@ -77,9 +81,9 @@ def _with_holder_sought(run: Run, finding: Finding) -> Finding:
 
 
 def with_library(finding: Finding, packages: Mapping[str, str]) -> Finding:
-    """Return the finding as the library's where it is one of its known leaks.
+    """Return the finding with library and fix, if it is a known leak of a library.
 
-    ``packages`` are the versions of the libraries that ran, as far as they were recorded.
+    ``packages`` maps libraries that ran to their versions, if these were recorded.
     """
     known = known_leak(finding, packages)
     if known is None:
@@ -116,14 +120,14 @@ def headline(finding: Finding) -> str:
 
 
 def _more(rate: float, what: str) -> str:
-    """Return the increase per generation; for less than one in two, the interval."""
+    """Return the increase per generation; below one object in two generations, the interval."""
     if 0 < rate < _SELDOM:
         return f"1 more {what} every {round(1 / rate):,} generations"
     return f"{format_number(rate)} more {what} per generation"
 
 
 def _thing(finding: Finding) -> str:
-    """Return the word for one or for several of the growing things; a class keeps its name."""
+    """Return the singular or plural word for the growing things; a class is named as it is."""
     name = finding.type or "memory"
     short = name.rsplit(".", 1)[-1]
     one, several = _WORDS.get(name, (short, short))
@@ -140,7 +144,7 @@ def fingerprint(*parts: str | None) -> str:
 
 
 def _proof(case: Case, holder: Holder | None) -> Proof | None:
-    """Return what cutting the holder released, the last time that was tried."""
+    """Return the latest proof for a holder: what was released when it was emptied in a copy."""
     tried = (proof for shot in reversed(case.run.snapshots) for proof in shot.proofs)
     return next((p for p in tried if holder is not None and p.held_by == holder.path), None)
 
@@ -180,7 +184,7 @@ def _finding(case: Case, defect: Defect) -> Finding:
 
 
 def _advice(case: Case, lead: Growth, holder: Holder | None) -> str:
-    """Return the fix; builtin objects without a found holder have their own."""
+    """Return the fix; for builtin objects without a known holder, a special one."""
     looked = any(snapshot.holders for snapshot in case.run.snapshots)
     if looked and holder is None and lead.source == "type" and "." not in lead.name:
         return UNHELD_ADVICE
@@ -198,7 +202,7 @@ def _way(lead: Growth, holder: Holder | None) -> tuple[Hop, ...]:
 
 
 def _fingerprint(defect: Defect, holder: Holder | None) -> str:
-    """Return the name of the defect: its holder's, else its own and its phase's."""
+    """Return the holder's fingerprint if it has one, else one made from the defect's names."""
     lead = defect.lead
     if lead.source in ("type", "container") and holder is not None and holder.fingerprint:
         return holder.fingerprint
@@ -209,7 +213,11 @@ def _fingerprint(defect: Defect, holder: Holder | None) -> str:
 
 
 def _since(case: Case, lead: Growth, container: Growth | None) -> int | None:
-    """Return when it began; the tensors of a backward graph are counted from the first look on."""
+    """Return the generation in which the growth began.
+
+    Saved tensors of a backward graph are counted only from the first look on, so the start of
+    live memory's growth is used if it is earlier.
+    """
     if lead.source == "container":
         return loose_start(case, lead)
     if container is None or not container.keeps_graphs:
@@ -235,14 +243,14 @@ def _confidence(lead: Growth, evidence: list[Evidence]) -> float | None:
 
 
 def _count_rate(lead: Growth) -> float | None:
-    """Return objects per generation; a buffer has none, and memory is reported in bytes."""
+    """Return objects per generation; None for a buffer, and for memory reported in bytes."""
     return None if lead.unit == "bytes" or lead.is_buffer else lead.rate
 
 
 def _counts_by_generation(case: Case, lead: Growth, phase: str | None) -> tuple[int, ...]:
     """Return the count at the baseline and at the end of the phase in each generation.
 
-    If the phase was not counted, it is the count at the end of that generation.
+    If the phase was not counted in a generation, use the count at the generation's end.
     """
     if lead.source != "type" or lead.counts or lead.judged is None:
         return lead.counts

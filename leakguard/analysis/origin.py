@@ -1,4 +1,4 @@
-"""The line that made the growing objects, if a traced generation agrees with a finding."""
+"""Finds the line that made the growing objects, if a traced generation agrees with a finding."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ _MADE = frozenset(
     {"instances", "container", "tensors", "arrays", "autograd", "native", "memory", "queue"}
 )
 
-# Surviving objects of one line in the traced generation, as multiples of the finding's rate. One
-# generation is no mean, so it may be lower or higher. Bytes scatter more than counts, because a
-# tracer adds what the allocator rounds up. Chosen.
+# Limits for the surviving objects of one line in the traced generation, as multiples of the
+# finding's rate. A single generation may lie below or above the mean. Bytes scatter more than
+# counts, because a tracer includes what the allocator rounds up. Chosen.
 _LEAST_TIMES_COUNT, _MOST_TIMES_COUNT = 0.5, 1.5
 _LEAST_TIMES_BYTES, _MOST_TIMES_BYTES = 0.5, 2.0
-# Share of the growth that a line must make if its objects lie in the growing container. The place
-# supports it, so other lines may add the rest. Chosen.
+# Share of the growth that a line must make if its objects lie in the growing container. Their
+# holder already supports the line, so other lines may make the rest. Chosen.
 _LEAST_IN_CONTAINER = 0.2
-# Share of what the new entries keep. Chosen: a line that made a third of it fills the container;
-# constructors and library operators that it calls share the rest.
+# Share of the objects inside the new entries that a line must have made. Chosen: a line that made a
+# third of them fills the container; constructors and library operators that this line calls made
+# the rest.
 _PLURALITY = 1 / 3
 _GRAPH = ".grad_fn"
 # Share by which the bytes of a graph may differ from what its line allocated. Measured: 12 % in two
-# trainings, whose losses are Python's objects.
+# training runs whose losses are Python objects.
 _SAME_GRAPH = 0.2
-# Blocks that each node of a graph takes at least. Chosen between one, its own, and the three and
-# four, with its edges, that were measured there.
+# The fewest memory blocks per node of a graph. Chosen between one (the node itself) and the three
+# and four (with its edges) that were measured in these training runs.
 _BLOCKS_A_NODE = 1.5
 
 
@@ -52,16 +53,17 @@ def with_origin(run: Run, finding: Finding) -> Finding:
 
 
 def with_birthplace(finding: Finding, place: Birthplace) -> Finding:
-    """Return the finding with the line that made most of what its holder gained."""
+    """Return the finding with the line that births name for most of what its holder gained."""
     function = f" in {place.function}" if place.function else ""
     return replace(finding, created_at=f"{place.place}{function}", created_stack=place.stack)
 
 
 def _traced_sites(run: Run, finding: Finding) -> Iterator[Site | None]:
-    """Yield the sites that each trace suggests for a finding, in each way, the surest first.
+    """Yield the site that each trace suggests for a finding, by each criterion, the surest first.
 
-    A later generation may have been traced for bytes, but the objects' line comes first. If a trace
-    was cut, its numbers say nothing: only objects with the finding's holder show their line.
+    The line of objects comes before the line of bytes, even if bytes were traced in a later
+    generation. If a trace was cut, its numbers are incomplete, and only objects with the finding's
+    holder show their line.
     """
     traced = [s for s in reversed(run.snapshots) if s.sites]
     whole = [_merged(s.sites) for s in traced if not s.cost.cut]
@@ -76,9 +78,10 @@ def _traced_sites(run: Run, finding: Finding) -> Iterator[Site | None]:
 
 
 def _lies_elsewhere(site: Site, finding: Finding) -> bool:
-    """Return whether the objects of a line were held by another holder than the named one.
+    """Return whether a line's objects had another holder than the finding's during the trace.
 
-    They may be on their way there: what is replaced next is still held by the population.
+    The finding's holder may receive them later: objects that are replaced in the next generation
+    are still held by the population.
     """
     if site.type is None or site.held_by is None or finding.held_by is None:
         return False
@@ -118,7 +121,10 @@ def _why_unborn(run: Run, finding: Finding) -> str | None:
 
 
 def _why_untraced(run: Run) -> str:
-    """Return why no generation was traced; whether tracing was off is not recorded."""
+    """Return why no generation was traced.
+
+    The run does not record whether tracing was switched off, so the reason allows for both.
+    """
     if run.info.observer is not None:
         return "the process was observed from outside, where lines are unknown"
     ends = [s for s in run.snapshots if s.moment == "generation"]
@@ -135,11 +141,11 @@ def _why_untraced(run: Run) -> str:
 
 
 def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made objects of the type which the named holder holds."""
+    """Return the line that made objects of the growing type in the finding's holder."""
     rate, made = finding.count_per_generation, _of_its_type(sites, finding)
     if rate is None or not made:
         return None
-    graph = finding.kind == "autograd"  # most tensors of it are made for it, not for the holder
+    graph = finding.kind == "autograd"  # the network makes most tensors of a graph for the graph
     least = 0.0 if graph else _LEAST_IN_CONTAINER * rate
     inside = [s for s in made if _within(s.held_by, finding.held_by) and s.count >= least]
     if inside:
@@ -147,13 +153,13 @@ def _of_objects_there(sites: list[Site], finding: Finding) -> Site | None:
     if graph:
         return None
     behind = [s for s in made if _is_inside(s.held_by, finding.held_by)]
-    if sum(site.count for site in behind) >= least > 0:  # entries that are records of them
+    if sum(site.count for site in behind) >= least > 0:  # the entries are records of the objects
         return max(behind, key=lambda site: site.count)
     return None
 
 
 def _of_as_many_objects(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made as many objects of the type as the finding gains."""
+    """Return the line that made about as many objects of the growing type as the finding gains."""
     rate = finding.count_per_generation
     if rate is None or finding.kind == "autograd":
         return None
@@ -170,9 +176,11 @@ def _of_its_type(sites: list[Site], finding: Finding) -> list[Site]:
 
 
 def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line whose surviving bytes are what a generation adds: most, or the only one.
+    """Return the line whose surviving bytes match the finding's growth, if the line is clear.
 
-    What is replaced each generation survives it too, and may be far more.
+    It is clear if the bytes nearly equal the growth, or if no other line matches, or if no line has
+    more bytes. Objects that are replaced every generation also survive the traced one, and may have
+    far more bytes.
     """
     rate = finding.bytes_per_generation
     if not rate:
@@ -181,25 +189,25 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
     if finding.kind == "autograd":
         # Batches survive the generation too. Only the graph matches in both bytes and number of
-        # blocks. Python's own allocations for it were not traced.
+        # blocks. Python's own allocations for the graph were not traced.
         nodes = finding.count_per_generation if finding.type == GRAPH_NODE else None
         blocks = _BLOCKS_A_NODE * (nodes or 0.0)
         alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, _SAME_GRAPH))
         return min(alike, key=lambda site: abs((site.bytes or 0) - rate), default=None)
     fits = [site for site in traced if low <= (site.bytes or 0) <= high]
     as_many = [site for site in fits if same(site.bytes or 0, rate, SAME_RATE)]
-    if as_many:  # of several leaks each has its own line
+    if as_many:  # with several leaks, each has a line of its own
         return min(as_many, key=lambda site: abs((site.bytes or 0) - rate))
     clear = len(fits) == 1 or fits[:1] == traced[:1]
     return fits[0] if fits and clear else None
 
 
 def _of_entries(sites: list[Site], finding: Finding) -> Site | None:
-    """Return the line that made most of what lies inside the entries that are new.
+    """Return the line that made the largest share of the objects inside new entries.
 
-    An environment is told by its arrays, a dict by its values: what a trace sees is never all that
-    an entry keeps. A graph is not: its tensors were made for it, by the network. It has a type of
-    its own that no trace sees, and is told by the entries themselves.
+    An environment is recognized by its arrays, a dict by its values, because a trace never sees all
+    that an entry keeps. For a graph, the entries themselves are counted as well: the network made
+    the tensors inside for the graph, and no trace sees the type of the graph.
     """
     made = Counter[str]()
     is_told = _is_entry if finding.kind == "autograd" else _is_inside
@@ -226,13 +234,13 @@ def _is_inside(held_by: str | None, container: str | None) -> bool:
 def _within(held_by: str | None, container: str | None) -> bool:
     if held_by is None or container is None:
         return False
-    # An attribute leads to objects that the entries need and that were made elsewhere.
+    # An attribute after the entry leads to objects that entries use and other lines made.
     inside = container.rstrip("[*]")
     return held_by.startswith(inside) and not held_by.removeprefix(inside).strip("[*]")
 
 
 def _merged(sites: Iterable[Site]) -> list[Site]:
-    """Sum up what the same line made on several ways and in the same hands, in one generation."""
+    """Sum up the objects of one line, type and holder in one generation, over all call stacks."""
     merged: dict[tuple[str, str | None, str | None], Site] = {}
     for site in sites:
         key = (site.place, site.type, site.held_by)

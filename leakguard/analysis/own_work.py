@@ -1,9 +1,9 @@
-"""Takes the guard's own memory out of the numbers of the process.
+"""Removes the guard's own memory from the metrics of the process.
 
-A look remembers what it saw, and diagnoses and traces import modules once something is suspect.
-These are steps of a megabyte or two that the program never asked for. They come between the end of
-one generation and the beginning of the next, and only if the guard did more than read numbers. So
-they can be separated from the program's own memory.
+A look stores what it saw, and diagnoses and traces import modules once something is suspect. These
+are steps of a megabyte or two that the program did not cause. They occur between the end of one
+generation and the beginning of the next, and only if the guard did more than read metrics. This
+timing separates them from the program's own memory.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 
-# Generations without a look, on either side, whose median is the usual growth at that time of the
-# run; among three, an outlier loses the vote. Both sides must exist to begin with.
+# The usual growth at a time of the run is the median over the nearest generations without a look:
+# this many for each side, because among three an outlier does not change the median. The run must
+# have at least enough such generations for both sides.
 _NEAREST_MOMENTS = 3
 _QUIET_ENOUGH = 2 * _NEAREST_MOMENTS
 # The tier of a generation that was traced (``Cost.tier``).
@@ -26,15 +27,17 @@ _TRACED = 3
 
 
 def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
-    """Return a series of generations' ends without the steps that looks left in it.
+    """Return a series of generations' ends without the steps that looks caused.
 
     A step is the memory gained between a look and the next generation, beyond what a generation
-    without a look adds at that time. What a later look frees of it is added again.
+    without a look adds at that time of the run. If a later look frees memory of such steps, the
+    correction becomes smaller by that amount.
     """
     at, values = series.generations, series.values
     if len(values) < _QUIET_ENOUGH:
         return series
-    # An end that stands for a look after the loop has no numbers of its own and is left out.
+    # A look after the loop that stands in for a generation's end has no metrics, so its generation
+    # is not in the series.
     shots = [ends[generation] for generation in at]
     worked = [shot.cost.tier > 0 for shot in shots]
     changes = [later - before for before, later in pairwise(values)]
@@ -45,11 +48,11 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     for i, change in enumerate(changes):
         if worked[i] or shots[i + 1].cost.tier == _TRACED:
             between = _between(series.name, shots[i], shots[i + 1])
-            if shots[i + 1].cost.tier == _TRACED:  # the tracer's tables grow meanwhile
+            # The tracer's tables grow during the traced generation, not only before it.
+            if shots[i + 1].cost.tier == _TRACED:
                 between = change
             beside = change - _usual(i, quiet, changes)
-            # Memory that a look left may be given back after a later one, but never more than was
-            # left.
+            # Memory that a look left may be freed after a later look, but never more than was left.
             own += max(0.0, min(between, beside)) or max(-own, min(0.0, max(between, beside)))
         kept.append(values[i + 1] - own)
     return replace(series, values=tuple(kept))
@@ -58,7 +61,7 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
 def left_by_looks(metric: str, ends: Mapping[int, Snapshot]) -> float | None:
     """Return the most that looks leave in a metric, in bytes per generation; None if unknown.
 
-    It is the whole gain between a look and the next generation.
+    This counts the whole gain between a look and the next generation.
     """
     shots = list(ends.values())
     read = [(end, following) for end, following in pairwise(shots) if following.entry]
@@ -75,7 +78,8 @@ def _usual(i: int, quiet: list[int], changes: list[float]) -> float:
 def _between(metric: str, end: Snapshot, following: Snapshot) -> float:
     """Return the gain of a metric between a generation's end and the beginning of the next.
 
-    If the beginning was not read, Python's blocks stand for it, each of the mean size.
+    If the metric was not read at the beginning, the gain is estimated from Python's blocks, each
+    counted at the mean size, plus the gain of the C allocator for live memory.
     """
     now, then = METRICS[metric].read(following.entry), METRICS[metric].read(end.metrics)
     if now is not None and then is not None:

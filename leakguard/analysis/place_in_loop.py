@@ -1,4 +1,4 @@
-"""The phase and the start of a defect, from several numbers together."""
+"""Finds the phase and the start of a defect, from several numbers together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from leakguard.analysis.tolerance import (
 
 
 def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | None:
-    """Return the phase that takes the memory: saved tensors of a graph are counted late.
+    """Return the phase that adds live memory, for a container of graphs; None for others.
 
-    A saved tensor gets its Python object when the guard reads it, between phases.
+    Counts of tensors would show the wrong phase: a saved tensor gets its Python object only when
+    the guard reads it, between phases.
     """
     if container is None or not container.keeps_graphs:
         return None
@@ -27,9 +28,10 @@ def phase_of_graph(case: Case, lead: Growth, container: Growth | None) -> str | 
 
 
 def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
-    """Return the phase that takes the memory, if most of its growth are these objects.
+    """Return the phase that adds live memory, if the objects are most of its growth.
 
-    Most looks count objects only at the end of a generation; memory is read in each phase.
+    Most looks count objects only at the end of a generation, but memory is read in each phase.
+    ``size`` is the growth of the objects in bytes per generation.
     """
     memory = case.memory()
     if memory is None:
@@ -39,7 +41,7 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     if memory.may_grow and size >= MAJORITY * memory.verdict.rate:
         phase = share.main_phase()
     if phase is None and memory.gains(size):
-        # A few generations that freed or took much memory hide the phase in the mean.
+        # A few generations that freed or took much memory may hide the phase in the mean.
         phase = Contribution(share.usual).main_phase()
     return phase
 
@@ -53,9 +55,10 @@ def phases_of(
 ) -> dict[str, str | None]:
     """Assign each container of a group the phase that adds its gain.
 
-    A type may grow in several phases for several reasons: the container's own number tells which,
-    and where several phases add as many, its bytes; each phase serves for as much as it adds, less
-    what was given ``before``.
+    A type may grow in several phases for different reasons. A container's phase is the one that
+    adds as many objects as the container gains entries. If several phases do, the bytes decide. The
+    bytes that are already assigned to a phase, here or in ``before``, are subtracted from what the
+    phase adds.
     """
     chosen: dict[str, str | None] = {}
     told = list(before)
@@ -75,9 +78,10 @@ def phases_of(
 
 
 def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[str | None, float]:
-    """Return what each phase usually adds from a generation on, less what containers in it gain.
+    """Return the bytes that each phase adds since a generation, less those already assigned.
 
-    Where it usually adds nothing, as if it leaks now and then, it is the mean.
+    A phase adds the median over the generations. If the median is 0, as for a phase that leaks now
+    and then, the mean is used.
     """
     share = case.memory_share(since)
     left = {phase: share.usual.get(phase) or mean for phase, mean in share.by_phase.items()}
@@ -88,7 +92,7 @@ def _left(case: Case, since: int | None, told: list[tuple[str, float]]) -> dict[
 
 
 def loose_phase(case: Case, container: Growth) -> str | None:
-    """Return the phase that adds the entries: by the count of their type, else by memory."""
+    """Return the phase that adds a container's entries, by the count of their type or by memory."""
     since = loose_start(case, container)
     if container.is_buffer or container.keeps_graphs:
         return case.memory_share(since).main_phase()
@@ -100,7 +104,7 @@ def loose_phase(case: Case, container: Growth) -> str | None:
 
 
 def loose_start(case: Case, container: Growth) -> int | None:
-    """Return when a container began to grow; it was first looked at only after that."""
+    """Return when a container began to grow, extrapolated to before its first look."""
     if container.judged is None:
         return container.since
     series = container.judged.series
@@ -112,15 +116,15 @@ def loose_start(case: Case, container: Growth) -> int | None:
     first = next(iter(case.timeline.ends), None)
     if first is None or rate <= 0 or started > looks[1]:
         return started
-    # At this rate the entries would have numbered zero then; some may have been there before.
+    # Extrapolated at this rate to zero entries. Some entries may have been there from the start.
     return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
 
 
 def start_with(case: Case, lead: Growth, container: Growth | None) -> int | None:
-    """Return when a type began to grow: with its container, if the count rose as fast by then.
+    """Return when a type began to grow: with its container, if the count rose as fast since then.
 
-    The guard itself creates some objects of builtin types once. They hide the beginning in a count,
-    but not in a container.
+    The guard itself creates some objects of builtin types once. These hide the beginning of growth
+    in a count, but not in a container.
     """
     if container is None or not container.proven or lead.judged is None or lead.since is None:
         return lead.since
@@ -133,7 +137,7 @@ def start_with(case: Case, lead: Growth, container: Growth | None) -> int | None
 
 
 def memory_start(case: Case) -> int | None:
-    """Return the generation in which live memory began to grow; the first one if that is open."""
+    """Return the generation in which live memory began to grow; the first one if unknown."""
     memory = case.memory()
     if memory is None or not memory.may_grow:
         return None

@@ -1,4 +1,4 @@
-"""Whether two things grow in proportion, as far as a few looks can show it."""
+"""Decides whether two series grow in proportion, from a few looks."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from itertools import pairwise
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Share of the rise that must lie outside the interval with most of it. Chosen: a rise within one
-# interval would fit anything.
+# Share of the rise that must lie outside the interval with the largest rise. Chosen: a rise within
+# one interval would match any other such rise.
 _OUTSIDE = 0.1
-# Largest distance of two growths, from 0 to 2. It is below twice the share above, so a rise that
-# lies in the largest interval alone does not pass.
+# The largest distance between two growths, on a scale from 0 to 2, that counts as proportional. It
+# is below twice the share above, so a rise that lies wholly within one interval is rejected.
 _SHARES_APART = 0.15
 
 
 def rise_together(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return True if two series have the same shares of their growth between the same looks."""
+    """Return True if two series gain about the same share of their growth between any two looks."""
     if len(one) < FEWEST_LOOKS or one[-1] <= one[0] or other[-1] <= other[0]:
         return False
     return 1 - max(_shares(other)) >= _OUTSIDE and apart(one, other) <= _SHARES_APART
 
 
 def apart(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the distance of two growths: their shares' differences in sum, 0 (equal) to 2."""
+    """Return the distance between two growths: the sum of the differences of their shares.
+
+    0 means equal shares in every interval; the largest distance is 2.
+    """
     pairs = zip(_shares(one), _shares(other), strict=True)
     return sum(abs(first - second) for first, second in pairs)
 

@@ -1,7 +1,7 @@
-"""The fix: by what grows, by what holds it, and by what was seen of both.
+"""Chooses the fix by the growing type, its holder, and the observed traits of both.
 
-A fix follows the last hop to the held object: an attribute is overwritten, a key of a dict is
-removed, a list is cleared. A container of the runtime is left alone; its user removes what was
+A fix depends on the last hop to the held object: an attribute is overwritten, a key of a dict is
+removed, a list is cleared. For a container of the runtime, the fix is to remove what the program
 registered in it.
 """
 
@@ -14,7 +14,7 @@ from leakguard.analysis.knowledge.known_leaks import native_leaks
 from leakguard.model import Finding, Holder, Run
 from leakguard.model.census import GRAPH_NODE
 
-_KNOWN_NATIVE = 2  # Known leaks that advice on native memory names; more is no advice.
+_KNOWN_NATIVE = 2  # most known leaks that advice on native memory names; more would not help
 _BY_NAME = (
     (
         ("environment", "env"),
@@ -93,7 +93,7 @@ _CELL = re.compile(r"^closure cell (?P<name>\S+) of (?P<function>.+)$")
 
 
 def remedy(type_name: str, holder: Holder | None = None) -> str:
-    """Return the fix for objects of a type and their holder, in the imperative."""
+    """Return the fix for objects of a type with this holder, as an instruction."""
     if holder is None:
         return _without_holder(type_name)
     where = f" ({holder.path})"
@@ -165,7 +165,7 @@ def _by_name(type_name: str, where: str) -> str | None:
 
 
 def _passes_an_error(holder: Holder) -> bool:
-    """Return whether an exception is kept, or a traceback is on the path."""
+    """Return whether the entries are exceptions, or a traceback lies on the path."""
     hops = (*holder.trace, *holder.onward)
     return "exceptions" in holder.traits or any(hop.type == "traceback" for hop in hops)
 
@@ -175,7 +175,7 @@ def _is_chain(holder: Holder) -> bool:
 
 
 def _unlinked(holder: Holder) -> str:
-    """Return how to cut a chain of instances: at the reference from each to the next."""
+    """Return how to cut a chain of instances: at the reference from each one to the next."""
     link = holder.trace[-1]
     name = link.type.rpartition(".")[2]
     if link.label.startswith("closure cell"):
@@ -205,9 +205,10 @@ def _bound_of(holder: Holder) -> str:
 
 
 def native_remedy(run: Run, finding: Finding) -> str | None:
-    """Return the fix with the allocating line, or with how to find it and whether that was tried.
+    """Return the fix with the allocating line, or with how to find the line.
 
-    A function that ctypes looks up by itself is not the one that memray has replaced.
+    If memray traced a generation and saw no line, the fix says so. A function that ctypes looks up
+    by itself is not the one that memray has replaced, so memray does not see calls of it.
     """
     if finding.created_at is not None:
         return f"memory that {_made(finding)} allocates is never freed: {finding.fix}"
@@ -224,14 +225,14 @@ def native_remedy(run: Run, finding: Finding) -> str | None:
 
 
 def _known_native(run: Run) -> str:
-    """Return which known leaks of native memory the releases that ran have, in a sentence."""
+    """Return a sentence with the known native leaks of the releases that ran; empty if none."""
     leaks = native_leaks(run.info.packages)[:_KNOWN_NATIVE]
     said = [f"{k.library} {ran} by {k.trigger} (see {k.source})" for ran, k in leaks]
     return f". Known to leak: {'; '.join(said)}" if said else ""
 
 
 def _made(finding: Finding) -> str:
-    """Return the program's line, and the library's line if that one allocates."""
+    """Return the program's line, with the library's line if the library allocates."""
     innermost = next(iter(finding.created_stack), finding.created_at)
     through = "" if innermost == finding.created_at else f" (through {innermost})"
     return f"{finding.created_at}{through}"

@@ -1,4 +1,4 @@
-"""The least growth that a run's verdict would have told: it is asked, and not derived."""
+"""Finds the least growth that a run's verdict would have reported, by trial, not by formula."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.tolerance import BYTES_FLOOR, NOTABLE_BYTES, NOTABLE_TOTAL, notable
 from leakguard.model.units import format_bytes
 
-# How often the rate is doubled until it is told: 2^12 times the noise is no leak that hides.
+# The most times that the rate is doubled until it is reported. A leak of 2^12 times the noise
+# cannot go undetected.
 _DOUBLINGS = 12
 
 
 def least_told(case: Case) -> float | None:
-    """Return a growth of live memory, in bytes a generation, twice which the verdict would tell.
+    """Return the least detectable growth of live memory, in bytes per generation; None if unknown.
 
-    It is the smallest one of which that is so, to a factor of two; None where none is known. In a
-    run whose memory grows anyway it is what noise and length allow.
+    The verdict would report a leak of twice this rate. The rate is found by doubling, so it is
+    exact to a factor of two. In a run whose memory already grows, nothing can be tried, and the
+    limit is the one that noise and length of the run allow.
     """
     memory = case.memory()
     if memory is None or not 0 < memory.verdict.detectable < math.inf:
@@ -31,13 +33,13 @@ def least_told(case: Case) -> float | None:
 
 
 def least_told_words(case: Case) -> str | None:
-    """Return the same in words."""
+    """Return ``least_told`` in words."""
     rate = least_told(case)
     return None if rate is None else format_bytes(rate)
 
 
 def _tells(case: Case, memory: Judged, rate: float) -> bool:
-    """Return whether a leak of this rate on top of the recorded memory would be told."""
+    """Return whether a leak of this rate, added to the recorded memory, would be reported."""
     series = memory.series
     first = series.generations[0]
     points = zip(series.generations, series.values, strict=True)

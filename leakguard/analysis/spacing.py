@@ -1,8 +1,8 @@
-"""Selects evenly spaced generations of a run that recorded more and more of them as one.
+"""Selects evenly spaced generations of a run that grouped more and more rounds into one.
 
-If nobody says what a generation is, ``leakguard run`` begins with small ones, in case the run is
-short, and doubles their size whenever they have become many. The first minute would then outweigh
-the hour: half of the judged generations would be warm-up.
+If the program does not define a generation, ``leakguard run`` begins with small ones, because the
+run may be short, and doubles their size whenever they have become many. Without a selection, the
+first minute would outweigh the rest of an hour: half of the judged generations would be warm-up.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from itertools import pairwise
 
 from leakguard.model import Run, Snapshot
 
-# Use wider distances only if this many generations remain. Chosen: the judge of a series needs a
-# dozen in each window.
+# A wider distance is used only if at least this many generations remain. Chosen: the judge of a
+# series needs a dozen values in each window.
 _MOMENTS_ENOUGH = 48
 
 
 def evenly_spaced(run: Run) -> Run:
-    """Return the run without the generations between evenly spaced ones.
+    """Return the run with evenly spaced generations only.
 
-    Inspected and traced generations stay. A run whose generations were recorded one by one is
-    returned unchanged.
+    Generations with a census or a trace are always kept. A run whose generations were recorded one
+    by one is returned unchanged.
     """
     ends = [s for s in run.snapshots if s.moment == "generation" and s.generation is not None]
     numbers = [end.generation for end in ends if end.generation is not None]
@@ -34,7 +34,7 @@ def evenly_spaced(run: Run) -> Run:
 
 
 def _distance(numbers: list[int]) -> int:
-    """Return the widest distance at the end of the run that leaves enough generations."""
+    """Return the widest distance, up to that at the run's end, that leaves enough generations."""
     last = numbers[-1]
     widest = max(later - before for before, later in pairwise(numbers[-3:]))
     distances = [widest >> halved for halved in range(widest.bit_length())]

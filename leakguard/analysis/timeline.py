@@ -15,10 +15,10 @@ from leakguard.model.series import Series
 
 Reader = Callable[[Snapshot], "float | None"]
 
-# Metrics of live memory, best first: memory in use of all allocators together, that of the C
-# allocator, and, if no allocator reports it, pages in RAM.
+# Metrics of live memory, best first: memory in use in all allocators together, memory in use in the
+# C allocator, and, if no allocator reports it, pages in RAM.
 LIVE_MEMORY = ("live_memory", "heap_in_use", "rss_anonymous", "rss")
-# The number of a GPU's driver; it is the live memory of a log that has nothing else.
+# The number that a GPU's driver reports. It stands for live memory in a log without other metrics.
 GPU_MEMORY = "gpu_used"
 
 
@@ -52,13 +52,13 @@ class Timeline:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.baseline = run.baseline
-        #: The first generation after the baseline; None where there is none.
+        #: The first generation after the baseline; None if there is none.
         self.first = _first_after(self.baseline, run)
-        #: Bytes of live memory gained between the end of the last generation and the look that
-        #: stands for it; 0 if the look was taken at that end.
+        #: Bytes of live memory gained between the end of the last generation and the look at the
+        #: end of the run that replaces this end; 0 if no look does.
         self.came_after_loop = 0.0
-        #: True if the program had dropped its growth before the look at the end of the run, so that
-        #: nobody could see who held it.
+        #: True if the program had released the growing objects before the look at the end of the
+        #: run, so that this look could not find their holder.
         self.let_go = False
         self._stations: dict[str | None, dict[int, Snapshot]] = {}
         for snapshot in run.snapshots:
@@ -97,9 +97,9 @@ class Timeline:
     def counted_since(
         self, since: int | None, among: Container[int] | None = None
     ) -> list[tuple[int, Census]]:
-        """Return the looks from generation ``since`` on, and the last one before it.
+        """Return the looks from generation ``since`` on, preceded by the last look before it.
 
-        Only generations in ``among`` count; None means all.
+        Only looks in the generations ``among`` are considered; None means all.
         """
         looks = [(g, end.census) for g, end in self.ends.items() if end.census is not None]
         looks = [look for look in looks if among is None or look[0] in among]
@@ -109,8 +109,8 @@ class Timeline:
     def best_series(self, name: str, read: Reader, unit: Unit = "count") -> Series:
         """Return the series at the station with the most values; the latest station wins ties.
 
-        The generation's own end is the latest one. A run that was killed within a generation still
-        has its phases.
+        The generation's own end is the latest station. Phases can have more values, for example in
+        a run that was killed within a generation.
         """
         candidates = [self.series(name, read, station, unit) for station in self._stations]
         best = max(map(len, candidates), default=0)
@@ -126,7 +126,7 @@ class Timeline:
         if series.phase is not None or not series.values:
             return series
         if self.baseline is not None and self.baseline.generation is not None:
-            # A run that begins with its first generation compares with the beginning of that
+            # If the first generation is itself the baseline, compare with the beginning of that
             # generation.
             before = METRICS[name].read(self.ends[series.generations[0]].entry)
             series = replace(series, baseline=before)
@@ -134,9 +134,9 @@ class Timeline:
         return without_own_work(series, self.ends) if is_memory else series
 
     def changing_types(self) -> tuple[str, ...]:
-        """Return the types whose count at some station differs between first and last generation.
+        """Return the types whose first and last count differ at some station.
 
-        Watched types come first, changed or not.
+        All watched types come first, even if their count has not changed.
         """
         names: dict[str, None] = {}
         for snapshots in self._stations.values():
@@ -151,7 +151,7 @@ class Timeline:
     def _use_last_look(self) -> None:
         """Use a look at the end of the run as the last generation's, if that generation had none.
 
-        Only if the program still has what it had then.
+        This is done only if the program still holds what it held at the end of that generation.
         """
         ends = self.ends
         looks = [s for s in self.run.snapshots if s.moment == "end" and s.census is not None]
@@ -159,7 +159,8 @@ class Timeline:
             return
         last = max(ends)
         end, look = ends[last], looks[-1]
-        if end.census is not None or look.serial < end.serial:  # It belongs to an earlier loop.
+        # A look that is older than the last generation belongs to an earlier loop.
+        if end.census is not None or look.serial < end.serial:
             return
         self.let_go = not self._still_there(end, look) or self._lost_a_class(look)
         if not self.let_go:
@@ -171,8 +172,8 @@ class Timeline:
                 holders=look.holders or end.holders,
                 coverage=look.coverage,
             )
-            # The last generations of a long run may not be on record; their growth is counted all
-            # the same.
+            # The last generations of a long run may not be recorded. The look then stands for a
+            # later generation, so that their growth is counted too.
             at = look.generation or last
             if at > last + 1:
                 ends[at] = replace(counted, generation=at, metrics={}, entry={}, phases={})
@@ -180,9 +181,10 @@ class Timeline:
                 ends[last] = counted
 
     def _lost_a_class(self, look: Snapshot) -> bool:
-        """True if a class of the program that every look in the loop saw grow has disappeared.
+        """True if the program released a class that every look in the loop saw grow.
 
-        The function around the loop has returned, and objects made since hide that in memory.
+        The function around the loop has returned. Live memory does not show this if the program
+        has made other objects since.
         """
         looks = [s.census for _, s in sorted(self.ends.items()) if s.census is not None]
         if len(looks) < FEWEST_LOOKS or look.census is None:
@@ -196,10 +198,10 @@ class Timeline:
         return False
 
     def _still_there(self, end: Snapshot, look: Snapshot) -> bool:
-        """True if most of the loop's gain in live memory is still in use after it.
+        """True if most of the loop's gain in live memory is still in use after the loop.
 
-        If less is, the program has already released its objects. The guard's own memory is no gain,
-        nor is anything before the end of the first generation.
+        If less is in use, the program has already released its objects. The gain does not include
+        the guard's own memory, or memory from before the end of the first generation.
         """
         name = next((n for n in LIVE_MEMORY if metric_reader(n)(end) is not None), None)
         if name is None:

@@ -1,4 +1,4 @@
-"""The plain tables: RSS from snapshot to snapshot, and the latest state against the baseline."""
+"""The plain tables: RSS at each snapshot, and the latest snapshot compared with the baseline."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The values that travel from a live process to a rendered report; they import nothing else.
+"""The values that are passed from a live process to a rendered report.
 
-Their words, one word a thing, are those of the glossary: ``leakguard manual glossary``.
+These modules import nothing else of leakguard's packages. Their terms are those of the glossary,
+one word for each thing: ``leakguard manual glossary``.
 """
 
 from leakguard.model.births import Birthplace, Births, Cohort

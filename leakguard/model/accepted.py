@@ -1,4 +1,4 @@
-"""A finding that a project lives with for a time, and why."""
+"""A finding that a project accepts until a date, and why."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Accepted:
     """A finding that does not fail a check until a date has passed.
 
     Attributes:
-        fingerprint: of the finding, as a report prints it.
-        reason: why it is accepted, in the words of the project.
-        until: the last day on which it is.
+        fingerprint: the fingerprint of the finding, as a report prints it.
+        reason: why the finding is accepted, in the words of the project.
+        until: the last day on which the finding is accepted.
     """
 
     fingerprint: str

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The growth of live memory, and what of it is told; all in bytes a generation.
+    """The growth of live memory, and how much of it is explained; all in bytes per generation.
 
     Attributes:
-        growth: what live memory gains, as far as it is judged to grow or may do so.
-        findings: how much of it the findings explain.
-        healthy: how much of the remainder is no leak, and said to be none.
-        daily: what the growth comes to in a day at the pace of the run; None where that is unknown.
+        growth: the growth of live memory, judged to be certain or possible.
+        findings: how much of ``growth`` the findings explain.
+        healthy: how much of ``growth`` the cleared items explain: it is no leak.
+        daily: the growth in bytes per day at the pace of the run; None if the pace is unknown.
     """
 
     growth: float
@@ -23,5 +23,5 @@ class Balance:
 
     @property
     def rest(self) -> float:
-        """What nothing explains."""
+        """The growth that neither findings nor cleared items explain."""
         return self.growth - self.findings - self.healthy

@@ -1,4 +1,4 @@
-"""What was born where, and how much of it is still alive: estimates from sampled allocations."""
+"""Where memory was allocated, and how much of it is alive: estimates from sampled allocations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class Cohort:
     """Blocks of one birthplace that were born in the same rounds and are still alive.
 
     Attributes:
-        round: the first round they were born in, counted from 0; -1 is before the loop.
-        rounds: how many rounds in a row are told together.
-        bytes: what their blocks have, estimated without bias.
+        round: the first round in which the blocks were born, counted from 0; -1 is before the loop.
+        rounds: how many consecutive rounds the cohort covers.
+        bytes: the size of the blocks, an unbiased estimate.
         error: the standard error of ``bytes``.
-        samples: how many of them were recorded; ``bytes`` of few is a rough number.
+        samples: how many of the blocks were sampled; with few samples ``bytes`` is imprecise.
     """
 
     round: int
@@ -26,21 +26,22 @@ class Cohort:
 
 @dataclass(frozen=True, slots=True)
 class Birthplace:
-    """A line that allocated in one phase, and what is alive of that.
+    """A line that allocated in one phase, and what of its allocations is alive.
 
-    A block that is resized is born again, so what grows in one piece is a young cohort, and shows
-    in the live total from moment to moment. Objects that the interpreter hands out of its reserve
-    (lists, tuples, dicts, floats) are not born again: their line may be that of an earlier owner.
+    A block that is resized counts as born again. A buffer that grows in one piece is therefore
+    always a young cohort, and its growth shows only in the total of live bytes. An object that the
+    interpreter takes from a free list (lists, tuples, dicts, floats) does not count as born again:
+    its recorded line may be that of the earlier object.
 
     Attributes:
-        phase: the phase of the whole process then, ``outer/inner``; empty outside of phases.
+        phase: the phase of the whole process at the birth, ``outer/inner``; empty outside phases.
         native: True for memory that C code took from the C library, False for Python's own.
-        bytes: all that is alive, estimated; ``error`` is its standard error.
-        count: blocks that are alive, estimated.
-        samples: how many were recorded.
-        place: ``package/module.py:12``; None where no line of Python was running in the thread.
-        function: the function it is in; None at the top of a module, or where there is none.
-        cohorts: by the time of birth, oldest first; empty where others have more that is old.
+        bytes: estimated bytes that are alive; ``error`` is the standard error.
+        count: estimated number of blocks that are alive.
+        samples: how many of these blocks were sampled.
+        place: ``package/module.py:12``; None if the thread was running no line of Python.
+        function: the function that contains the line; None at module level, or without a line.
+        cohorts: by the time of birth, oldest first; empty if other places have more old memory.
         stack: frames, innermost first, of the stack with the most bytes.
     """
 
@@ -58,16 +59,18 @@ class Birthplace:
 
 @dataclass(frozen=True, slots=True)
 class Births:
-    """What the record of births said at one moment.
+    """What the record of births contained at one moment.
 
     Attributes:
-        bytes: alive and born since the record began, places that are left out included.
+        bytes: bytes born since the record began that are alive, in all places, listed or not.
         error: the standard error of ``bytes``.
-        share: of the program's CPU time since the record began, how much was recorded.
-        interval: the mean distance of two samples of Python's memory, in bytes, at that moment.
-        places: those with the most bytes alive, and with the most that is old.
-        native_interval: that of C memory; None where that is not recorded.
-        samples: how many blocks that are alive were recorded.
+        share: the share of the program's CPU time since the record began that was recorded.
+        interval: the mean distance between two samples of Python's memory, in bytes, at that
+            moment.
+        places: the places with the most live bytes, and those with the most old bytes.
+        native_interval: the mean distance between two samples of C memory, in bytes; None if C
+            memory is not recorded.
+        samples: how many live blocks were sampled.
     """
 
     bytes: float

@@ -1,4 +1,4 @@
-"""What a run may use, and whether it did: budgets and the checks made against them."""
+"""Budgets, which limit what a run may use, and the checks of a run against a budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FailOn = Literal["leak", "suspect", "never"]
 
 @dataclass(frozen=True, slots=True)
 class PhaseBudget:
-    """Limits of one phase in bytes: what it may add per generation, and the RSS it may reach."""
+    """Limits of one phase in bytes: its growth per generation, and its highest RSS."""
 
     growth: int | None = None
     peak: int | None = None
@@ -27,13 +27,13 @@ class Budget:
     Attributes:
         growth: bytes of live memory that a generation may add, after the warm-up.
         peak: the highest RSS that any phase may reach, in bytes.
-        verdict: the diagnosis from which the run fails.
+        verdict: the mildest verdict that fails the run.
         constant: live instances of a type at the end of every generation, as (low, high). A type
             may be named by its class name alone.
         resources: threads, open files or child processes that a generation may add.
         phases: limits of single phases.
-        warmup: generations at the start that growth does not count.
-        tolerance: how much worse than the baseline run is still fine, as a share.
+        warmup: generations at the start that are left out when growth is measured.
+        tolerance: the share by which a run may be worse than the baseline run.
     """
 
     growth: int | None = None
@@ -48,16 +48,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One limit held against a run.
+    """The result of checking a run against one limit.
 
     Attributes:
         subject: what is limited, ``growth per generation``.
         limit: the limit in words, ``at most 1.0 GB``.
-        fact: what was measured in words, or why nothing could be.
-        outcome: ``unknown`` is neither: the run does not hold what the limit is about.
-        measured: the number behind ``fact``, None when unknown or when it is no number.
-        allowed: the number behind ``limit``.
-        phase: the phase that the limit is about; None for the whole run.
+        fact: the measurement in words, or why nothing could be measured.
+        outcome: ``unknown`` if the run does not record what the limit applies to.
+        measured: the number in ``fact``; None if it is unknown or ``fact`` has no number.
+        allowed: the number in ``limit``.
+        phase: the phase that the limit applies to; None for the whole run.
         culprit: the finding that explains a broken limit, where there is one.
     """
 

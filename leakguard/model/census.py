@@ -1,12 +1,12 @@
-"""What lives on the heap, by type."""
+"""Live objects on the heap, counted by type."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Nodes of torch's backward graphs are counted like a type, under the name of their base class: they
-# live in C++, and no collector knows them.
+# Nodes of torch's backward graphs are counted like a type, under the name of their base class. They
+# are C++ objects, which Python's garbage collector does not track.
 GRAPH_NODE = "torch.autograd.graph.Node"
 
 
@@ -14,8 +14,8 @@ GRAPH_NODE = "torch.autograd.graph.Node"
 class TypeCount:
     """Live objects of one exact type.
 
-    ``bytes`` is their own size, with the storage of arrays and tensors; what they refer to is not
-    in it. None where only the count is known (a text log).
+    ``bytes`` is the size of the objects themselves, with the storage of arrays and tensors but
+    without the objects that they refer to. None if only the count is known (a text log).
     """
 
     count: int
@@ -24,7 +24,7 @@ class TypeCount:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Array or tensor memory: ``objects`` share ``storages`` unique buffers of ``bytes`` in all."""
+    """Array or tensor memory: ``objects`` use ``storages`` unique buffers of ``bytes`` in total."""
 
     objects: int = 0
     storages: int = 0
@@ -33,10 +33,10 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class LargeObject:
-    """One object at or above the large-object threshold, by its own storage or what it retains.
+    """One object whose own storage, or what it retains, reaches the large-object threshold.
 
-    ``digest`` is the same for arrays whose contents are, as far as samples tell; None where they
-    were not read.
+    ``digest`` is a hash of samples of the contents: arrays with equal contents have equal digests.
+    None if the contents were not read.
     """
 
     type: str
@@ -53,11 +53,11 @@ class LargeObject:
 class Census:
     """A count of the live objects of a process at one moment, untracked leaves included.
 
-    ``types`` maps the qualified type name (builtins bare) to its count; when ``complete`` is
-    false, a type that is not in it is unknown, not absent. A run file leaves out what is as it was
-    in the run's first census; reading it puts that back.
-    ``tensors`` maps a device to its unique storage; ``arrays`` and ``mapped`` (memory-mapped
-    files) are numpy's.
+    ``types`` maps the qualified type name (builtins bare) to its count. If ``complete`` is false,
+    the count of a type that is missing from ``types`` is unknown, not 0. A run file leaves out each
+    count that is the same as in the run's first census; the reader of the file restores it.
+    ``tensors`` maps a device to its unique storage. ``arrays`` and ``mapped`` (memory-mapped files)
+    count numpy arrays.
     """
 
     types: Mapping[str, TypeCount] = field(default_factory=dict)

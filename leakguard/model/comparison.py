@@ -1,4 +1,4 @@
-"""Two runs side by side: what is new, what is gone, and how the numbers moved."""
+"""Two runs compared: findings that are new or gone, and numbers that changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leakguard.model.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The same number in two runs; None if a run does not record it."""
+    """One number in two runs; ``before`` or ``after`` is None if that run does not record it."""
 
     name: str
     unit: Unit
@@ -27,7 +27,7 @@ class Comparison:
         new: findings of ``after`` whose fingerprint ``before`` does not have.
         gone: findings of ``before`` that ``after`` does not have.
         stayed: findings of both, as (before, after).
-        measures: growth, peak and the like of the whole run.
+        measures: numbers of the whole run, such as growth and peak.
         phases: bytes added per generation by phase.
         counts: live objects at the end, by type.
     """

@@ -1,4 +1,4 @@
-"""What leakguard concludes: one finding per defect, and what it cleared of suspicion."""
+"""What leakguard concludes: one finding per defect, and growth that was cleared."""
 
 from __future__ import annotations
 
@@ -27,40 +27,43 @@ SEVERITY: dict[Verdict, int] = {"stable": 0, "inconclusive": 1, "suspect": 2, "l
 class Finding:
     """One defect: what grows, in which phase, since when, who holds it, and what to change.
 
-    A ``leak`` has two independent witnesses, a ``suspect`` has one. Unknown facts are None; none
-    is ever invented.
+    A ``leak`` has two independent measurements as evidence, a ``suspect`` has one. A fact that is
+    unknown is None; no fact is guessed.
 
     Attributes:
         kind: what grows.
         pattern: how it grows over generations.
         phase: the phase that contributes the growth; None when no phase stands out.
-        label: label of the snapshot that shows it best (the phase's latest).
+        label: label of the snapshot that shows the growth best (the latest one of the phase).
         started_at: first generation whose end shows the growth.
         type: qualified name of the type that grows.
         counts: the count at the baseline, then at each generation's end (of that phase).
         count_per_generation: objects added each generation.
         bytes_per_generation: bytes added each generation.
-        interval: (low, high) of the rate in bytes, or in objects where bytes are unknown.
-        retained_bytes: what would be released by cutting the suspect reference.
-        held_by: the growing container, from a root, indices collapsed.
-        held_by_unknown: why no holder is named, where one might be; None with a holder.
-        holder_name: what a person calls that container, where its path does not say it well.
-        path: the leak trace, one line a hop.
-        created_at: the program's line that made what survives, ``trainer.py:152 in evaluate``;
-            None until a traced generation has told.
-        created_at_likely: as many objects survive from that line as grow, and another holder than
-            ``held_by`` had them when they were traced.
-        created_at_unknown: why no line is named, where one might be; None with a line.
-        created_stack: the frames that led there, innermost first.
+        interval: (low, high) of the rate per generation, in bytes; in objects if bytes are unknown.
+        retained_bytes: bytes that cutting the suspect reference would release.
+        held_by: the path of the growing container from a root, indices collapsed.
+        held_by_unknown: why no holder is named although one is expected; None with a holder.
+        holder_name: what a person calls that container, if the path is hard to recognize.
+        path: the leak trace, one line per hop.
+        created_at: the program's line that made the surviving objects,
+            ``trainer.py:152 in evaluate``; None until a traced generation has shown the line.
+        created_at_likely: True if the line is likely and not certain. As many objects survive from
+            the line as the type gains, but during the trace another holder than ``held_by`` held
+            them.
+        created_at_unknown: why no line is named although one is expected; None with a line.
+        created_stack: the frames of the call stack at ``created_at``, innermost first.
         confidence: 0 to 1.
         reason: one sentence with the numbers behind the verdict.
         fix: what to change, in the user's words.
-        ruled_out: other explanations that were tested, and why they do not hold.
+        ruled_out: other explanations that were tested, and why they were rejected.
         library: name of the library whose known leak this is; None for the user's own code.
         forecast: when this growth alone reaches the memory limit.
         serial: serial of the snapshot that ``label`` names.
-        in_pools: the bytes lie in Python's small-object allocator, and in no object that is held.
-        proof: what cutting ``held_by`` in a copy of the process released; None where nobody asked.
+        in_pools: True if the bytes are in use in Python's small-object allocator but belong to no
+            object with a known holder.
+        proof: what emptying ``held_by`` in a copy of the process released; None if no proof was
+            requested.
     """
 
     fingerprint: str
@@ -97,11 +100,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Something that grew and is not a leak, and why.
+    """Growth that is not a leak, and why.
 
-    ``plateau`` is the value at which it is predicted to stay, in its own unit, and ``until`` the
-    generation that reaches it; None where no end is predicted. ``bytes_per_generation`` is what it
-    adds until then; None where that is not known.
+    ``plateau`` is the value at which the metric is predicted to stay, in the metric's unit.
+    ``until`` is the generation that reaches the plateau. Both are None if no end is predicted.
+    ``bytes_per_generation`` is the growth until then; None if it is unknown.
     """
 
     metric: str
@@ -114,9 +117,9 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that the user asked not to be told about, with the pattern that matched it.
+    """A finding that the user chose to ignore, with the pattern that matched it.
 
-    ``reason`` is why, in the user's words; None where none was given.
+    ``reason`` is why, in the user's words; None if the user gave no reason.
     """
 
     finding: Finding

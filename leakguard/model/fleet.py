@@ -1,4 +1,4 @@
-"""Many runs together: what was found in each, and the bugs that several of them have."""
+"""Many runs together: the findings of each run, and the bugs that several runs have."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One finding in one run, or a run without any: a row of the table of a fleet.
+    """One finding in one run, or a run without findings: a row of the table of a fleet.
 
     The fields are the columns of the Parquet file, in this order.
 
     Attributes:
         run: path or URL of the run file.
-        name: of the run, as its program calls it.
-        job: run directory of a process among several.
-        host: machine it ran on.
-        rank: of the process, as its launcher numbers it.
-        started: when it began, in UTC without a zone.
-        hours: from the first to the last snapshot.
-        generations: that were recorded.
-        finished: whether it came to its end; False of one that was killed or still runs.
-        verdict: of the run.
+        name: the name that the program gives the run.
+        job: run directory, if the process is one of several.
+        host: the machine that the process ran on.
+        rank: the rank of the process, as its launcher numbers it.
+        started: when the run began, in UTC without a zone.
+        hours: hours from the first to the last snapshot.
+        generations: how many generations were recorded.
+        finished: True if the run ended; False if it was killed or is still running.
+        verdict: the verdict of the run.
         python: version of the interpreter.
-        fingerprint: of the finding; None in the row of a run without one.
+        fingerprint: the fingerprint of the finding; None in the row of a run without findings.
         certainty: ``leak`` or ``suspect``.
         kind: what grows.
         type: qualified name of the type that grows.
-        held_by: the container that keeps it.
-        phase: the phase that adds it.
-        line: where the program makes it.
-        library: whose known leak it is.
-        bytes_per_generation: bytes that it adds.
-        leaked_bytes: bytes that it has added by the end of the run.
+        held_by: the container that holds the growing objects.
+        phase: the phase that adds them.
+        line: the line of the program that makes them.
+        library: the library whose known leak the finding is.
+        bytes_per_generation: growth of the finding in bytes per generation.
+        leaked_bytes: bytes that the finding added by the end of the run.
         damage: leaked bytes times hours.
         fix: what to change.
     """
@@ -65,18 +65,18 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """Sightings that belong together; texts are those of the run that it damaged most.
+    """Sightings of one bug; the texts are taken from the run with the most damage.
 
     Attributes:
-        group: what they have in common: a fingerprint, or what the user groups by.
-        runs: how many runs have it.
-        unfinished: how many of these did not come to their end.
-        hosts: on how many machines.
-        damage: leaked bytes times hours, over all runs.
-        leaked_bytes: over all runs.
+        group: what the sightings have in common: a fingerprint, or what the user groups by.
+        runs: how many runs have the bug.
+        unfinished: how many of these runs did not reach their end.
+        hosts: on how many machines the bug was found.
+        damage: leaked bytes times hours, summed over all runs.
+        leaked_bytes: leaked bytes, summed over all runs.
         first: when the first of these runs began.
-        last: when the last of them began.
-        worst: the run that it damaged most.
+        last: when the last of these runs began.
+        worst: the run with the most damage.
     """
 
     group: str
@@ -102,7 +102,7 @@ class Bug:
 class Fleet:
     """The bugs of many runs, the most damaging first.
 
-    ``found`` is how many bugs there are; ``bugs`` may be fewer, the first of them.
+    ``found`` is how many bugs there are; ``bugs`` may hold only the first of them.
     """
 
     runs: int

@@ -7,11 +7,12 @@ from typing import Literal
 
 from leakguard.model.births import Birthplace
 
-# How a holder is emptied if class names do not decide it: ``chain`` (instances that each refer to
-# the next by the same attribute, without a container), ``exceptions`` (which keep the frames of
-# their tracebacks), ``graphs`` (tensors with a ``grad_fn``), ``views`` (arrays or tensors that
-# show a small part of memory that each keeps whole) and ``extension`` (objects of a class that an
-# extension module made, which may keep memory that no count of objects shows).
+# A property of a holder's entries. It decides how the holder is emptied, if class names do not:
+# ``chain`` (instances that each refer to the next by the same attribute, without a container),
+# ``exceptions`` (which keep the frames of their tracebacks), ``graphs`` (tensors with a
+# ``grad_fn``), ``views`` (arrays or tensors that each show a small part of a buffer and keep the
+# whole buffer alive) and ``extension`` (objects of a class from an extension module, which may own
+# memory that no count of objects shows).
 Trait = Literal["chain", "exceptions", "graphs", "views", "extension"]
 
 
@@ -42,19 +43,19 @@ class Holder:
         path: stable name of the container from a root, indices collapsed.
         element: qualified type of most of its entries.
         entries: how many references it holds.
-        before: its entries at the look before; None at the first look.
-        streak: at how many looks in a row it had more entries than at the one before.
-        capacity: the most entries it can hold (a deque's maxlen); None when it is unbounded.
-        bytes: own size of the entries, storage included.
-        retained_bytes: what dropping the entries would release; None when it was not computed.
-            Less is released where something outside of the walk also holds them.
-        trace: the shortest way from a root to one entry.
-        fingerprint: the same for the same defect in every run, whatever the addresses and lines.
-        graph_nodes: autograd nodes kept alive behind the entries.
-        traits: what was seen of a few entries; empty where nothing was, and in older files.
-        onward: the way from an entry to what grows, where that lies deeper.
-        born: where what it gained since the loop began was made, by the sampled blocks that are
-            alive; most bytes first. Empty without a record of births.
+        before: how many entries it held at the previous look; None at the first look.
+        streak: at how many consecutive looks it held more entries than at the look before.
+        capacity: the most entries it can hold (a deque's maxlen); None if it is unbounded.
+        bytes: the size of the entries themselves, storage included.
+        retained_bytes: bytes that dropping the entries would release; None if not computed. Less is
+            released if something outside the heap walk also holds the entries.
+        trace: the shortest path from a root to one entry.
+        fingerprint: the same for the same defect in every run, independent of addresses and lines.
+        graph_nodes: autograd nodes that the entries keep alive.
+        traits: traits that a sample of a few entries showed; empty in older files.
+        onward: the path from an entry to what grows, if the growth lies deeper than the entry.
+        born: where the objects that the container gained since the loop began were made, according
+            to sampled blocks that are alive; most bytes first. Empty without a record of births.
     """
 
     path: str
@@ -75,14 +76,14 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One holder, and the result of cutting it in a copy of the process.
+    """One holder, and the result of emptying it in a copy of the process.
 
     Attributes:
-        held_by: the holder, by its name from a root.
-        told: bytes that the walk of the heap says it keeps alive; None where it was not found.
-        released: bytes that the allocators had in use before and had not after; None where nothing
-            was cut.
-        refused: why nothing was cut; None where it was.
+        held_by: the path of the holder from a root.
+        told: bytes that the holder retains according to the heap walk; None if the walk did not
+            find the holder.
+        released: bytes by which the allocators' memory in use fell; None if nothing was emptied.
+        refused: why the holder was not emptied; None if it was.
     """
 
     held_by: str

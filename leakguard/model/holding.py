@@ -1,25 +1,25 @@
-"""What holds memory at one moment and may go, with the statement that lets it go."""
+"""What holds memory at one moment and could be released, with the statement that releases it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-#: Why something may go; those that a person misses least come first.
+#: Why something could be released; the kinds that a user is least likely to need come first.
 HoldingKind = Literal["exception", "output", "cycles", "figures", "cache", "view", "variable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One thing that a program holds, and a statement that would let it go.
+    """One thing that a program holds, and a statement that would release it.
 
     Attributes:
         what: the holder as a person would call it: ``Out``, ``the last exception``, ``frames``.
         statement: what to run in the program.
-        bytes: what only these references keep alive, arrays and tensors included. Memory that
-            extension modules keep beside their objects is not in it. Of ``cycles`` it is the most
-            that may be released: what C code holds looks the same.
-        type: qualified type of what is held; None where it is many things.
+        bytes: bytes that only these references keep alive, arrays and tensors included. Memory that
+            extension modules allocate outside their objects is not included. For ``cycles`` this
+            is an upper limit, because objects that C code holds look like garbage too.
+        type: qualified type of what is held; None for many things.
     """
 
     kind: HoldingKind
@@ -31,7 +31,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What may go, ranked, of so many bytes in all objects."""
+    """What could be released, ranked; ``bytes`` is the size of all objects."""
 
     ranked: tuple[Holding, ...]
     bytes: int

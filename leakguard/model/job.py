@@ -8,13 +8,13 @@ from typing import Literal
 from leakguard.model.finding import Verdict
 from leakguard.model.run import Run
 
-#: ``lost`` is a process that ended without notice; ``unknown`` may be lost or still running.
+#: A ``lost`` process ended without notice; an ``unknown`` one may be lost or still running.
 State = Literal["running", "finished", "lost", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Member:
-    """One process of a job by its latest run; ``restarts`` counts the runs before it."""
+    """One process of a job with its latest run; ``restarts`` counts its earlier runs."""
 
     run: Run
     state: State
@@ -22,7 +22,7 @@ class Member:
 
     @property
     def label(self) -> str:
-        """What the process is called: ``rank 3``, ``rank 3 loader0``, ``child 4711 of rank 0``."""
+        """The name of the process: ``rank 3``, ``rank 3 loader0``, ``child 4711 of rank 0``."""
         info = self.run.info
         rank = None if info.rank is None else f"rank {info.rank}"
         if info.observer is not None:
@@ -35,11 +35,11 @@ class Job:
     """The processes of a run directory, by rank.
 
     Attributes:
-        name: the directory's.
+        name: the name of the directory.
         members: each process once.
         others: runs in the same folder that belong to no job.
         notes: files that could not be read, and why.
-        of: what a member is: a ``process``, or a ``pod`` or ``GPU`` that a log tells of.
+        of: what a member is: a ``process``, or a ``pod`` or ``GPU`` that a log describes.
     """
 
     name: str
@@ -55,11 +55,11 @@ class ProcessRow:
 
     Attributes:
         label: unique in the job.
-        rss: bytes in RAM at its last word, shared pages included.
-        pss: the same with each shared page by this process's share; None where unknown.
-        private: bytes that no other process has; None where unknown.
-        bytes_per_generation: what it gains; 0 where it does not grow.
-        what: what grows, in a few words; empty where nothing does.
+        rss: bytes in RAM at the last snapshot, shared pages included.
+        pss: private bytes plus this process's share of each shared page; None if unknown.
+        private: bytes in pages that no other process has; None if unknown.
+        bytes_per_generation: growth of the process in bytes per generation; 0 if none.
+        what: what grows, in a few words; empty if nothing grows.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""A leak of a released library that is publicly known, and where an environment has it."""
+"""Publicly known leaks of released libraries, and the packages of an environment with them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from leakguard.model.finding import Kind
 
 @dataclass(frozen=True, slots=True)
 class KnownLeak:
-    """One leak of a library: which releases have it, what starts it, how it looks, the fix.
+    """One leak of a library: the affected releases, the trigger, the symptoms and the fix.
 
     Attributes:
-        id: its name in this list, ``numpy-datetime-hash``.
+        id: the name of the leak in this list, ``numpy-datetime-hash``.
         library: name on the package index; ``python`` is the interpreter itself.
-        versions: releases that have it: sets of version specifiers (PEP 440), any of which may
-            match.
-        trigger: what a program does when it leaks.
-        looks: how it looks in a run, in words.
+        versions: the affected releases, as sets of version specifiers (PEP 440). A release is
+            affected if it matches any one set.
+        trigger: what a program does that makes the library leak.
+        looks: the symptoms in a run, in words.
         kind: what grows, as a finding names it.
         fix: what to do, one sentence.
         source: the public report or changelog.
-        fixed: the first release without it; None where none is known.
-        unsure: what the source leaves open about the versions; None where nothing.
-        types: what piles up, by patterns of qualified types (``fnmatch``); only such as nobody
-            but the library makes.
-        path: patterns of hops on the way to what piles up, in order; the way leads through the
-            library, whoever made the objects.
+        fixed: the first release without the leak; None if none is known.
+        unsure: what the source leaves open about the versions; None if nothing.
+        types: the types of the objects that accumulate, as ``fnmatch`` patterns of qualified
+            names; only types whose instances no code but the library makes.
+        path: patterns of hops on the path to the objects that accumulate, in order. The path leads
+            through the library, whichever code made the objects.
     """
 
     id: str
@@ -48,9 +48,10 @@ class Package:
     """One release of a library that is installed or pinned.
 
     Attributes:
-        name: as the package index, or the file, spells it.
-        version: None where the file does not pin one.
-        line: where the file says so, counted from 1; None for what is installed.
+        name: the name as the package index, or the file, spells it.
+        version: the release; None if the file does not pin one.
+        line: the line of the file that names the package, counted from 1; None for an installed
+            package.
     """
 
     name: str
@@ -68,14 +69,14 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What an environment or a lock file has of the known leaks.
+    """The known leaks of the packages in an environment or a lock file.
 
     Attributes:
-        place: the file, or what it is that was looked at, in words.
-        is_file: True where ``place`` is a file, whose lines are then known.
-        packages: how many packages with a version were looked at.
+        place: the file or the environment that was checked, in words.
+        is_file: True if ``place`` is a file; each package then has a line.
+        packages: how many packages with a version were checked.
         exposures: known leaks that these packages have.
-        unjudged: names without one exact version.
+        unjudged: names of packages without an exact version, which could not be checked.
     """
 
     place: str

@@ -1,4 +1,4 @@
-"""Where the growth of RSS between two moments went, part by part."""
+"""The growth of RSS between two moments, split into parts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ class Ledger:
     """The growth of RSS from one snapshot to another, in bytes; the known parts sum to it exactly.
 
     Attributes:
-        since: label of the snapshot it is measured from.
-        until: label of the snapshot it is measured to.
-        generations: generations between them.
-        generation: the generation at whose end it is measured; None outside of one.
-        growth: the growth of RSS, negative where it shrank.
-        parts: bytes by part, in the order of ``PARTS``; None where a part is unknown.
-            ``tensors``, ``arrays`` and ``python`` are live objects that a census saw, each byte of
-            shared storage once; ``native`` is in use in the allocators and belongs to none of
-            them; ``interpreter`` and ``allocator`` were freed and are kept for later;
-            ``shared`` is file-backed or shared memory; ``swapped`` left RAM and so is negative.
-            ``unexplained`` is the rest, never None, and holds what unknown parts would. It is
-            negative where something counts as allocated and is not in RAM, for example an array
-            of zeros that nobody has written to, or a tensor in shared memory, counted twice.
+        since: label of the snapshot at which the growth begins.
+        until: label of the snapshot at which the growth ends.
+        generations: generations between the two snapshots.
+        generation: the generation whose end is the snapshot ``until``; None for other snapshots.
+        growth: the growth of RSS, negative if RSS shrank.
+        parts: bytes by part, in the order of ``PARTS``; None if a part is unknown.
+            ``tensors``, ``arrays`` and ``python`` are live objects in the census; shared storage
+            counts once. ``native`` is memory in use in the allocators that belongs to no counted
+            object. ``interpreter`` (Python's allocator) and ``allocator`` (the C library's) are
+            freed memory that the allocators keep. ``shared`` is file-backed or shared memory.
+            ``swapped`` is memory that left RAM, and is therefore negative.
+            ``unexplained`` is the rest. It is never None, and it includes all unknown parts. It is
+            negative if something counts as allocated but is not in RAM (an array of zeros that was
+            never written to), or counts twice (a tensor in shared memory).
         unknown: why a part is None, by part.
     """
 

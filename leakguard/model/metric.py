@@ -1,4 +1,4 @@
-"""The scalars a snapshot may hold, each with what it means and what it does not."""
+"""The metrics that a snapshot may hold, each with its meaning and what it does not include."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ Unit = Literal["bytes", "count"]
 class Metric:
     """One number of the process, known by ``name`` in every snapshot, log and report.
 
-    ``parts`` are the numbers, with their signs, that a derived one is the sum of: it stands in no
-    snapshot itself. ``less`` is taken off where it is known; what is allocated
-    and was never touched may bring a difference below ``least``, which says nothing.
+    A derived metric is computed and never stored in a snapshot: it is the sum of ``parts``, which
+    maps other metrics to their signs. ``less`` names a metric that is subtracted if it is known.
+    ``least`` is the lowest meaningful value of a difference: memory that was allocated and never
+    touched may make the difference smaller, and ``least`` is returned instead.
     """
 
     name: str
@@ -28,12 +29,12 @@ class Metric:
 
     @property
     def words(self) -> str:
-        """The title as it stands within a sentence."""
+        """The title, spelled for use within a sentence."""
         is_name = self.title[:2].isupper() or self.title.startswith("Python")
         return self.title if is_name else self.title[0].lower() + self.title[1:]
 
     def read(self, values: Mapping[str, int | float]) -> int | float | None:
-        """Return this number out of ``values``, or of changes of them; None where it is unknown."""
+        """Return this metric's value, or its change if ``values`` are changes; None if unknown."""
         if not self.parts:
             return values.get(self.name)
         if not self.parts.keys() <= values.keys():

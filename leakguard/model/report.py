@@ -1,4 +1,4 @@
-"""The diagnosis of a run, complete: every renderer lays out this value and nothing else."""
+"""The complete diagnosis of a run; every renderer takes this value as its only input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leakguard.model.run import Run
 
 @dataclass(frozen=True, slots=True)
 class TrendRow:
-    """RSS at one snapshot and its change since the one before it in the table."""
+    """RSS at one snapshot, and its change since the previous row of the table."""
 
     label: str
     generation: int | None
@@ -39,7 +39,7 @@ class CountChange:
 class BaselineGrowth:
     """The latest generation's end against the baseline.
 
-    ``counts`` are those of the snapshot labelled ``counted``, the last one that was looked into.
+    ``counts`` are those of the snapshot labelled ``counted``, the last one with a census.
     """
 
     baseline: str
@@ -60,17 +60,17 @@ class Report:
         headline: the verdict in one sentence.
         findings: defects, worst and largest first.
         cleared: what grew and is not a leak.
-        ignored: findings that the user asked not to be told about; the verdict leaves them out.
-        ledger: where the growth of RSS went, part by part; None where RSS is not known twice.
-        ledger_history: the same at the end of each generation that was sized, from the baseline.
+        ignored: findings that the user chose to ignore; they do not affect the verdict.
+        ledger: the growth of RSS, part by part; None unless two snapshots have RSS.
+        ledger_history: the ledger from the baseline to the end of each generation with sizes.
         forecast: when all growth together reaches the memory limit; None when nothing grows
             without bound, or the limit is not known.
         coverage: share of the allocator's in-use bytes that the last census accounted for.
         phase_growth: bytes added per generation by phase; they sum to the generation's growth.
-        balance: how much of the growth of live memory is explained; None where it does not grow.
-        limits: what this run could not have seen.
-        processes: of a job, a row for each of its processes; ``run`` is that of the worst one.
-        remarks: what the processes have in common, hold together and lost, in sentences.
+        balance: how much of the growth of live memory is explained; None if it does not grow.
+        limits: what this run could not have detected.
+        processes: for a job, one row per process; ``run`` is the run of the worst process.
+        remarks: sentences about the job: what its processes share, their total, and those lost.
     """
 
     run: Run
@@ -98,7 +98,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return a small page for a notebook."""
-        # By name: what lays a report out knows this module, and not the other way round.
+        # Imported by name, because the renderers depend on this module and not the reverse.
         page = import_module("leakguard.render.notebook").page
         return str(page(self))
 

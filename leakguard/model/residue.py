@@ -1,4 +1,4 @@
-"""The residue of a loop: of what its rounds made, the part that each of them left behind."""
+"""The residue of a loop: the memory that each round made and left behind."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from itertools import pairwise
 
 from leakguard.model.births import Birthplace, Cohort
 
-# Samples, and cohorts that have some, below which nothing is said. Measured in births of 40 runs
-# each: with six a leak is seen that comes to eight sampling intervals, and none that is not there.
+# The fewest samples, and the fewest cohorts with samples, from which a residue is concluded.
+# Measured on births of 40 runs each: with six, a leak of eight sampling intervals is detected, and
+# no false leak is.
 _FEWEST = 6
-# Cohorts with samples, in a loop of few rounds.
+# The fewest cohorts with samples in a loop of few rounds.
 _FEWEST_OF_FEW = 3
-# The last rounds may still be at work on what they made, and the first one sets up.
+# Rounds that are judged apart: the last rounds may still use what they made (_YOUNG), and the first
+# round sets up (_SETUP).
 _YOUNG, _SETUP = 2, 1
-# Standard deviations beyond which a share or a trend is no chance: one in a hundred, one-sided.
+# Standard deviations beyond which a difference is not chance: one in a hundred, one-sided.
 _NO_CHANCE = 2.33
-# Share that may be missing of what a third would have if all were equal: "about as much".
+# A third of the rounds left "about as much" as the others if it lacks at most this share of the
+# bytes that it would have if all thirds were equal.
 _ABOUT = 0.5
-# Samples expected in a stretch of rounds in which 19 of 20 times at least one is seen: -ln(0.05).
+# If this many samples are expected, at least one is seen 19 times in 20: -ln(0.05).
 _SURELY_ONE = 3.0
-# Times the mean distance of two samples, in rounds: a longer empty run is the end of the residue.
+# A gap without samples that is longer than this many times the mean distance between two samples
+# (both in rounds) marks where the residue begins.
 _LONGEST_GAP = 4.0
 
 
@@ -31,12 +35,13 @@ class Residue:
     """What the rounds of a loop left behind.
 
     Attributes:
-        rate: bytes per generation that stay, estimated.
-        since: the first of the rounds, counted from 0, of which something is known to be left.
-        earlier: it may have begun so many rounds before that, unseen for the few samples.
-        samples: how many blocks of it were recorded.
-        steady: each third of the rounds since then, at least half of all, left about as much. What
-            only the later half of a loop has left may be a window that moves with it.
+        rate: estimated bytes that each generation leaves behind.
+        since: the first round, counted from 0, that is known to have left something.
+        earlier: how many rounds before ``since`` the residue may have begun, undetected because
+            there are few samples.
+        samples: how many blocks of the residue were sampled.
+        steady: True if the rounds since ``since`` are at least half of all, and each third of them
+            left about as much. A residue of only the later half may be a sliding window.
     """
 
     rate: float
@@ -47,11 +52,11 @@ class Residue:
 
 
 def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()) -> Residue | None:
-    """Return what ``rounds`` rounds left behind at these places; None if too few were sampled.
+    """Return what ``rounds`` rounds left behind at these places; None if samples are too few.
 
     ``taken`` is the number of generations that each round stands for; empty if each is one.
-    A leak leaves about as much of each round; of a cache that drops what is old nothing is left of
-    old rounds, and what was only filled has no young ones.
+    A leak leaves about as much from each of them. A cache that drops old entries leaves nothing from
+    old rounds, and a buffer that is full has gained nothing from young rounds.
     """
     cohorts = sorted((c for p in places for c in p.cohorts if c.round >= 0), key=lambda c: c.round)
     if sum(cohort.samples for cohort in cohorts) < _FEWEST:
@@ -74,7 +79,7 @@ def _end(cohort: Cohort) -> int:
 
 
 def _since(cohorts: Sequence[Cohort]) -> int:
-    """Return the first round of those before which nothing was left for long."""
+    """Return the first round of the residue: the round after the latest long gap in samples."""
     starts = sorted({cohort.round for cohort in cohorts})
     mean = (starts[-1] - starts[0] + 1) / len(starts)
     since = starts[-1]
@@ -94,10 +99,10 @@ def _generations(taken: Sequence[int], first: int, end: int) -> int:
 def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequence[int]) -> bool:
     """Return whether the rounds from ``first`` on left about as much throughout.
 
-    Each of the three thirds of them has at least half of the bytes that it would have if all were
-    equal, or no less than chance allows: that of sampling, or that by which neighbouring cohorts
-    differ, whichever is more. The last rounds may lack bytes, and what they have too many of says
-    nothing yet.
+    Each third of these rounds must have at least half of the bytes that it would have if all thirds
+    were equal, or lack no more than chance explains. Chance is the larger of the sampling error and
+    the scatter between neighbouring cohorts. The last rounds may lack bytes. Bytes above the
+    average in the last rounds are left out, because these rounds may still use them.
     """
     known = [cohort for cohort in cohorts if cohort.round >= first]
     old = [cohort for cohort in known if _end(cohort) <= rounds - _YOUNG]
@@ -138,6 +143,6 @@ def _by_time(
 
 
 def _thirds(left: Sequence[float]) -> list[Sequence[float]]:
-    """Return three parts of a row, as equal as they can be."""
+    """Return a sequence in three parts of as equal length as possible."""
     count = len(left)
     return [left[part * count // 3 : (part + 1) * count // 3] for part in range(3)]

@@ -16,16 +16,16 @@ class RunInfo:
 
     ``source`` says what the snapshots were read from: ``guard`` (a live process), ``jsonl``,
     ``log``, ``outside`` (samples of a process) or ``curve`` (a file of another tool).
-    ``memory_limit`` is the cgroup's or machine's, in bytes. ``ignore`` holds the path or type
-    patterns the user asked not to be told about.
+    ``memory_limit`` is the cgroup's or machine's limit, in bytes. ``ignore`` holds the path or type
+    patterns whose findings the user chose to ignore.
 
-    Of one process among many, ``job`` names the run directory; ``rank``, ``local_rank`` and
-    ``world_size`` are the launcher's, and ``role`` says what the process is where a rank does not
-    (``loader0``). ``forked`` is true where it began with the pages of its parent. ``observer`` is
-    the pid of the process that watched this one from outside; None where it watched itself.
-    ``series_of`` says what a ``role`` names where that is no process: ``pod``, ``GPU``.
-    ``generation_means`` says what one generation is, where that is known. ``without_scan`` says why
-    objects were walked in Python, where a compiled scan was wanted and none could be used.
+    For one process of several, ``job`` names the run directory. ``rank``, ``local_rank`` and
+    ``world_size`` are the launcher's. ``role`` names a process that a rank does not identify
+    (``loader0``). ``forked`` is true if the process began with the pages of its parent.
+    ``observer`` is the pid of the process that watched this one from outside; None if the process
+    watched itself. ``series_of`` says what ``role`` names if that is no process: ``pod``, ``GPU``.
+    ``generation_means`` says what one generation is, if known. ``without_scan`` says why the heap
+    was walked in Python although the compiled scan was requested; None in all other cases.
     """
 
     source: str = "guard"
@@ -58,9 +58,9 @@ class Run:
     """The snapshots of one process in the order they were taken.
 
     ``part`` is (k, n) when the file held n runs one after the other (restarts) and this is the
-    k-th. ``notes`` say what the reader skipped and why. ``finished`` is true when the run said
-    that it ended, false when its last word is a snapshot. ``left_out`` counts the generations of a
-    long run in memory that lay between the others and are kept no longer.
+    k-th. ``notes`` say what the reader skipped and why. ``finished`` is true if the run recorded
+    its end, false if its last record is a snapshot. ``left_out`` counts generations that a long run
+    dropped to save memory; they lie between the generations that are kept.
     """
 
     info: RunInfo
@@ -71,38 +71,38 @@ class Run:
     left_out: int = 0
 
     def __repr__(self) -> str:
-        """Say how much there is; the whole value may be megabytes."""
+        """Give only the number of snapshots and generations; the whole value may be megabytes."""
         shots, rounds = len(self.snapshots), self.recorded_generations
         return f"<Run {self.info.name or ''}: {shots} snapshots, {rounds} generations>"
 
     @property
     def is_part(self) -> bool:
-        """True of a run file without its end: the run goes on, was killed, or the file was cut."""
+        """True for a run file without an end: still running, killed, or the file was truncated."""
         return self.info.source == "jsonl" and not self.finished
 
     @property
     def baseline(self) -> Snapshot | None:
-        """The snapshot everything is compared with: the one marked so, or the first."""
+        """The snapshot that growth is measured against: the marked baseline, or else the first."""
         marked = (s for s in self.snapshots if s.moment == "baseline")
         return next(marked, self.snapshots[0] if self.snapshots else None)
 
     @property
     def generations(self) -> tuple[int, ...]:
-        """The generations seen, in order."""
+        """The numbers of the generations in the snapshots, in order."""
         return tuple(
             dict.fromkeys(s.generation for s in self.snapshots if s.generation is not None)
         )
 
     @property
     def recorded_generations(self) -> int:
-        """How many generations were recorded, kept or left out."""
+        """How many generations were recorded, those left out included."""
         return len(self.generations) + self.left_out
 
     def generations_until(self, number: int | None) -> int:
-        """Return how many generations had ended after ``number``; None stands for the last.
+        """Return how many generations have ended once ``number`` has; None stands for the last.
 
-        Where some were recorded as one, all of them are numbered from 1; where some are left out,
-        they lie evenly among the others.
+        If some generations were grouped, all of them are numbered from 1. If some were left out,
+        they are assumed to lie evenly among those that are kept.
         """
         known = self.generations
         seen = [g for g in known if number is None or g <= number]
@@ -112,13 +112,13 @@ class Run:
 
     @property
     def watch_seconds(self) -> float:
-        """What the guard's work took in all."""
+        """The seconds that the guard's work took in the whole run."""
         total = self.snapshots[-1].cost.total if self.snapshots else None
         return fsum(s.cost.seconds for s in self.snapshots) if total is None else total
 
     @property
     def tracing_seconds(self) -> float:
-        """How much longer the traced generations took than they would have without."""
+        """The seconds that tracing added to the traced generations."""
         return fsum(
             (end.seconds - before.seconds) * (1 - 1 / end.cost.slowdown)
             for before, end in pairwise(self.generation_ends())
@@ -146,8 +146,9 @@ class Run:
     def while_looping(self) -> tuple[Snapshot, ...]:
         """Return the snapshots up to the end of the last generation.
 
-        There the functions of the program have returned, and what they held is gone: that is no
-        course of the loop. A run without generations has nothing else.
+        Later snapshots are left out: the functions of the program have returned and released what
+        they held, so these snapshots do not belong to the loop's development. For a run without
+        generations, return all snapshots.
         """
         if all(s.moment != "generation" for s in self.snapshots):
             return self.snapshots

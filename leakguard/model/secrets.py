@@ -1,4 +1,4 @@
-"""What in a text looks like a secret: values of options called so, and keys of known services."""
+"""Finds what looks like a secret in a text: values of such options, and keys of known services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RULES = (
     (re.compile(rf"(?i)(?<![\w-])(-{{0,2}}{_NAME}\s*[=:]\s*){_VALUE}"), r"\1***"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), r"\1 ***"),
     (re.compile(r"(?<=://)[^/\s@]+@"), "***@"),
-    # The prefixes that well-known services give their keys.
+    # The prefixes of keys that well-known services issue.
     (re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|[sp]k-|xox[abprs]-|A[KS]IA|AIza|ya29\.|eyJ)"
                 r"[\w.-]{8,}"), HIDDEN),
 )  # fmt: skip
@@ -27,17 +27,17 @@ _ASSIGNED = re.compile(rf"(?is)((?:--?)?{_NAME}=).*")
 
 
 def without_secrets(text: str) -> str:
-    """Return ``text`` with what looks like a secret as ``***``."""
+    """Return ``text`` with ``***`` in place of everything that looks like a secret."""
     for pattern, shown in _RULES:
         text = pattern.sub(shown, text)
     return text
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return a command line as a shell takes it, with what looks like a secret as ``***``.
+    """Return a command line, quoted for a shell, with ``***`` in place of possible secrets.
 
-    The argument behind an option that is called ``--token``, ``--db-password`` or the like is
-    hidden whole, whatever is in it.
+    The argument after an option such as ``--token`` or ``--db-password`` is hidden whole, whatever
+    it contains.
     """
     shown, hides = [], False
     for argument in arguments:

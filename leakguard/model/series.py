@@ -1,4 +1,4 @@
-"""One number followed through a run."""
+"""One number, followed over the generations of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Series:
         generations: the generations that have a value, in order.
         values: one value for each of them.
         baseline: the value before the first generation, None when unknown.
-        phase: the phase at whose end it was read; None for the generation's end.
+        phase: the phase at whose end the number was read; None for the generation's end.
     """
 
     name: str

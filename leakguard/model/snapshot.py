@@ -1,4 +1,4 @@
-"""One moment of a process: everything that only the live process knew, as plain values."""
+"""One moment of a process: everything that only the live process can provide, as plain values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from leakguard.model.holder import Holder, Hop, Proof
 
 Moment = Literal["baseline", "phase", "generation", "mark", "end"]
 
-#: Begins the label of a look at the end of the loop, before its function returns.
+#: The start of the label of a look at the end of the loop, before the loop's function returns.
 LOOP_ENDED = "Loop ended"
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Live instances of a watched class against what the user expects.
+    """The number of live instances of a watched class, and the number that the user expects.
 
-    ``expected`` is the inclusive range (low, high); None means "count, no expectation".
+    ``expected`` is an inclusive range (low, high); None if the user only wants a count.
     """
 
     count: int
@@ -33,13 +33,13 @@ class Watched:
 
     @property
     def too_many(self) -> bool:
-        """True when the user said how many there should be and there are more."""
+        """True if the user gave an expected range and the count is above it."""
         return self.expected is not None and self.count > self.expected[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A number the user reports; with a capacity, growing towards it is filling, not leaking."""
+    """A number that the user reports; growth towards its capacity is filling, not a leak."""
 
     value: float
     capacity: float | None = None
@@ -47,10 +47,10 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Objects the program gave up, judged after a collection.
+    """Objects that the program promised would be freed, checked after a garbage collection.
 
-    ``alive`` of ``expected`` objects were still referenced; ``trace`` leads to one of them.
-    ``again`` of those alive had been given up before, and were told alive then.
+    ``alive`` of ``expected`` objects were still referenced; ``trace`` leads to one of these.
+    ``again`` counts those of the ``alive`` objects that an earlier expectation already reported.
     """
 
     type: str
@@ -67,8 +67,9 @@ class Expectation:
 class Collection:
     """What one full garbage collection found: cycles that no live reference held.
 
-    ``types`` maps qualified type names to how many of them were freed, largest first; ``cycles``
-    tells for some of them the way from an instance back to itself, as seen before.
+    ``types`` maps qualified type names to how many instances were freed, largest number first.
+    ``cycles`` maps some of these types to the path from an instance back to itself, as recorded
+    before the collection.
     """
 
     freed: int
@@ -83,14 +84,14 @@ class Site:
     """A line of code whose allocations of one traced generation were still alive at its end.
 
     Attributes:
-        place: ``package/module.py:12``, the program's own line that asked for them.
-        function: the function it is in; None where the source cannot be read.
-        bytes: what was allocated; None where objects were counted instead.
-        count: surviving objects, or allocations where ``type`` is None.
+        place: ``package/module.py:12``, the program's own line that made the allocations.
+        function: the function that contains the line; None if the source cannot be read.
+        bytes: bytes allocated; None if objects were counted instead.
+        count: surviving objects; surviving allocations if ``type`` is None.
         stack: frames, innermost first.
         tracer: ``tracemalloc`` or ``memray``.
         type: qualified type of the objects made there.
-        held_by: what holds one of them.
+        held_by: the holder of one of these objects.
     """
 
     place: str
@@ -105,9 +106,10 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class PhaseTotal:
-    """What one phase added over all its runs in a generation, inner phases included.
+    """What one phase added in all its executions in a generation, inner phases included.
 
-    ``change`` maps metric names to exit minus entry, summed; a shrinking phase is negative.
+    ``change`` maps metric names to the sum of exit minus entry; it is negative if the phase freed
+    more than it added.
     """
 
     times: int
@@ -120,16 +122,15 @@ class Cost:
     """What the guard cost the watched program, and how deep this snapshot looks.
 
     Attributes:
-        seconds: of the guard's work since the snapshot before this one, this one included.
+        seconds: seconds of the guard's work since the previous snapshot, this snapshot included.
         tier: the deepest tier reached.
-        slowdown: of a traced generation (tier 3): how many times longer it took than the median
-            of those before it.
+        slowdown: for a traced generation (tier 3), its time as a multiple of the median of the
+            generations before it.
         total: seconds of the guard's work since the run began; None in older files.
         why: what made the guard look here: ``spread``, ``rise``, ``early``, ``within budget``,
-            ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``; None where only
-            the cheap numbers were read.
-        cut: True of a traced generation whose trace was ended, for its price, before all of it was
-            seen.
+            ``no limit``, ``last generation``, ``baseline``, ``end`` or ``asked``; None if only the
+            cheap numbers were read.
+        cut: True for a traced generation whose trace was stopped early because of its cost.
     """
 
     seconds: float = 0.0
@@ -150,7 +151,7 @@ class Snapshot:
         moment: what made the snapshot.
         phase: name of the phase that ended, outer phases first (``evaluate/rollout``).
         generation: the round of the loop, None outside of it.
-        seconds: since the run began; None where a log does not tell.
+        seconds: seconds since the run began; None if a log does not record the time.
         metrics: scalars by metric name (see ``leakguard.model.metric``). A missing name means
             unknown, with the reason in ``unavailable``; it never means 0.
         entry: the same scalars when the phase or generation began.
@@ -160,12 +161,12 @@ class Snapshot:
         watched: watched classes by qualified name.
         unavailable: probe name to reason.
         extra: sections of a text log that no field holds, title to lines.
-        proofs: what came free when holders were emptied in a copy of the process.
-        taken: how many generations a generation's end is recorded for; None for one.
-        births: what is alive by where and when it was made; None at most moments, and without a
+        proofs: what was freed when holders were emptied in a copy of the process.
+        taken: how many grouped generations this generation's end stands for; None for one.
+        births: live memory by where and when it was made; None at most moments, and without a
             record of births.
-        children: bytes that no other process has of each process below this one, by its number and
-            what it runs; empty where there is none, and where nobody looked.
+        children: private bytes of each descendant process, by its pid and what it runs; empty if
+            there is no descendant, or if none was read.
     """
 
     serial: int
@@ -196,12 +197,12 @@ class Snapshot:
 
     @property
     def was_traced(self) -> bool:
-        """Whether its generation was traced, whatever that told."""
+        """Whether the snapshot's generation was traced, even if the trace showed nothing."""
         return bool(self.sites) or self.cost.slowdown is not None
 
     @property
     def ends_loop(self) -> bool:
-        """True for a look when the loop was over and its function still had its locals."""
+        """True for a look after the loop, taken while the loop's function still had its locals."""
         return self.moment == "end" and self.label.startswith(LOOP_ENDED)
 
     def count(self, type_name: str) -> int | None:
@@ -212,11 +213,11 @@ class Snapshot:
         return None if self.census is None else self.census.count(type_name)
 
     def size(self, type_name: str) -> int | None:
-        """Return the bytes of a type's instances as the census has them; None when unknown."""
+        """Return the bytes of a type's instances according to the census; None if unknown."""
         entry = None if self.census is None else self.census.types.get(type_name)
         return None if entry is None else entry.bytes
 
     def gauge(self, name: str) -> float | None:
-        """Return the user's own number of this name; None when it was not read."""
+        """Return the value of the gauge of this name; None if it was not read."""
         gauge = self.gauges.get(name)
         return None if gauge is None else gauge.value

@@ -40,7 +40,7 @@ def parse_size(size: str | int | float) -> int:
 
 
 def _text(size: object) -> str:
-    """Return what a size reads as; nothing for a class of the caller's that fails."""
+    """Return the text of a size; an empty text if the object's ``__str__`` fails."""
     try:
         return str(size)
     except Exception:
@@ -48,7 +48,7 @@ def _text(size: object) -> str:
 
 
 def _as_float(size: int | float) -> float:
-    """Return the number; what no float holds is infinite, and refused as such."""
+    """Return the number as a float; infinity, which the caller refuses, if it is too large."""
     try:
         return float(size)
     except OverflowError:
@@ -56,7 +56,7 @@ def _as_float(size: int | float) -> float:
 
 
 def format_bytes(size: float) -> str:
-    """Return ``size`` in bytes with the unit that leaves one to three digits before the point."""
+    """Return a size in the unit that leaves one to three digits before the decimal point."""
     sign = "-" if size < 0 else ""
     size = abs(size)
     for unit, scale in (("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB)):
@@ -71,9 +71,9 @@ def format_change(size: float) -> str:
 
 
 def format_size(size: float, like: float | None = None) -> str:
-    """Return memory with two decimals, ``8.52 GB``, in the unit that fits ``like`` or itself.
+    """Return a size with two decimals, ``8.52 GB``, in the unit that fits ``like`` or the size.
 
-    Columns of numbers and the log blocks are written so.
+    Columns of numbers and the log blocks use this format.
     """
     for unit, scale in (("GB", GB), ("MB", MB), ("kB", KB)):
         if abs(size if like is None else like) >= scale:
@@ -84,14 +84,14 @@ def format_size(size: float, like: float | None = None) -> str:
 def format_size_change(size: float, like: float | None = None) -> str:
     """Return a difference with its sign and two decimals, ``+4.29 GB``."""
     text = format_size(size, like)
-    if text.startswith("-0.00 "):  # what rounds to nothing has no direction
+    if text.startswith("-0.00 "):  # a difference that rounds to zero has no sign
         text = text[1:]
     return text if text.startswith("-") else f"+{text}"
 
 
 def format_number(value: float) -> str:
     """Return a count or an average of counts: ``16``, ``1,234``, ``0.5``."""
-    if abs(value) >= 1e15:  # nothing is counted that far; infinity has no digits
+    if abs(value) >= 1e15:  # no count is that large, and infinity has no digits
         return f"{value:.3g}"
     if abs(value) >= 1_000 or abs(value - round(value)) < 0.05:
         return f"{round(value):,}"

@@ -1,4 +1,4 @@
-"""The few numbers of one generation that a dashboard shows, under one name for all of them."""
+"""The few numbers of one generation that dashboards show, under the same names for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Vitals:
         generation: the generation that ended.
         values: bytes under ``memory/rss``, ``memory/live`` and ``memory/peak``; bytes that a phase
             added to RSS under ``phases/<phase>``; counts of watched classes under
-            ``objects/<class>``; the user's own numbers under ``gauges/<name>``. What is unknown is
+            ``objects/<class>``; the user's own numbers under ``gauges/<name>``. Unknown values are
             left out.
     """
 

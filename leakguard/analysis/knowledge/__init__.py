@@ -1,8 +1,8 @@
-"""What is known of leaks in general, and of libraries: one entry is one fact, with its source.
+"""Facts about leaks in general and about leaks of libraries: one entry per fact, with its source.
 
-places       where programs keep what they meant to give up
-handles      small objects in front of something larger, and native caches
-advice       what to do where no container is named
+places       holders in which programs keep objects by mistake
+handles      small objects that own something larger, and native caches
+advice       what to do if no container is named
 known_leaks  leaks of released libraries, one TOML entry each
 """
 

@@ -1,4 +1,4 @@
-"""Small objects in front of something larger, and the native caches behind some of them."""
+"""Small objects that own something larger, and the native caches that some of them have."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ POOLS = (
     r"^concurrent\.futures\.\w+\.(Thread|Process)PoolExecutor$"
 )
 
-# Standard classes, and endings of class names, that stand for a descriptor, a thread, a mapping or
-# memory of a C library. Their own size says nothing about what they keep.
+# Standard classes, and endings of class names, whose objects own a descriptor, a thread, a mapping
+# or memory of a C library. Their own size does not show how much they keep.
 _HANDLES = re.compile(
     r"^(mmap|socket|ssl|sqlite3|subprocess|threading|select|_io|_asyncio|asyncio)\.|"
     r"(Session|Connection|Client|Socket|Pool|Executor|Thread|Process|SharedMemory|Handler|Handle|"
@@ -22,7 +22,7 @@ _MAPPINGS = ("mmap", "memmap", "SharedMemory")
 
 
 def is_handle(type_name: str | None) -> bool:
-    """Return True for a class whose instances stand in front of what no count of bytes shows."""
+    """Return True for a class whose instances own memory or resources that no census counts."""
     return type_name is not None and _HANDLES.search(type_name) is not None
 
 
@@ -32,13 +32,13 @@ def is_pool(type_name: str | None) -> bool:
 
 
 def is_mapping(type_name: str | None) -> bool:
-    """Return True for an object that maps memory of its own."""
+    """Return True for a class whose instances each own a memory mapping."""
     return type_name is not None and type_name.rpartition(".")[2] in _MAPPINGS
 
 
 @dataclass(frozen=True, slots=True)
 class NativeCache:
-    """A cache in C memory that fills up to ``bytes`` behind each live instance of a type."""
+    """A cache in C memory that each live instance of a type fills, up to ``bytes``."""
 
     type: str
     bytes: int

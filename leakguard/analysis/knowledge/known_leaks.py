@@ -1,6 +1,6 @@
-"""Leaks of libraries that are publicly known: the list, and which of them a finding is.
+"""Reads the list of publicly known leaks of libraries, and matches findings against it.
 
-The entries are TOML files beside this module; ``KnownLeak`` says what each key means.
+The entries are TOML files in ``leaks/``; ``KnownLeak`` says what each key means.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LISTS = ("versions", "types", "path")
 
 @lru_cache(maxsize=1)
 def known_leaks() -> tuple[KnownLeak, ...]:
-    """Return every known leak, by library.
+    """Return every known leak, sorted by library.
 
     Raises:
         OSError: the files cannot be opened, for example because no descriptor is left.
@@ -46,8 +46,8 @@ def _value(key: str, value: Any) -> Any:
 
 
 def is_affected(leak: KnownLeak, version: str) -> bool:
-    """Return whether a release has the leak; one whose version is no version (PEP 440) has not."""
-    # Here and not above: a program that is watched seldom has a known leak.
+    """Return whether a release has the leak; False if its version does not follow PEP 440."""
+    # Imported only when needed, because a watched program seldom has a known leak.
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
 
@@ -59,23 +59,24 @@ def is_affected(leak: KnownLeak, version: str) -> bool:
 
 
 def known_leak(finding: Finding, packages: Mapping[str, str]) -> KnownLeak | None:
-    """Return the library's leak that a finding is; None for the program's own.
+    """Return the known leak that a finding matches; None for a leak of the program's own.
 
     Args:
-        finding: what grows, and the way to it.
-        packages: versions of the libraries that ran, as far as they were recorded.
+        finding: what grows, with the path to it.
+        packages: versions of the libraries that ran, if recorded.
     """
     try:
         leaks = known_leaks()
-    except OSError:  # a program that leaks descriptors may have none left for the list
+    except OSError:  # a program that leaks descriptors may have none left to open the list
         return None
     return next((leak for leak in leaks if _is(leak, finding) and _ran(leak, packages)), None)
 
 
 def native_leaks(packages: Mapping[str, str]) -> list[tuple[str, KnownLeak]]:
-    """Return (version that ran, known leak of native memory that it has and an update ends).
+    """Return known leaks of native memory in the libraries that ran, as (version that ran, leak).
 
-    They have no look of their own: the advice on native memory names them.
+    Only leaks that an update fixes are returned. No finding matches such a leak by type or path, so
+    the advice on native memory names them.
     """
     try:
         leaks = known_leaks()
@@ -91,7 +92,7 @@ def _imported(leak: KnownLeak) -> str:
 
 
 def _ran(leak: KnownLeak, packages: Mapping[str, str]) -> bool:
-    """Return whether the release that ran has the leak, where it was recorded which one did."""
+    """Return whether the release that ran has the leak; True if the release was not recorded."""
     imported = _imported(leak)
     return imported not in packages or is_affected(leak, packages[imported])
 
@@ -102,6 +103,6 @@ def _is(leak: KnownLeak, finding: Finding) -> bool:
 
 
 def _leads_through(hops: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Return whether the patterns match hops in this order, others between them allowed."""
+    """Return whether the patterns match hops in this order; other hops may lie between."""
     rest = iter(hops)
     return all(any(fnmatchcase(hop, pattern) for hop in rest) for pattern in patterns)

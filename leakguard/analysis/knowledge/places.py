@@ -1,6 +1,6 @@
-"""Places where programs keep what they meant to give up, and what to do about each.
+"""Places in which programs keep objects by mistake, and the fix for each.
 
-One entry is one fact, with where it is from. Patterns are looked up in order; the first fits.
+Each entry is one fact, with its source. The entries are tried in order, and the first match counts.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from leakguard.model.finding import Kind
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that is known by its path from a root, or by the types on the way to its entries.
+    """A place that is known by its path from a root, or by the types on the path to its entries.
 
     Attributes:
         name: what such a place is called.
         fix: what to change; ``{path}`` stands for the container.
-        source: where it is described.
-        called: what a person calls the container, where its path is of a library's making.
-        kind: kind of finding that fits better than the type's own; None for the type's own.
-        path: what is found in the path.
-        types: what is found in the names of the entries' type and of the last types on the way.
-        native: True where the entries own memory that no census sees.
-        finite: True for a place that a program fills once, a piece now and then: below one entry a
-            generation it is a warm-up.
-        account: True where the interpreter keeps account of what others made, and own.
+        source: where the place is documented.
+        called: what a person calls the container, if a library determines its path.
+        kind: the kind of finding, if another fits better than the type's own; None for the type's
+            own.
+        path: a regular expression that is searched in the path.
+        types: a regular expression that is searched in the names of the entries' type and of the
+            last types on the path.
+        native: True if the entries own memory that no census counts.
+        finite: True for a place that a program fills once, bit by bit. Growth below one entry per
+            generation is then a warm-up.
+        account: True if the interpreter keeps records there of objects that others made and own.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Place:
         return self.types is None or any(re.search(self.types, name) for name in types)
 
     def is_on(self, path: str) -> bool:
-        """Return True where the place is known by its path, and ``path`` leads into it."""
+        """Return True if the place is known by its path and ``path`` leads into it."""
         return self.path is not None and re.search(self.path, path) is not None
 
 
@@ -112,7 +114,7 @@ PLACES: tuple[Place, ...] = (
         "loggers under new names",
         "use a fixed name in logging.getLogger(name), and put what changes into the message or "
         "extra=: logging keeps each logger for ever",
-        path=r"loggerDict\[(\*\]|[^.]*$)",  # and no handler of one logger
+        path=r"loggerDict\[(\*\]|[^.]*$)",  # but not a handler of one logger
         types=r"^logging\.(\w*Logger|PlaceHolder)$",
         source="logging.Manager.loggerDict",
         called="loggers, one a name (logging.getLogger)",
@@ -329,22 +331,21 @@ PLACES: tuple[Place, ...] = (
     ),
 )
 
-# Hops up the path to a container that are examined. Chosen: types further away say nothing about
-# it.
+# How many hops before the container are examined. Chosen: types further away are unrelated to it.
 _NEARBY_TYPES = 4
 
 
 def place_of(holder: Holder) -> Place | None:
-    """Return the first place that a container fits; None where none does."""
+    """Return the first place that matches a container; None if none does."""
     types = [holder.element, *(hop.type for hop in holder.trace[-_NEARBY_TYPES:])]
     return next((place for place in PLACES if place.fits(holder.path, types)), None)
 
 
 def owns_native_memory(path: str) -> bool:
-    """Tell whether what lies at a path owns memory that no census sees, such as pixels."""
+    """Return whether the objects at a path own memory that no census counts, such as pixels."""
     return any(place.native and place.path and re.search(place.path, path) for place in PLACES)
 
 
 def keeps_self(path: str, type_name: str) -> bool:
-    """Tell whether a path is of a cache on a method of a class: its keys hold every ``self``."""
+    """Return whether a path belongs to a cache on a method of a class, which keeps ``self``."""
     return f"lru_cache of {type_name.rpartition('.')[2]}." in path

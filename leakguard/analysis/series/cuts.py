@@ -1,4 +1,4 @@
-"""Where the level of a piecewise constant series changes, and the slope that its pieces share."""
+"""Finds where the level of a piecewise constant series changes, and its pieces' common slope."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import pairwise
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
 
-# Floors of teeth, or treads of stairs, that form a series of their own. Chosen: two more than a
-# trend needs, because each of them is known from a few samples only.
+# The fewest floors of teeth, or treads of a staircase, that are judged as a series of their own.
+# Chosen: two more than a trend needs, because each is known from a few samples only.
 ENOUGH = 5
-# Passes in which the cuts settle. Chosen: a third pass rarely changes a cut.
+# The most passes in which cuts are refined. Chosen: a third pass rarely changes a cut.
 PASSES = 3
 
 
 def shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
-    """Return the least-squares slope within all pieces together, and its standard error."""
+    """Return the common least-squares slope within all pieces, and its standard error."""
     along = energy = squares = 0.0
     for a, b in pairwise((0, *cuts, len(looks))):
         times, values = looks.times[a:b], looks.values[a:b]
@@ -34,10 +34,10 @@ def shared_rise(looks: Looks, cuts: Sequence[int]) -> tuple[float, float]:
 def level_cuts(values: Sequence[float], variance: float) -> list[int]:
     """Return where the level of a piecewise constant series changes.
 
-    Optimal partitioning (Jackson et al. 2005). A cut costs 3 log(n) noise variances of least
-    squares: one log(n) for its level and two for its position (modified BIC, Zhang & Siegmund
-    2007). Pruned (PELT, Killick et al. 2012): a position that is worse than a cut here will never
-    be the best one.
+    This is optimal partitioning (Jackson et al. 2005). Each cut adds a penalty of 3 log(n) noise
+    variances to the residual sum of squares: one log(n) for its level and two for its position
+    (modified BIC, Zhang & Siegmund 2007). The search is pruned (PELT, Killick et al. 2012): a
+    previous cut that scores worse than a cut at the current position can never become the best.
     """
     n, centre = len(values), values[0]
     sums, squares = [0.0], [0.0]

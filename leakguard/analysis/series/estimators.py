@@ -8,28 +8,28 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# 1.4826 makes the median absolute deviation estimate a normal standard deviation.
+# The median absolute deviation times 1.4826 estimates the standard deviation of normal noise.
 _NORMAL = 1.4826
-# Most samples that are judged; a longer series is averaged in blocks of neighbours. 128 samples
-# have 8,128 pairwise slopes and take 2 ms, a whole judgement some 20 ms. A slope over 128 means is
-# as precise as one over all values (to 0.01 % of its error).
+# The most samples that are judged; a longer series is averaged in blocks of neighbours. The 8,128
+# pairwise slopes of 128 samples take 2 ms, a whole judgement takes some 20 ms. A slope over 128
+# means is as precise as one over all values (to 0.01 % of its error).
 MOST_LOOKS = 128
-# Standard deviations that contain 95 % of a normal distribution.
+# 95 % of a normal distribution lie within this many standard deviations.
 _BETWEEN_95 = 1.96
-# A difference below this share of a number is rounding: a double has sixteen digits, and sums of
-# squares lose about half of them.
+# A difference below this share of a number is a rounding error: a double has sixteen digits, and
+# sums of squares lose about half of them.
 ROUNDING = 1e-9
-# Widen an error up to this lag-1 correlation: by sqrt(19), 4.4 times, at most. Chosen: more
-# correlation in few samples cannot be told from a trend.
+# A standard error is widened for lag-1 correlation up to this value: at most by sqrt(19), 4.4
+# times. Chosen: in few samples, more correlation cannot be distinguished from a trend.
 _MOST_ALIKE = 0.9
-# No test asks for a ``t`` beyond this. After so many halvings, the interval below it is narrower
-# than the precision of a double.
+# No test needs a ``t`` above _LARGEST_T. After _HALVINGS halvings, the interval below it is
+# narrower than the precision of a double.
 _LARGEST_T = 1e9
 _HALVINGS = 60
 
 
 def median(ordered: Sequence[float]) -> float:
-    """Return the median of values that are sorted already."""
+    """Return the median of sorted values."""
     half = len(ordered) // 2
     if len(ordered) % 2:
         return ordered[half]
@@ -37,20 +37,20 @@ def median(ordered: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the median absolute deviation, scaled to a normal standard deviation."""
+    """Return a robust standard deviation: the scaled median absolute deviation."""
     middle = median(sorted(values))
     return _NORMAL * median(sorted(abs(v - middle) for v in values))
 
 
 def value_variance(changes: Sequence[float]) -> float:
-    """Return the robust variance of a value from changes, each of which has twice that variance."""
+    """Return the robust variance of a value, which is half the variance of the changes."""
     return 0.5 * spread(changes) ** 2
 
 
 def slope_variance(n: int) -> float:
     """Return the variance of a least-squares slope over ``n`` looks under noise of variance 1.
 
-    It is 12 / (n^3 - n) for looks at even distances of 1; for these uses 12 / n^3 is near enough.
+    For looks at even distances of 1 it is 12 / (n^3 - n); 12 / n^3 is close enough for these uses.
     """
     return 12.0 / n**3
 
@@ -58,8 +58,9 @@ def slope_variance(n: int) -> float:
 def noise(times: Sequence[float], values: Sequence[float]) -> float:
     """Return the robust standard deviation of a value around any smooth trend.
 
-    Each value is compared with the straight line between its neighbours, which cancels a trend.
-    With autocorrelated noise the result is too small: the slow part of the noise counts as trend.
+    Each value is compared with the straight line between its neighbours, which removes a trend.
+    With autocorrelated noise the result is too small, because the slow part of the noise counts as
+    trend.
     """
     left = []
     for i in range(1, len(values) - 1):
@@ -80,7 +81,7 @@ class FittedLine(NamedTuple):
 def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
     """Return the least-squares line through at least three values.
 
-    The error is widened if the residuals of neighbours are alike (lag-1 correlation).
+    The error is widened if the residuals of neighbours are correlated (lag-1 correlation).
     """
     n = len(times)
     middle, mean = math.fsum(times) / n, math.fsum(values) / n
@@ -96,9 +97,10 @@ def line(times: Sequence[float], values: Sequence[float]) -> FittedLine:
 
 
 class Bend(NamedTuple):
-    """The last slope of a fitted parabola divided by its first one, and the standard error of that.
+    """The last slope of a fitted parabola divided by its first slope, with the standard error.
 
-    Above 1 the growth accelerates, below 1 it slows down; 0 if the first slope is negative.
+    Above 1 the growth accelerates, below 1 it slows down. If the first slope is not positive, the
+    ratio is infinite for a positive last slope, and 0 otherwise.
     """
 
     ratio: float
@@ -106,7 +108,7 @@ class Bend(NamedTuple):
 
 
 def bend(times: Sequence[float], values: Sequence[float], least: float = 0.0) -> Bend:
-    """Return how growth bends, from at least three values.
+    """Return the bend of the parabola fitted to at least three values.
 
     Args:
         least: lower bound of a value's variance.
@@ -127,18 +129,18 @@ def bend(times: Sequence[float], values: Sequence[float], least: float = 0.0) ->
     # The slope of the parabola in the middle of the first and of the last gap.
     begin, end = place[0] + place[1] - skew, place[-1] + place[-2] - skew
     first, last = slope + curve * begin, slope + curve * end
-    # A first slope close to zero counts as none: the ratio would overflow.
+    # A first slope close to zero counts as zero, because the ratio would overflow.
     if first <= ROUNDING * abs(last):
         return Bend(math.inf if last > 0.0 else 0.0, 0.0)
     ratio = last / first
-    # The derivative of the ratio by slope and by curvature, times the first slope.
+    # The derivatives of the ratio by the slope and by the curvature, each times the first slope.
     by_slope, by_curve = 1.0 - ratio, end - begin * ratio
     moves = math.hypot(by_slope / math.sqrt(n * second), by_curve / math.sqrt(bows))
     return Bend(ratio, math.sqrt(variance) * moves / first)
 
 
 def partial_slope(values: Sequence[float], on: Sequence[float], beside: Sequence[float]) -> float:
-    """Return the least-squares coefficient of ``on``, fitted with ``beside`` and a level."""
+    """Return the least-squares coefficient of ``on``, fitted with ``beside`` and a constant."""
     n = len(values)
     mean_value, mean_on, mean_beside = (math.fsum(x) / n for x in (values, on, beside))
     rows = [
@@ -162,7 +164,7 @@ def rate(
 
     Args:
         values: at least two; more than ``MOST_LOOKS`` are averaged in blocks first.
-        at: the generation of each value, ascending; consecutive ones if None.
+        at: the generation of each value, ascending; consecutive generations if None.
         inflation: factor on the interval's width for autocorrelated noise (Hamed & Rao 1998).
     """
     times = list(range(len(values))) if at is None else at
@@ -190,7 +192,7 @@ def pairwise_slopes(times: Sequence[float], values: Sequence[float]) -> list[flo
 
 
 def block_means(values: Sequence[float], block: int) -> list[float]:
-    """Return means of ``block`` neighbours; an incomplete first block is left out."""
+    """Return means of blocks of ``block`` neighbours; an incomplete first block is left out."""
     first = len(values) % block
     return [math.fsum(values[i : i + block]) / block for i in range(first, len(values), block)]
 
@@ -198,7 +200,8 @@ def block_means(values: Sequence[float], block: int) -> list[float]:
 def tail(t: float, df: int) -> float:
     """Probability that Student's t exceeds ``t`` (one-sided) with ``df`` >= 1 degrees of freedom.
 
-    The finite sums of Abramowitz & Stegun 26.7.3 and 26.7.4, exact for whole degrees of freedom.
+    Uses the finite sums of Abramowitz & Stegun 26.7.3 and 26.7.4, exact for whole degrees of
+    freedom.
     """
     if math.isinf(t):
         return 0.0 if t > 0 else 1.0
@@ -215,7 +218,7 @@ def tail(t: float, df: int) -> float:
 
 @lru_cache(maxsize=1024)  # a few risks for each number of looks up to 128
 def quantile(probability: float, df: int) -> float:
-    """The ``t`` whose one-sided tail is ``probability`` (between 0 and 0.5), by bisection."""
+    """Return the ``t`` whose one-sided tail is ``probability`` (0 to 0.5), by bisection."""
     low, high = 0.0, 1.0
     while tail(high, df) > probability and high < _LARGEST_T:
         high *= 2.0

@@ -1,8 +1,8 @@
-"""Weighs the explanations of a series, benign ones and growth, against each other.
+"""Scores the explanations of a series, benign ones and growth, against each other.
 
-Each is a shape under noise that may drift. Its score is -2 log likelihood plus a penalty for each
-parameter, as a t test would demand: high for few looks, lower for many, without steps in between.
-Growth is accepted if every benign explanation scores worse.
+Each explanation is a shape under noise that may drift. Its score is -2 log likelihood plus a
+penalty for each parameter. The penalty is the gain that a t test would require: high for few looks,
+and smoothly lower for more. Growth is accepted if every benign explanation scores worse.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ Kind = Literal[
     "growth",
 ]  # fmt: skip
 
-# Risk of each t test, one-sided. Chosen: a thousand series of noise give four false growths, which
-# a second measurement then has to confirm.
+# Risk of error of each one-sided t test. Chosen: a thousand series of noise show false growth four
+# times, and a second measurement must still confirm it.
 RISK = 0.004
-# The same risk with one degree of freedom (three samples). Chosen so that +16, +16 objects pass.
+# The same risk for one degree of freedom (three samples). Chosen so that +16, +16 objects pass.
 _RISK_OF_TWO = 0.0125
-# A residual below this share of the energy is rounding.
+# A residual below this share of the sum of squares is a rounding error.
 _LEFT_BY_ROUNDING = 1e-12
-# Factor between neighbouring time constants of the grid (``wandering._TAUS``). The search between
-# them stops at 0.1 % of a time constant, which changes no score by a decisive amount.
+# _GRID is the largest factor between neighbouring time constants of the grid (``wandering._TAUS``).
+# The search between them stops at 0.1 % of a time constant (_FINEST_STEP), because smaller steps
+# change no score by a decisive amount.
 _GRID, _FINEST_STEP = 2.0, 1.001
 
 
@@ -39,13 +40,13 @@ class Fit:
     """The best fit of one kind of explanation.
 
     Attributes:
-        score: the criterion; smaller is better.
-        model: the noise model under which it is best.
-        variance: of the white noise; of the level's steps for a pure random walk.
-        parameters: how many the shape has.
-        start: look after which growth or a fill starts, or of the first step.
-        end: look at which a fill is full, or of the latest step.
-        tau: time constant of the saturation in it, in mean gaps.
+        score: the information criterion; smaller is better.
+        model: the noise model under which the fit is best.
+        variance: variance of the white noise; for a pure random walk, of the level's steps.
+        parameters: how many parameters the shape has.
+        start: index of the look after which growth or a fill starts, or of the first step.
+        end: index of the look at which a fill is full, or of the latest step.
+        tau: time constant of the saturation in the shape, in mean gaps; None without one.
     """
 
     score: float
@@ -59,7 +60,7 @@ class Fit:
 
 @lru_cache(maxsize=512)
 def price(freedom: int, parameters: int) -> float:
-    """Return the gain in -2 log likelihood at which t tests accept all ``parameters``."""
+    """Return the penalty of ``parameters``: the gain in -2 log likelihood that t tests require."""
     total = 0.0
     for left in range(freedom - 1, freedom - parameters - 1, -1):
         if left < 1:
@@ -73,12 +74,12 @@ class Explanations:
     """The best fit of each kind of explanation of one series.
 
     Args:
-        times: of the looks, at least three, from 0 on, with a mean gap of 1.
+        times: times of at least three looks, from 0 on, with a mean gap of 1.
         values: the series at these looks.
-        steps: looks at which the value may have jumped.
+        steps: indexes of looks at which the value may have jumped.
         least: lower bound of a value's variance.
-        late: changes that growth must show if it starts after the first look.
-        noises: how many noise models may explain the values, the one with most drift first.
+        late: how many changes growth must show if it starts after the first look.
+        noises: how many noise models may explain the values; those with most drift are taken first.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Explanations:
         return score
 
     def _weigh_growth(self, model: Model, energy: float, along: Sequence[float]) -> None:
-        """A line from the first look or a later one, alone or after a warm-up."""
+        """Score lines that start at the first look or a later one, alone or after a warm-up."""
         starts, taus = self.design.starts, self.design.taus
         for i in self._starts:
             if along[i] > 0.0:
@@ -144,7 +145,7 @@ class Explanations:
             self._offer("growth", model, energy, explained, 4 if i else 3, starts[i], tau=tau)
 
     def _weigh_curves(self, model: Model, energy: float, along: Sequence[float]) -> None:
-        """A curve towards a plateau, or a line that ends on one."""
+        """Score curves towards a plateau, and lines that end on a plateau."""
         starts, taus = self.design.starts, self.design.taus
         ramps = len(starts)
         worth = [p * p * inverse for p, inverse in zip(along, model.inverse, strict=True)]
@@ -164,7 +165,7 @@ class Explanations:
         steps: Sequence[int],
         surprises: Sequence[float],
     ) -> None:
-        """One or two steps, or a step beside a saturation or beside growth."""
+        """Score one step, two steps, and a step together with a saturation or with growth."""
         starts, taus = self.design.starts, self.design.taus
         ramps = len(starts)
         heights = {step: dot(surprises, model.step(step)[1]) for step in steps}
@@ -195,13 +196,13 @@ class Explanations:
                 self._offer("two steps", model, energy, explained, 4, one, max(one, other))
 
     def refine(self) -> None:
-        """Fit curves between the grid's time constants and looks as well.
+        """Also fit curves with time constants and positions between those of the grid.
 
         With little noise, the residual of the nearest grid point would look like growth.
         """
         self._refine_tau()
         self._refine_warm_leak()
-        reach = len(self.design.times) // (2 * PLACES)  # Half the distance to the next position.
+        reach = len(self.design.times) // (2 * PLACES)  # half the distance between grid positions
         while reach and "fill" in self.best:
             fill = self.best["fill"]
             start, end = fill.start or 0, fill.end or 0
@@ -238,13 +239,13 @@ class Explanations:
                         best, tau = score, near
 
     def _likely(self, kind: Kind) -> list[tuple[Model, list[float], float]]:
-        """Return the noise models to try again: white, that of the best fit, and of growth."""
+        """Return the noise models to try again: white noise, and those of ``kind`` and growth."""
         wanted = {id(self.best[k].model) for k in (kind, "growth") if k in self.best}
         wanted.add(id(self.design.models[0]))
         return [one for one in self._series if id(one[0]) in wanted]
 
     def _offer_warm_leak(self, start: int, tau: float) -> float:
-        """Score growth after a warm-up; infinite if it does not grow."""
+        """Offer growth after a warm-up and return its score; infinite if nothing grows."""
         best = math.inf
         if tau > self.design.taus[self.design.warm_ups - 1]:
             return best
@@ -274,14 +275,14 @@ class Explanations:
 def _explained(
     pair: Pair, firsts: Sequence[float], seconds: Sequence[float]
 ) -> tuple[float, int, int]:
-    """Return the energy that two curves explain together, and which they are."""
+    """Return the sum of squares that two curves explain together, and the curves' indexes."""
     i, j, first, both, second = pair
     p, q = firsts[i], seconds[j]
     return p * (p * first + q * both) + q * (p * both + q * second), i, j
 
 
 def _worth(model: Model, surprises: Sequence[float], curve: Sequence[float]) -> float:
-    """Return the energy that one curve explains."""
+    """Return the sum of squares that one curve explains."""
     column = model.surprises(curve)
     along = dot(surprises, column)
     return along * along / dot(column, column)
@@ -290,7 +291,7 @@ def _worth(model: Model, surprises: Sequence[float], curve: Sequence[float]) -> 
 def _best_growth(
     pairs: Iterable[Pair], ramps: Sequence[float], others: Sequence[float]
 ) -> tuple[float, int, int] | None:
-    """Return the best of the pairs whose first curve rises; None if there is none."""
+    """Return the pair that explains most among those whose first curve rises; None without any."""
     best, at = 0.0, None
     for i, j, first, both, second in pairs:
         p, q = ramps[i], others[j]
@@ -303,7 +304,7 @@ def _best_growth(
 
 
 def forget() -> None:
-    """Free the tables cached for the next series, up to 30,000 numbers per length."""
+    """Free the tables that are cached for later series, up to 30,000 numbers per length."""
     design.cache_clear()
     price.cache_clear()
     quantile.cache_clear()

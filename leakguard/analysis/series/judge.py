@@ -1,8 +1,8 @@
 """Does a series of numbers grow without bound? One procedure for any length and spacing of looks.
 
-The set-up is left out. A series that never rose, that came to rest, or that falls back is decided
-by its shape. One that rises to the end is weighed: growth is accepted if every benign explanation
-is rejected.
+The set-up is left out. The shape alone decides a series that never rose, that came to rest, or that
+falls back. For a series that rises to the end, explanations are scored: growth is accepted if every
+benign explanation is rejected.
 """
 
 from __future__ import annotations
@@ -32,25 +32,27 @@ from leakguard.analysis.series.weighing import Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY
 from leakguard.model.units import format_number
 
-# A change is set-up if it is this many times as large as all later ones. Chosen.
+# A change at the start is set-up if it is more than this many times as large as every later change.
+# Chosen.
 _SET_UP = 1.5
-# Samples after a set-up that decide without it. Derived: a trend needs three, and the end of the
-# set-up takes up to two.
+# The fewest samples that a series of sizes must have besides its set-up. Derived: a trend needs
+# three, and the end of the set-up takes up to two.
 _AFTER_SET_UP = FEWEST_LOOKS + 2
-# Consecutive changes, each larger than the one before. Derived: by chance that happens once in 2^6
-# 6! = 46,000 times.
+# This many consecutive changes, each larger than the one before, are acceleration. Derived: by
+# chance that happens once in 2^6 6! = 46,000 times.
 _EVER_LARGER = 6
 # A set-up change between these multiples of the rate may contain growth as well. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
-# A last rise that lasts this many times the longest tooth is no tooth: nothing takes it back.
+# A last rise that lasts this many times as long as the longest tooth is no tooth: no fall follows.
 # Chosen.
 _OUTLIVES = 2.0
-# Confidence lost with one rise of a constant count; with three rises, a third of it. Chosen: three
-# rises give 0.75, ten give 0.93.
+# Confidence lost if a count rose evenly only once; with n rises, an n-th of this is lost. Chosen:
+# three rises give 0.75, ten give 0.93.
 _MISSING_RISES = 0.75
-# Standard errors at which a slope would have been detected. Chosen above those of the t tests.
+# A slope of this many standard errors would have been detected. Chosen above those of the t tests.
 _SEEN = 4.0
-# A series without its teeth is more than rounding if it has this share of the span.
+# What is left of a series without its teeth is more than a rounding error if its span exceeds this
+# share of the span of the series.
 _SMOOTH = 1e-6
 
 
@@ -71,7 +73,7 @@ def judge_series(
         at: the generation of each value, with any distances and in any order. Rates are per
             generation, and ``started``, ``stopped`` and a plateau's round are generations.
         integer: the values are counts, exact to one.
-        noise_floor: smaller changes of a value mean nothing (a page, a block).
+        noise_floor: changes of a value below this are not evidence (a page, a block).
         capacity: the value at which the series is known to stop, in its own unit.
         warmup: how many changes at the start may be left out as warm-up.
         describe: how a value is written in the reason, for example ``format_bytes``.
@@ -96,7 +98,7 @@ def judge_series(
 
 
 def _judge(looks: Looks, warmup: int) -> SeriesVerdict:
-    """Return the answer of the first rule that has one."""
+    """Return the verdict of the first rule that applies."""
     if not looks.values or looks.span <= looks.noise_floor:
         return _flat(looks)
     if len(looks) < FEWEST_LOOKS:
@@ -137,7 +139,7 @@ def _too_few(looks: Looks) -> SeriesVerdict:
 
 
 def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVerdict:
-    """A series below its known capacity fills up, however steadily it grows."""
+    """Return that a series below its known capacity fills, however steadily it grows."""
     last = looks.values[-1]
     if last > capacity + looks.noise_floor or verdict.rate <= 0.0:
         return verdict
@@ -154,7 +156,10 @@ def _towards(capacity: float, looks: Looks, verdict: SeriesVerdict) -> SeriesVer
 
 
 def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
-    """The changes of the set-up say nothing about later generations."""
+    """Judge the series without its set-up, whose changes are no evidence of later growth.
+
+    None if the series has no set-up.
+    """
     changes = looks.changes
     most = min(warmup, len(looks) - (FEWEST_LOOKS if looks.integer else _AFTER_SET_UP))
     if most < 1:
@@ -181,7 +186,7 @@ def _after_set_up(looks: Looks, warmup: int) -> SeriesVerdict | None:
 
 
 def _earlier(looks: Looks, skipped: Sequence[float], verdict: SeriesVerdict) -> int | None:
-    """Return when growth may have begun: a warm-up may contain growth as well."""
+    """Return when growth may have begun, which may be within the warm-up that was left out."""
     first = len(skipped)
     if verdict.started != math.ceil(looks.times[first + 1]):
         return verdict.started
@@ -213,7 +218,7 @@ def _never_rose(looks: Looks) -> SeriesVerdict | None:
 
 
 def _accelerates(looks: Looks) -> SeriesVerdict | None:
-    """Each change exceeds the previous one: nothing that fills up does so."""
+    """Return growth if each change exceeds the previous one, as no series that fills does."""
     rates = looks.paces[-_EVER_LARGER:]
     if len(rates) < _EVER_LARGER or rates[0] <= looks.noise_floor:
         return None
@@ -234,7 +239,10 @@ def _accelerates(looks: Looks) -> SeriesVerdict | None:
 
 
 def _even_counts(looks: Looks) -> SeriesVerdict | None:
-    """Counts are exact: the same increase at even distances is a leak after three rises."""
+    """Return growth for a count that rose by the same amount at even distances, at least 3 times.
+
+    Counts are exact, so three rises are proof.
+    """
     rises = shapes.even_counts(looks)
     if not rises:
         return None
@@ -261,7 +269,7 @@ def _rests(looks: Looks) -> SeriesVerdict | None:
 
 
 def _falls_back(looks: Looks) -> SeriesVerdict | None:
-    """A series that falls back: its floors are a series of their own, as is a long last rise."""
+    """Judge a series that falls back, by its floors, and by its last rise if that is long."""
     falls = sawtooth.all_teeth(looks.without_spikes())
     if not falls:
         return None
@@ -313,7 +321,7 @@ def _beneath(looks: Looks, falls: Sequence[int], floors: Looks) -> SeriesVerdict
 
 
 def _weighed_in_blocks(looks: Looks) -> SeriesVerdict:
-    """Weigh the means of neighbours if there are many looks; date growth by the looks."""
+    """Judge the means of neighbours if there are many looks; find the start from the looks."""
     blocks = looks.in_blocks()
     verdict = _weighed(blocks)
     if blocks is looks or verdict.growing != "yes" or verdict.started is None:
@@ -340,7 +348,7 @@ def _weighed(looks: Looks) -> SeriesVerdict:
 
 
 def _beside_jumps(looks: Looks) -> SeriesVerdict | None:
-    """Growth with one or two events in it, such as imports: all other generations show it."""
+    """Return growth for a series that grows apart from one or two events, such as imports."""
     rest = shapes.beside_jumps(looks)
     if rest is None or rest.span <= rest.noise_floor:
         return None
@@ -368,7 +376,10 @@ def _staircase(looks: Looks) -> SeriesVerdict | None:
 
 
 def _from_afar(looks: Looks) -> SeriesVerdict | None:
-    """Looks in clusters are judged by one of each: a whole cluster may lie between two rises."""
+    """Judge looks in clusters by one look of each cluster; None unless this shows growth.
+
+    A whole cluster may lie between two rises.
+    """
     chosen = [0]
     for place, time in enumerate(looks.times):
         if time - looks.times[chosen[-1]] >= looks.gap:

@@ -1,4 +1,4 @@
-"""A series under judgement, a value at each of some looks; and verdicts about it."""
+"""The series to judge: one value at each of several looks."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from leakguard.analysis.series.verdict import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Standard deviations at which a spike or a jump stands out: by chance once in two million samples.
+# A spike or a jump of this many standard deviations stands out: by chance once in two million
+# samples.
 OUTSTANDING = 5.0
-# Least share of the span that makes a jump. Chosen: ten smaller ones are a slope.
+# The least share of the span that makes a jump. Chosen: ten smaller changes are a slope.
 _JUMP = 0.1
-# Least variance of a count. Chosen so that +1, +1, +1 objects may be chance, while +1 five times is
-# proof (a risk of 0.0037), and so is +16, +16 (0.006).
+# The least variance that is assumed for a count. Chosen so that +1, +1, +1 objects may be chance,
+# while +1 five times is proof (a risk of 0.0037), and so is +16, +16 (0.006).
 _COUNT_VARIANCE = 0.08
-# The two flanks of a spike may differ by this share of its height. Chosen: with more it is a step
-# with a peak.
+# The two flanks of a spike may differ by this share of its height. Chosen: with a larger difference
+# it is a step with a peak.
 _UNEVEN = 0.5
-# Share of the span below which a spike is rounding.
+# A spike below this share of the span is a rounding error.
 _ROUNDED_SPAN = 1e-12
-# A noise floor is read as two standard deviations: its square over four is a variance.
+# A noise floor stands for two standard deviations, so a quarter of its square is the variance.
 _FLOOR_VARIANCE = 0.25
 
 
@@ -41,7 +42,7 @@ class Looks:
     Attributes:
         times: the generation of each value.
         integer: the values are counts of things: a change of one is real.
-        noise_floor: moves of a value below this mean nothing.
+        noise_floor: changes of a value below this are not evidence.
         describe: how a value is written in a sentence.
     """
 
@@ -56,7 +57,7 @@ class Looks:
 
     @property
     def changes(self) -> list[float]:
-        """The difference of each value but the first to the one before."""
+        """The difference between each value and the previous value."""
         return [b - a for a, b in pairwise(self.values)]
 
     @property
@@ -82,12 +83,12 @@ class Looks:
 
     @property
     def least_variance(self) -> float:
-        """Lower bound of a value's variance: for a count, and by the noise floor."""
+        """The lower bound of a value's variance, from the noise floor and the type (count)."""
         of_a_count = _COUNT_VARIANCE if self.integer else 0.0
         return of_a_count + _FLOOR_VARIANCE * self.noise_floor**2
 
     def of(self, places: Iterable[int]) -> Looks:
-        """Return some of the looks."""
+        """Return the looks at the given indexes."""
         chosen = list(places)
         return self.with_values([self.values[i] for i in chosen], [self.times[i] for i in chosen])
 
@@ -96,7 +97,7 @@ class Looks:
         return self.of(range(first, len(self)))
 
     def with_values(self, values: Sequence[float], times: Sequence[float] | None = None) -> Looks:
-        """Return the series with other values (at other times)."""
+        """Return the series with other values, at the same times unless ``times`` is given."""
         at = self.times if times is None else times
         return Looks(at, values, self.integer, self.noise_floor, self.describe)
 
@@ -114,8 +115,9 @@ class Looks:
     def without_spikes(self) -> Looks:
         """Return the looks with lone outliers replaced by the mean of their neighbours.
 
-        A spike stands out from both neighbours, and these agree: the tip of a sawtooth is no spike.
-        The first and the last value are left alone: a jump there cannot be told from a spike.
+        A spike stands out from both neighbours, and the neighbours nearly agree; the tip of a
+        sawtooth is therefore no spike. The first and the last value are kept, because a jump cannot
+        be distinguished from a spike there.
         """
         least = OUTSTANDING * max(self.spread(), _ROUNDED_SPAN * self.span)
         cleaned = list(self.values)
@@ -127,11 +129,11 @@ class Looks:
         return self.with_values(cleaned)
 
     def spread(self) -> float:
-        """Return the standard deviation of a single value beside any smooth trend, robust."""
+        """Return the robust standard deviation of a value around any smooth trend."""
         return min(self.span, estimators.noise(self.times, self.values))
 
     def beyond(self) -> list[float]:
-        """Return by how much each change differs from the usual one in as many generations."""
+        """Return by how much each change differs from the usual change over the same distance."""
         gaps = [b - a for a, b in pairwise(self.times)]
         usual = estimators.median(sorted(self.paces))
         return [c - usual * g for c, g in zip(self.changes, gaps, strict=True)]
@@ -140,7 +142,7 @@ class Looks:
         """Return the looks at which the value jumped, and by how much beyond the usual change.
 
         Args:
-            share: of the span, that a jump has at the least.
+            share: the least share of the span that makes a jump.
         """
         if len(self) < FEWEST_LOOKS:
             return []
@@ -164,7 +166,7 @@ class Looks:
         measured: tuple[float, tuple[float, float]] | None = None,
         ruled_out: tuple[str, ...] = (),
     ) -> SeriesVerdict:
-        """Return a verdict; ``measured`` is the rate where more is known than the slopes say."""
+        """Return a verdict; ``measured`` replaces the rate from the slopes if a better is known."""
         rate, interval = measured or self.rate()
         return SeriesVerdict(
             shape=shape,
@@ -183,7 +185,7 @@ class Looks:
         )
 
     def rate(self, inflation: float = 1.0) -> tuple[float, tuple[float, float]]:
-        """Return the change a generation with its interval, 0 for fewer than two values."""
+        """Return the change per generation with its interval; 0 for fewer than two values."""
         if len(self) < 2 or self.span == 0.0:
             return 0.0, (0.0, 0.0)
         return estimators.rate(self.values, self.times, inflation)

@@ -1,4 +1,4 @@
-"""Teeth: a series that rises and falls back, and what lies under its falls."""
+"""Teeth of a series that rises and falls back, and the floors to which it falls."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_ri
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.tolerance import MAJORITY
 
-# A fall hidden by noise has at least this share of the height of the visible falls. Chosen below a
-# quarter: teeth of 5 to 20 generations differ by a factor of four. Smaller falls are curvature.
+# A fall that noise hides counts only if it has more than this share of the median height of the
+# visible falls; smaller falls are curvature. Chosen below a quarter, because teeth of 5 to 20
+# generations differ by a factor of four.
 _HIDDEN_FALL = 0.2
-# The common rise of teeth may become this many times as steep with the hidden falls. Measured: 1.5
-# if half of the teeth were hidden. With more hidden, the parts between falls are no teeth. Chosen.
+# The common rise of the teeth may become at most this many times as steep when hidden falls are
+# added. Measured: 1.5 if half of the teeth were hidden. If it becomes steeper, the parts between
+# falls are no teeth. Chosen.
 _STEEPER = 2.0
-# Samples in which teeth are looked for. Averages of neighbours hide teeth, so this is more than in
-# other judgements. It takes up to 30 ms.
+# The most samples in which teeth are searched. Means of neighbours hide teeth, so this is more than
+# in other judgements. The search takes up to 30 ms.
 LOOKS_FOR_TEETH = 512
 
 
@@ -30,16 +32,18 @@ def teeth(looks: Looks) -> list[int]:
 
 
 def _ends(places: Sequence[int]) -> list[int]:
-    """Return the last of each run of neighbouring places."""
+    """Return the last index of each run of consecutive indexes."""
     several = set(places)
     return [place for place in places if place + 1 not in several]
 
 
 def all_teeth(looks: Looks) -> list[int]:
-    """Return the looks at which a series has just fallen back, those that noise hides as well.
+    """Return the looks at which a series has just fallen back, including falls hidden by noise.
 
-    Without the rise that all teeth share a series is level from fall to fall. More falls tell that
-    rise better; where they tell another one, what lies between them are no teeth that share one.
+    If the common rise of the teeth is subtracted, the series is level between two falls, and hidden
+    falls appear. More falls give a better estimate of the common rise, so this is repeated. The
+    search stops if the rise becomes much steeper: the parts between falls then have no common rise
+    and are no teeth.
     """
     falls = _evident_teeth(looks)
     if len(falls) < 2:
@@ -55,7 +59,7 @@ def all_teeth(looks: Looks) -> list[int]:
 
 
 def _evident_teeth(looks: Looks) -> list[int]:
-    """Return the falls that stand out; where these are few, from the trend, when five do so."""
+    """Return the falls that stand out; if they are few, falls from the trend, if at least five."""
     falls = teeth(looks)
     if len(falls) >= ENOUGH:
         return falls
@@ -66,7 +70,7 @@ def _evident_teeth(looks: Looks) -> list[int]:
 
 
 def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
-    """Return the falls that are seen without the rise that the teeth between falls share."""
+    """Return the falls that appear once the common rise of the teeth is subtracted."""
     rise, _ = shared_rise(looks, falls)
     flat = [v - rise * t for v, t in zip(looks.values, looks.times, strict=True)]
     changes = [b - a for a, b in pairwise(flat)]
@@ -79,9 +83,9 @@ def _hidden_teeth(looks: Looks, falls: Sequence[int]) -> list[int]:
 
 
 def floors(looks: Looks, falls: Sequence[int]) -> Looks:
-    """Return where each tooth starts: its mean less the rise that all teeth share.
+    """Return the level at which each tooth starts: its mean minus the common rise up to the mean.
 
-    The first tooth began at an unknown time; it counts only where there are few.
+    The first tooth began at an unknown time, so it is left out unless there are few teeth.
     """
     bounds = list(pairwise((0, *falls, len(looks))))
     rise, _ = shared_rise(looks, falls)
@@ -94,9 +98,9 @@ def floors(looks: Looks, falls: Sequence[int]) -> Looks:
 
 
 def net_rise(floors: Looks) -> float:
-    """Return by how much the last third of floors is above the first third.
+    """Return by how much the median of the last third of floors is above that of the first third.
 
-    The last fall may still be under way: its floor counts only where there are few.
+    The last fall may not be complete, so its floor is left out unless there are few floors.
     """
     values = floors.values[:-1] if len(floors) > ENOUGH else floors.values
     third = max(1, len(values) // 3)
@@ -105,10 +109,10 @@ def net_rise(floors: Looks) -> float:
 
 
 def levelled(looks: Looks, falls: Sequence[int], below: Looks) -> Looks | None:
-    """Return a series since its first fall without its teeth; None where they take little back.
+    """Return a series since its first fall without its teeth; None if falls free little.
 
-    A tooth rises by growth and garbage, and a fall takes the garbage back: what teeth rise more
-    than their floors do is garbage.
+    A tooth rises by growth and by garbage, and a fall frees the garbage. The garbage per generation
+    is the common rise of the teeth minus the rise of their floors.
     """
     rise, _ = shared_rise(looks, falls)
     garbage = rise - estimators.line(below.times, below.values).slope

@@ -1,6 +1,7 @@
-"""Benign shapes that a series shows by itself, before any model is fitted.
+"""Shapes that are recognized in a series directly, before any model is fitted.
 
-It never rose, it stopped rising, it rises by the same at even distances, or beside a jump.
+The series never rose, stopped rising, rises by the same amount at even distances, or rises apart
+from one or two jumps.
 """
 
 from __future__ import annotations
@@ -24,30 +25,33 @@ from leakguard.analysis.series.verdict import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL
 
-# A rest is a slope that surely lies below this share of the rate before it; a rise below the same
-# share of the span is none. Chosen.
+# In a rest, the slope is significantly below this share of the rate before the rest. A rise below
+# the same share of the span does not count as a rise. Chosen.
 FLAT = 0.25
-# Risks of the one-sided t tests that a rest is flatter than that, and that its slope may be 0.
-# Chosen: 1 %, as in most tests, and a weak test to rule out a rise.
+# Risks of two one-sided t tests of a rest: that its slope is below that share (_SURELY), and that
+# its slope may be 0 (_MAYBE). Chosen: 1 %, as in most tests, and a weak test to rule out a rise.
 _SURELY, _MAYBE = 0.01, 0.1
-# A rest is longer than a pause: it takes this share of the run and this many times the longest
-# pause before it. Chosen.
+# A rest must be longer than a pause in growth: it lasts at least the share REST of the run and
+# _PAUSES times the longest pause before it. Chosen.
 REST, _PAUSES = 0.125, 2.0
-# A series at one level with a single peak has less spread than this share of the span. Chosen below
-# that of normal noise: 0.15 in a thousand samples, more in fewer.
+# A series at one level with a single peak has a spread of at most this share of the span. Chosen
+# below the share of normal noise, which is 0.15 in a thousand samples and more in fewer.
 _ONE_LEVEL = 0.1
-# Standard deviations that a rise must have before a rest to be one. By convention.
+# A rise before a rest counts only if it exceeds this many standard deviations. By convention.
 _OUT_OF_NOISE = 3.0
-# Standard deviations, and share of the rise, within which a value is at the level of a rest: by
-# convention, 5 % of the way are the end of a saturation.
+# A value has reached the level of a rest if it is within this many standard deviations, or within
+# this share of the rise. By convention, a saturation ends with 5 % of the way left.
 _NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
-# Growth bends like a warm-up if its last slope is below this share of its first one; a warm-up is
-# over within this share of the run. Both chosen as a half.
+# Growth bends like a warm-up if its last slope is below the share _BENT of its first slope. A
+# warm-up is over within the share _EARLY of the run. Both chosen as a half.
 _BENT, _EARLY = 0.5, 0.5
 
 
 def never_rose(looks: Looks) -> bool:
-    """Return True if the last quarter is above neither the second and third nor the first."""
+    """Return True if the last quarter of the values is not above any earlier quarter.
+
+    Its mean and its minimum are compared.
+    """
     values, quarter = looks.values, len(looks) // 4
     if not quarter:
         return values[-1] <= values[0]
@@ -59,7 +63,7 @@ def never_rose(looks: Looks) -> bool:
 
 
 def quiet_shape(looks: Looks) -> Shape:
-    """Return the name of a series that does not rise in the end."""
+    """Return the shape of a series that does not rise at its end."""
     if len(teeth(looks)) > 1:
         return "sawtooth"
     if estimators.spread(looks.values) > _ONE_LEVEL * looks.span or looks.span <= looks.noise_floor:
@@ -69,7 +73,7 @@ def quiet_shape(looks: Looks) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A flat tail: the look at which growth ended, and whether it has lasted long enough."""
+    """A flat tail: its first look, its level, and whether it has lasted long enough."""
 
     first: int
     level: float
@@ -77,7 +81,7 @@ class Rest:
 
 
 def rest(looks: Looks) -> Rest | None:
-    """Return the flat tail of a series that had grown; None without one."""
+    """Return the flat tail of a series that had grown; None if there is no flat tail."""
     n, values, times = len(looks), looks.values, looks.times
     if len(teeth(looks)) > 1:
         return None
@@ -85,8 +89,8 @@ def rest(looks: Looks) -> Rest | None:
     for first in range(1, n - 1):
         tail = looks.since(first)
         level = math.fsum(tail.values) / len(tail)
-        # Compare with the rate of an equal time just before: growth that slowed long ago has not
-        # just stopped.
+        # Compare with the rate over an equal time just before the tail, because growth that slowed
+        # down long ago has not stopped at the tail.
         begun = times[first] - (times[-1] - times[first])
         before = max(0, bisect_right(times, begun) - 1)
         pace = (level - values[before]) / (times[first] - times[before])
@@ -111,7 +115,7 @@ def _is_flat(tail: Looks, pace: float) -> bool:
 
 
 def _reached(looks: Looks, tail: Looks) -> tuple[int, float]:
-    """Return the look from which the values are at the level of the rest, and that level."""
+    """Return the look from which the values are at the level of the rest, and the level."""
     level = estimators.median(sorted(tail.values))
     risen = level - looks.values[0]
     near = max(_NEAR_DEVIATIONS * tail.spread(), NEAR_SHARE * risen, looks.noise_floor)
@@ -130,19 +134,19 @@ def _is_long(looks: Looks, first: int) -> bool:
 
 
 def longest_pause(looks: Looks, until: int) -> float:
-    """Return the longest wait between two jumps up before a look, in generations."""
+    """Return the longest time between two upward jumps up to a look, in generations."""
     rises = [looks.times[i] for i, height in looks.jumps(0.0) if height > 0.0 and i <= until]
     return max((b - a for a, b in pairwise(rises)), default=0.0)
 
 
 def one_dominates(changes: Sequence[float]) -> bool:
-    """Return True if one rise is nearly all of them."""
+    """Return True if a single rise is nearly all of the sum of rises."""
     rises = [change for change in changes if change > 0.0]
     return bool(rises) and max(rises) >= NEARLY_ALL * math.fsum(rises)
 
 
 def rested(looks: Looks, found: Rest) -> SeriesVerdict:
-    """Return the verdict on a series that grew and has stood still since."""
+    """Return the verdict on a series that grew and has been flat since."""
     until, first = looks.times[found.first], looks.values[0]
     net = max(looks.changes) >= NEARLY_ALL * (found.level - first)
     grown = looks.of(range(found.first + 1))
@@ -169,9 +173,10 @@ def rested(looks: Looks, found: Rest) -> SeriesVerdict:
 
 
 def even_counts(looks: Looks) -> list[int]:
-    """Return the looks at which a count rose by the same amount, evenly and to the end; else none.
+    """Return the looks at which a count rose, if it rose evenly to the end; else an empty list.
 
-    Exact counts need three rises, as any trend needs three looks.
+    All rises must be equal and at even distances. Exact counts need three rises, as any trend needs
+    three looks.
     """
     changes = looks.changes
     rises = [i for i, change in enumerate(changes, 1) if change]
@@ -186,7 +191,7 @@ def even_counts(looks: Looks) -> list[int]:
 
 
 def beside_jumps(looks: Looks) -> Looks | None:
-    """Return a series without its one or two jumps up; None if it has none, or more."""
+    """Return a series without its one or two upward jumps; None if it has none, or more."""
     jumps = dict(looks.jumps())
     if not 0 < len(jumps) <= 2 or min(jumps.values()) < 0.0:
         return None

@@ -1,4 +1,4 @@
-"""Steps: a series that is level in between and rises in a few events, or in an even staircase."""
+"""Series that rise in steps and are level between them: a few events, or an even staircase."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from leakguard.analysis.series import estimators
 from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_rise
 from leakguard.analysis.series.looks import Looks
 
-# Share of a staircase that its longest wait for a step may take. Derived: five even steps, as many
-# as make a series, have a fifth each.
+# The longest wait for a step may take this share of the length of a staircase. Derived: the fewest
+# even steps that form a series, five, take a fifth each.
 _LONGEST_WAIT = 1.0 / ENOUGH
-# Steps that may be events, as imports are; more are a staircase, and a staircase leaks. Chosen.
+# The most steps that may be events such as imports. More steps are a staircase, and a staircase
+# leaks. Chosen.
 _EVENTS = 6
-# Share of the whole rise that is left beside the four largest steps. Five equal steps leave a
-# fifth; with less, there are lone steps. Chosen a little below a fifth, for noise.
+# All but the four largest steps of a staircase must have at least this share of the whole rise. If
+# five steps are equal, this is a fifth; a smaller share means single large steps. Chosen a little
+# below a fifth, to allow for noise.
 _BESIDE_LARGEST = 0.15
-# Cuts at so many neighbouring looks are one step, seen through means; more are short treads.
+# Up to this many cuts at neighbouring looks are one step, blurred by means; more are short treads.
 # Chosen.
 _CUTS_OF_A_STEP = 3
-# Share of the slope of the whole that a tread may have, and by how many standard errors it must be
-# less than that slope. A line rises between cuts as steeply as in all. Chosen.
+# Treads are level if their common slope is below the share _LEVEL_SHARE of the slope of the whole
+# series, and below that slope by at least _STANDARD_ERRORS. A straight line rises between cuts as
+# steeply as over its whole length. Chosen.
 _LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
-# Factor by which levels must fit closer than a line. Measured on a dozen looks: cuts that are
-# chosen to fit noise gain up to 1.5, and three even steps of five standard deviations gain 3.
+# The residual squares of levels must be smaller than those of a line by this factor. Measured on a
+# dozen looks: cuts that are chosen to fit noise gain up to 1.5, and three even steps of five
+# standard deviations gain 3.
 _CLOSER = 1.6
 
 
@@ -40,14 +44,14 @@ def is_few_steps(looks: Looks, cuts: Sequence[int]) -> bool:
 
 
 def _around_levels(looks: Looks, cuts: Sequence[int]) -> float:
-    """Return the residual squares of a series that is level between its cuts."""
+    """Return the residual sum of squares around the levels between cuts."""
     pieces = [looks.values[a:b] for a, b in pairwise((0, *cuts, len(looks)))]
     means = [math.fsum(piece) / len(piece) for piece in pieces]
     return math.fsum((v - m) ** 2 for p, m in zip(pieces, means, strict=True) for v in p)
 
 
 def _around_a_line(looks: Looks) -> float:
-    """Return the residual squares of a straight line."""
+    """Return the residual sum of squares around a straight line."""
     slope, _, mean = estimators.line(looks.times, looks.values)
     middle = math.fsum(looks.times) / len(looks)
     rows = zip(looks.times, looks.values, strict=True)
@@ -57,7 +61,8 @@ def _around_a_line(looks: Looks) -> float:
 def steps(looks: Looks) -> list[int]:
     """Return the looks at which a piecewise constant series steps up or down.
 
-    In a short series steps count as noise and hide others; the first cuts reduce that noise.
+    In a short series, the steps raise the estimate of the noise, which hides other steps. The cuts
+    of each pass lower this estimate for the next pass.
     """
     cuts: list[int] = []
     variance = estimators.value_variance(looks.changes)
@@ -72,13 +77,13 @@ def steps(looks: Looks) -> list[int]:
 
 
 def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
-    """Return the levels of an even staircase that goes on; None for any other series."""
+    """Return the levels of an even staircase that continues to the end; None for other series."""
     whole = _evenly(looks, _whole(looks, cuts))
     if len(whole) < ENOUGH:
         return None
     before, *levels = _levels(looks, whole)
     rises = sorted(b - a for a, b in pairwise((before, *levels)))
-    # Fewer than five steps with nearly all of the gain are single events.
+    # If fewer than five steps make nearly all of the gain, they are single events.
     lone = math.fsum(rises[: 1 - ENOUGH]) < _BESIDE_LARGEST * math.fsum(rises)
     if lone or any(after <= before for before, after in pairwise(levels)):
         return None
@@ -86,15 +91,16 @@ def treads(looks: Looks, cuts: Sequence[int]) -> Looks | None:
 
 
 def _levels(looks: Looks, cuts: Sequence[int]) -> list[float]:
-    """Return the mean before the first cut and those after each."""
+    """Return the mean before the first cut and the mean after each cut."""
     pieces = pairwise((0, *cuts, len(looks)))
     return [math.fsum(looks.values[a:b]) / (b - a) for a, b in pieces]
 
 
 def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
-    """Return the cuts, one per real step.
+    """Return one cut per real step.
 
-    A mean of neighbours may lie within a step; cuts at neighbouring looks are then one step.
+    If looks are means of neighbours, a mean may lie in the middle of a step. Cuts at neighbouring
+    looks are then one step.
     """
     whole: list[int] = []
     begun = 0
@@ -107,9 +113,10 @@ def _whole(looks: Looks, cuts: Sequence[int]) -> list[int]:
 
 
 def _evenly(looks: Looks, cuts: Sequence[int]) -> list[int]:
-    """Return the cuts since which no wait was long; none if they are few.
+    """Return the latest cuts without a long wait between them; empty if there are too few.
 
-    Earlier ones may be single events; a staircase that begins after them has ten steps.
+    Earlier cuts may be single events. If any are left out, the staircase must have at least ten
+    steps.
     """
     for first in range(len(cuts)):
         begun = [looks.times[i] for i in cuts[first:]]

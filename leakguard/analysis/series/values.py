@@ -1,4 +1,4 @@
-"""The values to be judged: finite, in the order of their generations, and scaled."""
+"""Checks, sorts and scales the values to be judged."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Between these values, squares and their products neither overflow nor vanish.
+# Between these values, squares and their products neither overflow nor underflow.
 _SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-60, 1e60
-# Powers of two on either side of 1 that a double holds, minus some.
+# The largest exponent of two, positive or negative, that is safely within a double's range.
 _POWERS_OF_TWO = 1_000
 
 
 def checked(
     values: Sequence[float], at: Sequence[float] | None, noise_floor: float, warmup: int
 ) -> tuple[list[float], list[float]]:
-    """Return the generations in order, and their values."""
+    """Return the generations in order, and their values; raise ValueError for unusable ones."""
     series = [float(v) for v in values]
     if not all(map(math.isfinite, series)):
         bad = next(i for i, v in enumerate(series) if not math.isfinite(v))
@@ -36,7 +36,7 @@ def checked(
 
 
 def unit_of(series: Sequence[float]) -> float:
-    """Return 1, or the power of two that moves extreme numbers near 1."""
+    """Return the unit to divide by: 1, or for extreme numbers a power of two near their peak."""
     peak = max(map(abs, series), default=0.0)
     if peak == 0.0 or _SMALLEST_SQUARED < peak < _LARGEST_SQUARED:
         return 1.0

@@ -1,10 +1,11 @@
-"""Noise that drifts: what a series does by itself, and how the shapes beneath it are fitted.
+"""Noise models with random drift, and how shapes are fitted under them.
 
-The local level model (Harvey 1989, chapter 2): a value is a shape, plus white noise, plus a level
-that takes random steps, larger ones between looks that are further apart. It separates drift from
-diffusion: a trend must be steadier than a drifting level, and the same series shows how much the
-level drifts. The Kalman filter turns values into independent surprises at looks any distance apart,
-so every fit is an ordinary least-squares sum.
+The noise is a local level model (Harvey 1989, chapter 2): a value is a shape, plus white noise,
+plus a level that takes random steps. The steps are larger between looks that are further apart. The
+model separates a trend from random drift: a trend must be steadier than the drifting level, and the
+series itself shows how much the level drifts. The Kalman filter turns values into independent
+innovations ("surprises" in the code) at looks any distance apart, so every fit is an ordinary
+least-squares fit.
 """
 
 from __future__ import annotations
@@ -17,35 +18,36 @@ from operator import mul
 
 from leakguard.analysis.series.estimators import ROUNDING
 
-# Variance of the drift's step per mean gap, relative to that of the white noise, in factors of 10.
-# Closer values change the log likelihood of 100 samples by less than 1. The last one is a pure
-# random walk.
+# Noise models: variance of the drift's step per mean gap, relative to the variance of the white
+# noise, in factors of 10. Closer values change the log likelihood of 100 samples by less than 1.
+# The last model is a pure random walk.
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
 NOISES = len(_RATIOS)
-# Positions, evenly over the run, where a ramp may start or end. Chosen: the cost of a fit is their
-# number squared, and positions in between are fitted later (``Explanations.refine``).
+# The number of positions, evenly over the run, at which a ramp may start or end. Chosen: the cost
+# of a fit grows with the square of this number, and positions in between are fitted later
+# (``Explanations.refine``).
 PLACES = 16
-# Time constants of a saturation in lengths of the run, each at most twice the one before, for the
-# same reason.
+# Time constants of a saturation as multiples of the run's length, each at most twice the one
+# before. They are few for the same reason.
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
-# The longest time constant that is a warm-up. Chosen: after two of them, at 0.4 of the run, 86 % of
-# the warm-up is over, and the rest of the run shows a leak.
+# The longest time constant of a warm-up, as a share of the run. Chosen: after two time constants,
+# at 0.4 of the run, 86 % of the warm-up is over, and the rest of the run shows a leak.
 WARM_UP = 0.2
-# Samples after the first one of a ramp: four in all tell a line from a step.
+# The fewest samples after the first sample of a ramp: four in all distinguish a line from a step.
 _FEWEST_AFTER = 3
 
 
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
-    """Return the inner product."""
+    """Return the inner product of two vectors."""
     return float(sum(map(mul, one, other)))
 
 
-# Places of two curves, and the inverse of their Gram matrix: first, both, second.
+# Indexes of two curves, and the three distinct entries of the inverse of their Gram matrix.
 Pair = tuple[int, int, float, float, float]
 
 
 def solve(one: int, other: int, first: float, both: float, second: float) -> Pair | None:
-    """Return the pair of two curves with this Gram matrix; None for curves that are alike."""
+    """Return the pair of two curves with this Gram matrix; None if it is (nearly) singular."""
     determinant = first * second - both * both
     if determinant <= ROUNDING * first * second:
         return None
@@ -56,10 +58,12 @@ class Design:
     """The curves that are fitted to looks at these times.
 
     Attributes:
-        times: the looks, from 0 on, a mean gap of 1 apart.
-        starts: index of the look after which a ramp rises.
-        ends: how many of the starts a ramp may have that lasts to the end; later ones end a fill.
+        times: the times of the looks, from 0 on, with a mean gap of 1.
+        starts: indexes of the looks after which a ramp may rise.
+        growing: how many of ``starts`` are allowed for a ramp that lasts to the end, which is
+            growth; the later ones only mark the end of a fill.
         taus: time constants of the saturations, in mean gaps.
+        warm_ups: how many of ``taus`` are short enough for a warm-up.
         curves: the ramps, then the saturations.
     """
 
@@ -76,16 +80,16 @@ class Design:
         self.models = tuple(Model(self, ratio) for ratio in _RATIOS)
 
     def ramp(self, start: int) -> list[float]:
-        """Return a line that rises by one a mean gap after look ``start``."""
+        """Return a line that is 0 up to look ``start`` and then rises by one per mean gap."""
         begun = self.times[start]
         return [max(0.0, t - begun) for t in self.times]
 
     def saturation(self, tau: float) -> list[float]:
-        """Return a curve that rises by one with this time constant."""
+        """Return a curve that saturates at 1 with this time constant."""
         return [1.0 - math.exp(-t / tau) for t in self.times]
 
     def step(self, first: int) -> list[float]:
-        """Return a series that is one from look ``first`` on, zero before."""
+        """Return a series that is 0 before look ``first`` and 1 from that look on."""
         return [0.0] * first + [1.0] * (len(self.times) - first)
 
 
@@ -93,12 +97,13 @@ class Model:
     """The curves of a design under one noise model.
 
     Attributes:
-        walk: True for a pure random walk, whose variance is that of a step.
-        log_variance: sum of the logarithms of the surprises' variances.
-        curves: the design's curves as surprises.
-        energy: their squares, and one over them.
-        fills: (ramp that starts, ramp that ends, one over the energy of their difference).
-        warm_leaks: a ramp and a saturation that precedes it.
+        walk: True for a pure random walk; its variance is the variance of one step.
+        log_variance: sum of the logarithms of the innovations' variances.
+        curves: the design's curves, whitened by the noise model.
+        energy: the sum of squares of each whitened curve.
+        inverse: the reciprocal of each ``energy``; 0 if the energy is 0.
+        fills: (starting ramp, ending ramp, reciprocal of the energy of their difference).
+        warm_leaks: pairs of a ramp and a saturation, for growth after a warm-up.
     """
 
     def __init__(self, design: Design, ratio: float) -> None:
@@ -127,7 +132,10 @@ class Model:
         return dot(self.curves[one], self.curves[other])
 
     def surprises(self, values: Sequence[float]) -> list[float]:
-        """Return the difference of each value but the first to its prediction."""
+        """Return the innovations: the scaled difference of each value from its prediction.
+
+        The first value has no prediction, so the result is one shorter than ``values``.
+        """
         level, surprises = values[0], []
         for value, (gain, scale) in zip(values[1:], self._gains, strict=True):
             surprise = value - level
@@ -136,7 +144,7 @@ class Model:
         return surprises
 
     def step(self, first: int) -> tuple[float, list[float], list[float]]:
-        """Return a step's energy, its surprises, and its inner products with all curves."""
+        """Return a step's energy, the whitened step, and its inner products with all curves."""
         if first not in self._steps:
             column = self.surprises(self._design.step(first))
             across = [dot(curve, column) for curve in self.curves]
@@ -145,7 +153,10 @@ class Model:
 
 
 def _gains(times: Sequence[float], ratio: float) -> tuple[list[tuple[float, float]], float]:
-    """Return the Kalman gain of each look and one over the deviation of its surprise."""
+    """Return the Kalman filter's constants for each look but the first, and the log variance.
+
+    The constants are the gain and the reciprocal of the innovation's standard deviation.
+    """
     gains, logs, known = [], 0.0, 1.0
     for before, after in pairwise(times):
         if math.isinf(ratio):
@@ -163,6 +174,6 @@ def _gains(times: Sequence[float], ratio: float) -> tuple[list[tuple[float, floa
 def design(times: tuple[float, ...]) -> Design:
     """Return the design for looks at these times.
 
-    Cached: a run judges thousands of series at the same looks.
+    The design is cached, because a run judges thousands of series at the same looks.
     """
     return Design(times)

@@ -1,4 +1,4 @@
-"""The verdict on growth that was weighed against benign explanations."""
+"""Makes the verdict on a series whose explanations have been scored."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Most further samples for which the deciding number is computed. Chosen: nobody waits for more.
+# The most further samples for which it is computed whether they would decide. Chosen: users do not
+# wait for more.
 _HORIZON = 400
-# Confidence in growth. The first number is lost with one change, and less with more (0.6 for two
-# changes, 0.73 for three, 0.89 for seven). The second is lost if the best benign explanation scores
-# as well, and shrinks by a factor e per this much lead. Chosen, not calibrated.
+# Confidence in growth. _MISSING_LEAD is lost with one change, and less with more changes (the
+# confidence is 0.6 for two changes, 0.73 for three, 0.89 for seven). The share _MISSING_WHEN_CLOSE
+# is lost if the best benign explanation scores as well as growth; this share falls by a factor e
+# for each _LEAD by which growth scores better. Chosen, not calibrated.
 _MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
-# Half the difference of two scores is a log likelihood ratio; beyond this it is a probability of 0.
+# Half the difference of two scores is a log likelihood ratio. It is limited to this, which already
+# means a probability of practically 0 or 1.
 _LARGEST_LOG_RATIO = 50.0
 
 _PLAIN: dict[Kind, str] = {
@@ -41,7 +44,7 @@ _PLAIN: dict[Kind, str] = {
 
 
 def leak(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    """Return the verdict of growth that no benign explanation comes close to."""
+    """Return the verdict of growth if every benign explanation is rejected."""
     looks = weighing.looks
     settled = weighing.settled(growth)
     grown = looks.since(settled)
@@ -76,7 +79,7 @@ def _confidence(changes: int, lead: float) -> float:
 
 
 def _start(weighing: Weighing, growth: Fit) -> int:
-    """Return the last look before the growth, near the fit's: where a broken line fits best."""
+    """Return the last look before growth: near the fit's start, where a broken line fits best."""
     looks, start = weighing.looks, growth.start or 0
     if looks.integer:
         while start < len(looks) - 2 and looks.values[start + 1] <= looks.values[start]:
@@ -91,7 +94,7 @@ def _start(weighing: Weighing, growth: Fit) -> int:
 def _first(looks: Looks, begun: int, rate: float) -> float:
     """Return the generation in which growth begins, after the look ``begun``.
 
-    For an exact count it is interpolated between two looks, from its gain and its rate.
+    For an exact count, the generation is interpolated between two looks from gain and rate.
     """
     before, after = looks.times[begun], looks.times[begun + 1]
     if not looks.integer or rate <= 0.0:
@@ -101,12 +104,12 @@ def _first(looks: Looks, begun: int, rate: float) -> float:
 
 
 def first_within(looks: Looks, width: float, started: float) -> float:
-    """Return the generation in which growth begins that blocks of looks have shown.
+    """Return the generation in which growth begins, given the start found in blocks of looks.
 
     Args:
-        looks: all of them.
-        width: of a block, in generations.
-        started: where the first block with growth lies.
+        looks: all looks of the series.
+        width: the width of a block, in generations.
+        started: the generation of the first block with growth.
     """
     reach = PLACES * width
     near = looks.of(i for i, t in enumerate(looks.times) if abs(t - started) <= reach)
@@ -120,7 +123,10 @@ def first_within(looks: Looks, width: float, started: float) -> float:
 
 
 def _broken(looks: Looks, start: int) -> float:
-    """Return how much a line after ``start`` explains that is level before."""
+    """Return the sum of squares that a broken line explains; negative if the line falls.
+
+    The line is level up to ``start`` and straight from there on.
+    """
     ramp = [max(0.0, t - looks.times[start]) for t in looks.times]
     mean, level = math.fsum(ramp) / len(ramp), math.fsum(looks.values) / len(ramp)
     along = math.fsum((r - mean) * (v - level) for r, v in zip(ramp, looks.values, strict=True))
@@ -128,7 +134,7 @@ def _broken(looks: Looks, start: int) -> float:
 
 
 def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> SeriesVerdict:
-    """Return doubt: growth scores best, but something else speaks against it."""
+    """Return ``cannot tell`` if growth scores best but another sign contradicts it."""
     nearly = _nearly_over(weighing, growth) if shape == "filling" else None
     if nearly is not None:
         return nearly
@@ -146,7 +152,7 @@ def doubtful(weighing: Weighing, growth: Fit, shape: Shape, reason: str) -> Seri
 
 
 def _nearly_over(weighing: Weighing, growth: Fit) -> SeriesVerdict | None:
-    """A curve that has nearly reached its plateau is no leak, however few generations it has."""
+    """Return that a curve near its plateau is no leak, however few its generations; else None."""
     plateau = weighing.plateau()
     if plateau is None or not weighing.saturates(growth):
         return None
@@ -189,7 +195,7 @@ def healthy(weighing: Weighing) -> SeriesVerdict:
 
 
 def _over(weighing: Weighing, kind: Kind, fit: Fit) -> bool:
-    """Return True unless the explanation describes something that is still going on."""
+    """Return True if what the explanation describes is over, such as a step or a saturation."""
     looks = weighing.looks
     if "saturation" in kind:
         plateau = weighing.plateau()
@@ -226,7 +232,7 @@ def _shape(weighing: Weighing, kind: Kind, fit: Fit) -> Shape:
 
 
 def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
-    """Neither growth nor its absence is proven."""
+    """Return the verdict if neither growth nor its absence is proven."""
     looks = weighing.looks
     risen = looks.describe(looks.values[-1] - looks.values[0])
     if max(looks.changes) == looks.changes[-1] and shapes.one_dominates(looks.changes):
@@ -252,7 +258,7 @@ def _undecided(weighing: Weighing, growth: Fit) -> SeriesVerdict:
 
 
 def _more_rounds(weighing: Weighing, growth: Fit) -> float | None:
-    """Return how many more generations would decide at the observed rate."""
+    """Return how many more generations would decide at the observed rate; None if too many."""
     n = len(weighing.looks)
     rate, _ = weighing.rate(growth)
     for length in range(n + 1, n + _HORIZON):

@@ -1,4 +1,4 @@
-"""A series with its explanations scored: which benign ones does growth not beat?"""
+"""Scores the explanations of a series and compares growth with the benign ones."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ from leakguard.analysis.series.shapes import NEAR_SHARE
 from leakguard.analysis.series.wandering import NOISES
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Growth may lose this share of its rate from sample to sample, and in all. Measured: growth of 0.2
-# standard deviations per sample over 100 samples bends less in 99 of 100 runs; a saturation whose
-# time constant is the run bends more in 99 of 100. Few samples need a steadier rate.
+# The largest share of its rate that growth may lose between two samples (_LOSS) and over the whole
+# run (_MOST_LOSS). Measured: growth of 0.2 standard deviations per sample over 100 samples bends
+# less in 99 of 100 runs; a saturation whose time constant is the length of the run bends more in 99
+# of 100. Few samples need a steadier rate.
 _LOSS, _MOST_LOSS = 0.025, 0.3
-# Standard errors at which a bend counts: noise alone does that less than once in five runs (the 80
-# % point of a normal distribution). Chosen.
+# A bend counts if it exceeds this many standard errors: noise alone does so in less than one run in
+# five (the 80 % point of a normal distribution). Chosen.
 _BEND_ERRORS = 0.84
-# Changes that a late start needs, for counts (True) and for sizes. Chosen: a buffer that begins to
-# fill makes three changes in a size.
+# The changes that growth must show if it starts late, for counts (True) and for sizes (False).
+# Chosen: a buffer that begins to fill causes three changes of a size.
 _LATE = {True: 3, False: 5}
-# Below this many samples, drift cannot be told from noise, so assume drift (the cautious choice).
-# For sizes, admit one steadier noise model per sample from the seventh on, so that verdicts do not
-# jump with length. Counts have no measurement noise. Both are chosen.
+# Below _LOOKS_FOR_NOISE samples, drift and noise cannot be distinguished, so only drift is assumed
+# (the cautious choice). This limit applies to counts, which have no measurement noise, and to rare
+# samples. For sizes, one steadier noise model is admitted per sample beyond _LOOKS_THAT_WANDER, so
+# that verdicts do not jump with length. Both are chosen.
 _LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
-# Mean gaps between two samples that count as rare ones. Chosen: elsewhere one may be missing.
+# If two samples are at least this many mean gaps apart, samples are treated as rare. Chosen: in a
+# closer series, a single sample may be missing.
 _RARE = 2.0
 # A saturation is over if at most this share of its height is still to come (after 1.9 time
 # constants). Chosen.
 OVER = 0.15
-# Time constants after which a warm-up no longer moves the value: 1.8 % of its height is left.
+# After this many time constants a warm-up no longer moves the value: 1.8 % of its height is left.
 _TAUS_OF_WARM_UP = 4.0
-# A step during growth must lie within this share of the samples, so that those after it give the
-# rate; a later step is subtracted from them. Chosen.
+# If a step during growth lies within this share of the samples, the samples after the step give the
+# rate. The height of a later step is subtracted instead. Chosen.
 _STEP_IN_TIME = 0.7
-# Variance of a value, in squared spans, that every shape may miss: 0.03 % of the span. Chosen.
+# The variance, in units of the squared span, that is granted to every shape: 0.03 % of the span.
+# Chosen.
 _EXACT = 1e-7
-# Below this risk a rise is probably no accident, but not proven. Chosen.
+# With a risk below this, a rise is probably not chance, but not proven. Chosen.
 _DOUBTFUL = 0.1
-# Digits of a time in mean gaps, so that equal distances share one cached design.
+# Digits to which a time in mean gaps is rounded, so that equal distances share one cached design.
 _GAP_DIGITS = 9
 
 
 def _noises(looks: Looks) -> int:
-    """Return how many noise models may explain the looks; the first is a pure random walk."""
+    """Return how many noise models may explain the looks; a single one is a pure random walk."""
     most = max((b - a for a, b in pairwise(looks.times)), default=0.0)
     if looks.integer or most >= _RARE * looks.gap:
         return 1 if len(looks) < _LOOKS_FOR_NOISE else NOISES
@@ -55,7 +59,7 @@ def _noises(looks: Looks) -> int:
 
 
 class Saturation(NamedTuple):
-    """Where a saturation has all but 5 % of its height, and what share of it is left."""
+    """The plateau of a saturation, the generation that reaches 95 % of it, and the share left."""
 
     value: float
     round: int
@@ -63,10 +67,10 @@ class Saturation(NamedTuple):
 
 
 class Weighing:
-    """The explanations of a series, and growth among them.
+    """The scored explanations of a series, growth included.
 
     Attributes:
-        looks: without spikes.
+        looks: the looks without spikes.
         best: the best fit of each kind of explanation.
         growth: the best fit of growth; None if nothing rises.
         lead: by how much each benign explanation scores worse than growth.
@@ -91,7 +95,7 @@ class Weighing:
             self._explanations.refine()
 
     def _centred(self) -> list[float]:
-        """Return the values from 0 on, scaled to a span of 1 so that squares do not overflow."""
+        """Return the values minus the first, scaled to a span of 1 so that squares stay finite."""
         first = self.looks.values[0]
         return [(value - first) / self._span for value in self.looks.values]
 
@@ -109,17 +113,17 @@ class Weighing:
 
     @property
     def healthiest(self) -> Kind:
-        """The healthy explanation that scores best."""
+        """The benign explanation that scores best."""
         return min(self.lead, key=lambda kind: self.best[kind].score)
 
     @property
     def grows(self) -> bool:
-        """True when growth scores better than every healthy explanation."""
+        """True if growth scores better than every benign explanation."""
         return self.growth is not None and min(self.lead.values()) > 0.0
 
     @property
     def rises(self) -> bool:
-        """True when a rise is probably no accident (a risk of 10 %)."""
+        """True if the rise is probably not chance (a risk of 10 %)."""
         growth, freedom = self.growth, len(self.looks) - 1
         if growth is None:
             return False
@@ -129,7 +133,7 @@ class Weighing:
         return gained > doubtful * growth.parameters
 
     def settled(self, growth: Fit) -> int:
-        """Return the look from which only the growth moves the value."""
+        """Return the look from which only growth, and no warm-up or step, moves the value."""
         n, start = len(self.looks), growth.start or 0
         if growth.tau is not None:
             over = self.looks.times[0] + _TAUS_OF_WARM_UP * growth.tau * self._gap
@@ -150,22 +154,28 @@ class Weighing:
         return looks.with_values(left).since(self.settled(growth))
 
     def _beside(self, growth: Fit) -> list[float] | None:
-        """Return the curve of height 1 to subtract from the looks; None without one."""
+        """Return the curve to fit beside growth and subtract from the looks; None if there is none.
+
+        It is a warm-up or a late step, of height 1.
+        """
         begun, n = self.looks.times[0], len(self.looks)
         if growth.tau is not None:
             return [-math.exp(-(t - begun) / (growth.tau * self._gap)) for t in self.looks.times]
-        # After a step, only a trend shows that growth goes on.
+        # A step near the end is not subtracted: too few looks follow to show that growth continues.
         if growth.end is None or not _STEP_IN_TIME * n <= growth.end < n - FEWEST_LOOKS:
             return None
         return [float(i >= growth.end) for i in range(n)]
 
     def is_few_steps(self, growth: Fit) -> bool:
-        """Return True if the rise happens at a few looks, and not between them."""
+        """Return True if the series rises at a few looks only, and is level between them."""
         grown = self.grown(growth)
         return len(grown) > 3 and staircase.is_few_steps(grown, staircase.steps(grown))
 
     def slows(self, growth: Fit) -> bool:
-        """Return True if the growth bends down, or may, though no shape describes it."""
+        """Return True if the growth slows down, even if no benign shape describes it.
+
+        Growth of fewer than three looks may slow down, so it counts as well.
+        """
         grown = self.grown(growth)
         if len(grown) < FEWEST_LOOKS:
             return True
@@ -174,9 +184,9 @@ class Weighing:
         return ratio < least and ratio + _BEND_ERRORS * error < 1.0
 
     def fades(self, growth: Fit) -> bool:
-        """Return True if the latest eighth is surely below the line of the others, and rises less.
+        """Return True if the latest eighth is significantly below the others' line, and less steep.
 
-        Growth with a few jumps goes on below that line, but as steeply as before.
+        Growth with a few jumps may also fall below that line, but stays as steep as before.
         """
         grown = self.grown(growth)
         late = max(1, len(grown) // 8)
@@ -194,23 +204,24 @@ class Weighing:
         return below and _late_slope(grown) < (1.0 - _MOST_LOSS) * slope
 
     def new_high(self) -> bool:
-        """Return True when the last quarter is above every window of its length before it."""
+        """Return True if the last quarter's mean is above that of every earlier window as long."""
         values, quarter = self.looks.values, max(1, len(self.looks) // 4)
         last = math.fsum(values[-quarter:])
         earlier = range(len(values) - 2 * quarter + 1)
         return all(math.fsum(values[i : i + quarter]) < last for i in earlier)
 
     def rate(self, fit: Fit) -> tuple[float, tuple[float, float]]:
-        """Return the slope since the series settled, its interval widened for wandering noise."""
+        """Return the slope since the series settled, with an interval widened for random drift."""
         white = estimators.slope_variance(len(self.looks))
         widening = math.sqrt(max(1.0, 1.0 / fit.model.energy[0] / white))
         return self.grown(fit).rate(widening)
 
     def detectable(self, fit: Fit, length: int | None = None) -> float:
-        """Return the smallest rate per generation that would be accepted, under a fit's noise.
+        """Return the smallest rate per generation that would be accepted under a fit's noise.
 
         Args:
-            length: looks that the series would have; its own if None.
+            fit: the fit whose noise model and variance are assumed.
+            length: how many looks the series is assumed to have; its own number if None.
         """
         n = len(self.looks)
         t = estimators.quantile(RISK, max(1, (length or n) - 2))
@@ -218,7 +229,7 @@ class Weighing:
         return t * scale * math.sqrt(fit.variance / fit.model.energy[0]) / self._gap
 
     def plateau(self) -> Saturation | None:
-        """Return where the best saturation ends; None if none can be fitted."""
+        """Return the plateau of the best saturation; None if none can be fitted."""
         fit = self.best.get("saturation") or self.best.get("step and saturation")
         if fit is None or fit.tau is None:
             return None
@@ -234,7 +245,7 @@ class Weighing:
         return Saturation(level + height * (1.0 - mean), math.ceil(begun + full), 1.0 - curve[-1])
 
     def saturates(self, growth: Fit) -> bool:
-        """Return True if a saturation fits better than growth, whatever its parameters cost."""
+        """Return True if a saturation fits better than growth, ignoring penalties of parameters."""
         fit, freedom = self.best.get("saturation"), len(self.looks) - 1
         if fit is None:
             return False
@@ -246,20 +257,21 @@ class Weighing:
         return self.looks.times[min(place, len(self.looks) - 1)]
 
     def generations(self, looks: float) -> float:
-        """Return the length of so many looks, in generations."""
+        """Return the length of ``looks`` mean gaps, in generations."""
         return looks * self._gap
 
 
 def _late_slope(looks: Looks) -> float:
-    """Return the slope of the latest eighth or of the latest quarter, whichever is less."""
+    """Return the smaller of the slopes of the latest eighth and of the latest quarter."""
     parts = [looks.since(len(looks) - max(FEWEST_LOOKS, len(looks) // share)) for share in (8, 4)]
     return min(estimators.line(part.times, part.values).slope for part in parts)
 
 
 def _error_share(fit: Fit, n: int, length: int) -> float:
-    """Return the error of a slope over ``length`` looks, relative to the one over ``n``.
+    """Return the error of a slope over ``length`` looks, relative to the error over ``n`` looks.
 
-    With white noise it falls with the power 3/2 of the length, with a drifting level with 1/2.
+    With white noise the error falls with the power 3/2 of the length; with a drifting level, with
+    the power 1/2.
     """
     white = estimators.slope_variance(n)
     wandering = max(0.0, 1.0 / fit.model.energy[0] - white)

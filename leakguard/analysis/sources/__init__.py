@@ -1,7 +1,7 @@
-"""Where growth is read from, one file per source. A new kind of leak is one more function here.
+"""The sources from which growth is read, one file each. A new kind of leak is one more source.
 
-A source takes the case and returns its growth; it knows nothing of the other sources. ``account``
-decides what explains what, and what is left to report.
+A source takes the case and returns growth; it does not depend on the other sources. ``account``
+decides which growth explains which, and what is left to report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Containers that have more entries at every look, and buffers that have more bytes."""
+"""Containers that have more entries at every look, and buffers that have more bytes each time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, NEARLY_ALL
 from leakguard.model import Holder
 from leakguard.model.series import Series
 
-# Lists of weak references are cleaned now and then, so one needs twice as many looks as any other
-# container. Chosen.
+# Programs clean lists of weak references now and then, so such a list needs twice as many looks as
+# any other container. Chosen.
 _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
-# Endings of paths that lead to the entries of a container.
+# The ending of a path that leads to the entries of a container.
 ELEMENT = "[*]"
 
-# One container over the looks: the generation and its state then, oldest first.
+# One container over the looks: (generation, state at that look), oldest first.
 History = list[tuple[int, Holder]]
 Look = tuple[int, tuple[Holder, ...]]
 
@@ -28,7 +28,7 @@ Look = tuple[int, tuple[Holder, ...]]
 def containers(case: Case) -> list[Growth]:
     """Return the containers that grew at every look since they were first seen, largest first.
 
-    A container inside another one that grows too is left to the outer one.
+    A container inside another growing container is left out.
     """
     looks = looks_at_holders(case)
     histories = [seen for seen in _histories(looks) if seen[-1][0] == looks[-1][0]]
@@ -38,9 +38,10 @@ def containers(case: Case) -> list[Growth]:
 
 
 def looks_at_holders(case: Case) -> list[Look]:
-    """Return the looks at ends of generations, and those that were asked for between two.
+    """Return the looks at ends of generations, and requested looks between generations.
 
-    Where a loop ended in a generation, it is the look while its function still had its locals.
+    If the loop ended in a generation, that generation's look is the one that was taken while the
+    loop's function still had its locals.
     """
     over = (s for s in case.run.snapshots if s.ends_loop and s.holders)
     found = {s.generation: s.holders or () for s in over if s.generation is not None}
@@ -59,12 +60,12 @@ def looks_at_holders(case: Case) -> list[Look]:
 
 
 def _one_a_path(holders: tuple[Holder, ...]) -> tuple[Holder, ...]:
-    """Return the first, and largest, of the holders at each path."""
+    """Return one holder per path: the first, which is the largest."""
     return tuple({holder.path: holder for holder in reversed(holders)}.values())[::-1]
 
 
 def _histories(looks: list[Look]) -> list[History]:
-    """Follow each container by its path, or by its entries where its path became another."""
+    """Follow each container by its path, or by its number of entries if its path changed."""
     open_: dict[str, History] = {}
     previous: int | None = None
     for generation, holders in looks:
@@ -90,7 +91,7 @@ def _moved_from(holder: Holder, known: dict[str, History], previous: int | None)
 
 
 def _with_look_before(seen: History, looks: list[Look]) -> History:
-    """Add what the look before said of a container that was worth naming only later."""
+    """Add the look before a container was first named, from the count in ``Holder.before``."""
     first, holder = seen[0]
     earlier = [generation for generation, _ in looks if generation < first]
     if holder.before is None or not holder.streak or not earlier:
@@ -114,7 +115,10 @@ def _growing(case: Case, seen: History) -> Growth | None:
 
 
 def _by_births(case: Case, seen: History) -> Growth | None:
-    """Return the growth of a container in which each round left as much; one look suffices."""
+    """Return the growth of a container in which each round left about as much, from births.
+
+    One look suffices. None if births do not show this.
+    """
     holder = seen[-1][1]
     birth = birth_of(case.run, holder.path)
     if birth is None or not birth.residue.steady or not holder.entries:
@@ -125,7 +129,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     rounds = max(case.run.generations_until(seen[-1][0]) - birth.residue.since, 1)
     born = birth.residue.rate * rounds
     retained = float(holder.retained_bytes or born)
-    share = min(born / retained, 1.0)  # of it, what the loop has made
+    share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None
     return replace(
@@ -145,7 +149,7 @@ def _by_births(case: Case, seen: History) -> Growth | None:
 
 
 def growth_of(case: Case, seen: History, *, proven: bool = True) -> Growth:
-    """Return a container's growth by its entries, or by its bytes where those do not tell."""
+    """Return a container's growth, judged by its entries, or by its bytes if these do not grow."""
     holder, path = seen[-1][1], seen[-1][1].path
     generations = tuple(generation for generation, _ in seen)
     entries = tuple(float(h.entries) for _, h in seen)
@@ -172,7 +176,10 @@ def growth_of(case: Case, seen: History, *, proven: bool = True) -> Growth:
 
 
 def _capacity(seen: History) -> int | None:
-    """Return the bound that all looks agree on; a list that is full shows none any more."""
+    """Return the bound that all looks agree on; None if there is none.
+
+    A full list no longer shows its bound, so it counts as agreeing.
+    """
     bounds = {h.capacity for _, h in seen if h.capacity is not None}
     bound = bounds.pop() if len(bounds) == 1 else None
     agreed = all(h.capacity is not None or h.entries == bound for _, h in seen[-2:])
@@ -187,10 +194,10 @@ def _full_at(last: int, entries: float, bound: int | None, rate: float) -> int |
 
 
 def alike(path: str) -> str:
-    """Return a path without the keys that tell one of several like containers from another."""
+    """Return a path without the keys that distinguish several similar containers."""
     return re.sub(r"\[[^\]]*\]", ELEMENT, path)
 
 
 def related(path: str, other: str) -> bool:
-    """Return True where one of two paths leads through the other."""
+    """Return True if one of two paths leads through the other."""
     return path.startswith(other) or other.startswith(path)

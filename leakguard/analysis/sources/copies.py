@@ -1,7 +1,7 @@
 """The same data in memory more than once: no leak, but a warning.
 
-An environment, worker or data set that copies what it could share costs that memory for the whole
-run.
+If an environment, worker or data set copies data that it could share, the copy takes memory for the
+whole run.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _Groups: TypeAlias = "dict[_Alike, list[LargeObject]]"
 
 
 def copies(case: Case) -> list[Growth]:
-    """Return large arrays with the same contents, unchanged in each look of three generations.
+    """Return large arrays with equal contents that stayed unchanged in looks of 3 generations.
 
-    What stays the same for so long is data, and not changing state.
+    Contents that stay the same for so long are data, not changing state.
     """
     looks = [s for s in case.run.snapshots if s.generation is not None and _with_contents(s)]
     groups = [(look.generation or 0, _groups(look)) for look in looks]
@@ -54,7 +54,7 @@ def _with_contents(snapshot: Snapshot) -> list[LargeObject]:
 
 
 def _groups(snapshot: Snapshot) -> _Groups:
-    """Return the large objects of one look that have a copy beside them."""
+    """Return the large objects of one look that have at least one copy, by contents."""
     groups: defaultdict[_Alike, list[LargeObject]] = defaultdict(list)
     for item in _with_contents(snapshot):
         groups[_Alike(item.type, item.shape, item.dtype, item.digest)].append(item)

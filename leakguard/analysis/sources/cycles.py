@@ -1,8 +1,8 @@
 """Garbage in reference cycles: a cost if the collector frees it, a leak if it never does.
 
-The guard runs the collector now and then, after much unreachable memory has piled up. What such a
-collection frees was garbage. The counts between the guard's collections show whether the program's
-own collector would have freed it.
+The guard runs the collector now and then, after much unreachable memory has accumulated. Everything
+that such a collection frees was garbage. The counts between the guard's collections show whether
+the program's own collections would have freed the garbage.
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
 
-# Runs of the program's own collector that show that it keeps up; one may be chance.
+# This many of the program's own collections show that the collector keeps up with the garbage; a
+# single one may be chance.
 _TIMELY = 2
-# The collector keeps up if at most one in this many objects made since the last look is still
-# alive. Chosen: one chance collection does that only if it falls into the last tenth of the time.
+# The collector keeps up if fewer than one in this many objects made since the last look are still
+# alive. Chosen: a single chance collection leaves so few only in the last tenth of the time.
 _FAR_FEWER = 10
-# Confidence (0 to 1) if objects piled up or were freed more than once, and if neither is known.
+# Confidence (0 to 1) if objects accumulated or were freed more than once, and if neither is known.
 # Chosen.
 _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
 def cycles(case: Case) -> list[Growth]:
-    """Return the class that leads what collections freed, if they freed much of it."""
+    """Return growth for the main class of what collections freed, if they freed much.
+
+    Garbage that the program's own collector frees in time is returned as a healthy cost.
+    """
     least = 0 if switched_off(case) else MATERIAL_BYTES
     collected = [s for s in case.run.snapshots if s.collection and not _was_held(case, s)]
     leads = [_lead(snapshot, least) for snapshot in collected]
@@ -47,7 +51,7 @@ def cycles(case: Case) -> list[Growth]:
     name = max(known, key=known.count)
     freeing = [s for s, lead in zip(collected, leads, strict=True) if lead == name]
     watched = any(name in s.watched and s.watched[name].too_many for s in case.run.snapshots)
-    # Frameworks leave cycles of dicts and closures, and the collector is there to free them.
+    # Frameworks leave cycles of dicts and closures, which the collector frees: no leak.
     is_programs = is_users(name) or watched
     if not is_programs or (not watched and _is_taken(case, name, freeing)):
         return [_cost(case, name, collected)]
@@ -61,9 +65,10 @@ def switched_off(case: Case) -> bool:
 
 
 def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
-    """Return the class that a collection freed most of, the program's own classes first.
+    """Return the class that a collection freed most of; watched and program classes come first.
 
-    Less than ``least`` bytes are what every program leaves behind for its own collector.
+    None if the collection freed less than ``least`` bytes, because every program leaves a little
+    garbage for its own collector.
     """
     collection = snapshot.collection
     if collection is None or (collection.bytes or 0) < least or not collection.types:
@@ -74,10 +79,10 @@ def _lead(snapshot: Snapshot, least: float = 0) -> str | None:
 
 
 def _was_held(case: Case, snapshot: Snapshot) -> bool:
-    """True if what was freed was reachable as long as the loop ran, from its function.
+    """True if the freed objects were reachable while the loop ran, from the loop's function.
 
-    Objects that a loop left in a list become garbage once the function is over. They form cycles if
-    they refer to each other, such as exceptions with the frame that kept them.
+    Objects that a loop left in a list become garbage once the function returns. They form cycles if
+    they refer to each other, as exceptions do with the frame that kept them.
     """
     lead = _lead(snapshot)
     looks = [s for s in case.run.snapshots if s.serial < snapshot.serial and s.holders]
@@ -97,10 +102,10 @@ def _is_adrift(holder: Holder) -> bool:
 
 
 def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
-    """True if the program's own collector frees the garbage, again and again.
+    """True if the program's own collector frees the garbage repeatedly.
 
-    Looks may be too far apart to show the count fall. Live memory is read in every generation; it
-    does not grow then.
+    Looks may be too far apart to show the count fall. In that case live memory decides, which is
+    read in every generation: it does not grow if garbage is freed.
     """
     drops = _own_drops(case, name, freeing)
     if drops >= _TIMELY or _own_full_collections(case) < _TIMELY:
@@ -110,9 +115,10 @@ def _is_taken(case: Case, name: str, freeing: list[Snapshot]) -> bool:
 
 
 def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
-    """Return how often the count fell without a collection of the guard's.
+    """Return how often the count fell without a collection by the guard.
 
-    Between looks that are far apart, the count of objects made and left shows collections too.
+    Looks may be too far apart to show a fall. If far fewer objects are left than were made between
+    two looks, that counts as ``_TIMELY`` falls.
     """
     ours = {snapshot.generation for snapshot in freeing}
     series = case.timeline.best_series(name, count_reader(name))
@@ -128,14 +134,14 @@ def _own_drops(case: Case, name: str, freeing: list[Snapshot]) -> int:
 
 
 def _own_full_collections(case: Case) -> int:
-    """Return how many full collections of the run were not the guard's."""
+    """Return how many full collections of the run were not made by the guard."""
     values = case.timeline.metric("gc_full_collections").values
     ours = sum(s.collection is not None for s in case.run.snapshots)
     return int(values[-1] - values[0]) - ours if values else 0
 
 
 def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
-    """Report garbage that the collector frees as a cost, with its size and its peak."""
+    """Return garbage that the collector frees as a healthy cost, with its size and its peak."""
     sizes = [s.collection.bytes or 0 for s in collected if s.collection is not None]
     counts = case.timeline.best_series(name, count_reader(name)).values
     often = _own_full_collections(case)
@@ -162,7 +168,7 @@ def _cost(case: Case, name: str, collected: list[Snapshot]) -> Growth:
 
 
 def _freed_with(name: str, collections: Sequence[Collection]) -> frozenset[str]:
-    """Return the types that collections freed along with a class, in a similar number."""
+    """Return the types of which collections freed at least a tenth as many as of a class."""
     freed: Counter[str] = Counter()
     for collection in collections:
         freed.update(collection.types)
@@ -199,7 +205,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         phase=phase,
         path=way,
         with_it=_freed_with(name, collections),
-        # Objects that collections freed again and again, one by one, were lost as often.
+        # A collection counts freed objects exactly, and more than one collection freed them.
         exact=len(freeing) > 1,
         evidence=(Evidence("collector", said), *again),
         reason="; ".join((said, *(one.told for one in again if piled_up))),
@@ -217,19 +223,19 @@ def _fix(case: Case, way: tuple[Hop, ...]) -> str:
 
 
 def _again(piled_up: bool, times: int) -> tuple[Evidence, ...]:
-    """Return what says that they were lost more than once: the count, else the collector."""
+    """Return evidence that objects became garbage more than once: the count or the collector."""
     if piled_up:
         return (Evidence("count", "until then their number grew in every generation"),)
     return (Evidence("collector", "it happened more than once"),) if times > 1 else ()
 
 
 def _way(collections: Sequence[Collection], name: str) -> tuple[Hop, ...]:
-    """Return the path from an instance back to itself, if a look has seen it."""
+    """Return the path from an instance back to itself; empty if no look recorded one."""
     return next((way for c in collections if (way := c.cycles.get(name))), ())
 
 
 def _cut(way: tuple[Hop, ...]) -> str:
-    """Name the reference that closes the cycle, if the cycle is known."""
+    """Name the reference that closes the cycle; empty if the cycle is unknown."""
     if not way:
         return ""
     before = way[-2].type
@@ -242,7 +248,7 @@ def _rate(before: Series) -> float | None:
 
 
 def _started_at(whole: Series) -> int | None:
-    """Return the first generation at whose end there are more than before."""
+    """Return the first generation at whose end there are more objects than before."""
     previous = whole.baseline or 0.0
     for generation, value in zip(whole.generations, whole.values, strict=True):
         if value > previous:
@@ -252,9 +258,9 @@ def _started_at(whole: Series) -> int | None:
 
 
 def _until(whole: Series, collected: Snapshot) -> Series:
-    """Return the counts from their last fall up to the first collection.
+    """Return the counts from their last fall up to the collection.
 
-    The collection itself came after the counting of its generation.
+    The count of the collection's generation is included, because it precedes the collection.
     """
     last = math.inf if collected.generation is None else collected.generation
     kept: list[tuple[int, float]] = []

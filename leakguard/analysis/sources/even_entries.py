@@ -1,8 +1,8 @@
-"""Containers that have a whole number of entries for each generation, by one look at the end.
+"""Containers with a whole number of entries per generation, found by a single late inspection.
 
-A look at who holds what is dear, so a short run may have one. What it finds with exactly one entry
-for each generation that there was, of a type that rose by as many, became so in the loop: two exact
-numbers that agree need no course of their own.
+An inspection is expensive, so a short run may have only one. If it finds a container with exactly
+one entry (or two, or three) per past generation, and the type of its entries rose by as many, the
+loop filled the container. Two exact numbers agree, so no series of the container is needed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
-# Generations from which on it is no chance that entries are a multiple of them. Chosen: among ten
-# containers of up to a hundred entries one is a multiple of ten, and its type rises as well.
+# From this many generations on, a multiple of them as the number of entries is not chance. Chosen:
+# of ten containers with up to a hundred entries, one has a multiple of ten, and its type must have
+# risen as well.
 _FEWEST_GENERATIONS = 10
 # Modules in which the guard keeps its own records.
 _GUARDS_OWN = "leakguard."
-# Share of the growth of live memory that such a container keeps at least. Chosen: half of what is
-# part of a larger thing.
+# The least share of the growth of live memory that such a container must retain. Chosen: half of
+# OWN_SHARE, below which a thing belongs to a larger one.
 _LEAST_SHARE = OWN_SHARE / 2
 
 
 def even_entries(case: Case) -> list[Growth]:
-    """Return such containers, of a run with too few looks at them to follow how they grow."""
+    """Return containers with a whole number of entries per generation, if inspections are few.
+
+    With enough inspections, ``containers`` follows how they grow, and nothing is returned here.
+    """
     looks = looks_at_holders(case)
     counted = case.timeline.counted_since(None)
     if not looks or len(looks) >= FEWEST_LOOKS or len(counted) < 2:

@@ -1,7 +1,7 @@
-"""Garbage in cycles that the collector takes in time, and that decides how much memory a run needs.
+"""Garbage in cycles that the collector frees, but that increases the memory that a run needs.
 
-It is a cost and no leak: memory comes back where the collector has found objects in cycles. The run
-needs room for all of them until then.
+This is a cost and not a leak: memory falls whenever the collector has freed objects in cycles.
+Until then, the run needs room for all of them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model.metric import METRICS
 from leakguard.model.units import MB, format_bytes
 
-# Collections that free so much: one may be the end of a set-up.
+# How many collections must free so much; a single one may be the end of a set-up.
 _TIMES = 2
-# Bytes, and share of what is alive after a collection, from which on garbage is a cost worth a
-# line. Chosen: with half as much again a run needs another machine.
+# Garbage is a cost worth reporting if it has at least this many bytes, and at least this share of
+# the memory that is alive after a collection. Chosen: a run that needs half as much memory again
+# needs a larger machine.
 _LARGE, _LARGE_SHARE = 16 * MB, 0.5
-# Confidence (0 to 1): the collector may have come by chance when something else was freed.
+# Confidence (0 to 1): the collection may have coincided with the freeing of something else.
 _CONFIDENCE = 0.9
 _FIX = (
     "break the cycles (a weak reference to the parent, or clear it when done), so that objects are "
@@ -28,7 +29,7 @@ _FIX = (
 
 
 def garbage(case: Case) -> list[Growth]:
-    """Return the garbage that waits for the collector, where it is much of what is alive."""
+    """Return the garbage that waits for the collector, if it is large relative to live memory."""
     memory = case.memory()
     collected = case.timeline.metric("gc_collected").by_generation
     if memory is None or memory.grows:

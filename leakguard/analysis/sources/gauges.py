@@ -1,4 +1,4 @@
-"""Numbers that the user reports: filling up to a capacity is healthy, growth without one is not."""
+"""Gauges, which the user reports: filling to a capacity is healthy, growth without one is not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_CAPACITY = " and it has no capacity"
 
 
 def gauges(case: Case) -> list[Growth]:
-    """Return the gauges that rise; below their capacity they fill."""
+    """Return the gauges that rise; a gauge below its capacity is filling."""
     names = dict.fromkeys(name for s in case.run.snapshots for name in s.gauges)
     found = (_growing(case, name) for name in names)
     return [growing for growing in found if growing is not None]
@@ -41,7 +41,7 @@ def _growing(case: Case, name: str) -> Growth | None:
         judged=judged,
         bound=capacity if fills else None,
         full_at=None if plateau is None else plateau.round,
-        # What the user counts may be anything: without a capacity that it broke, it is no leak.
+        # A gauge may count anything, so it is a leak only if it exceeds its capacity.
         worst="leak" if past else "suspect",
         evidence=(
             Evidence(

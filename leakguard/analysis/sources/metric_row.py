@@ -1,4 +1,4 @@
-"""How one number of the process is judged: a row of the table in ``metrics``."""
+"""How one metric of the process is judged: a row of the table in ``metrics``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class MetricRow:
     """How one metric is judged.
 
     Attributes:
-        least: bytes per generation from which a rise matters at once; less must reach a total.
-        floor: smaller changes of the value mean nothing.
+        least: bytes per generation from which a rise matters at once; a slower rise must reach a
+            total.
+        floor: changes of the value below this are not evidence.
         integer: the values are counts, exact to one.
-        second: metrics, one of which grows too if it is a leak; ``and_second`` names it.
-        exact: the kernel or the interpreter counts it, so it needs no second.
-        takes_ram: False if its bytes are not part of the limited memory.
+        second: metrics that may confirm a leak; one of them must grow too.
+        exact: True if the kernel or the interpreter counts it, so it needs no confirmation.
+        takes_ram: False if the bytes of the metric are not part of the limited memory.
         counts_as: the type that the finding names.
         reason: the sentence with the numbers, if the standard one does not fit.
         applies: a further condition.

@@ -1,6 +1,6 @@
-"""Numbers of the process that grow, in one table: live memory, mappings, handles, and more.
+"""Metrics of the process that grow, in one table: live memory, mappings, handles, and more.
 
-A row has the least rise worth a finding, the second number that confirms it, and the fix.
+A row has the least rise worth a finding, the second metric that confirms the rise, and the fix.
 ``account`` decides what explains a rise.
 """
 
@@ -27,21 +27,22 @@ from leakguard.model.units import KB, format_bytes, format_change
 
 # Bytes of a page. Mappings consist of pages, so no smaller change exists.
 _PAGE = 4_096
-# Bytes by which mapped memory changes by itself: arenas and stacks come by the megabyte, and freed
-# pages return late. A rise must add a quarter of that per generation. Chosen.
+# Bytes by which mapped memory changes without a leak: arenas and stacks are mapped by the megabyte,
+# and freed pages are returned late. A rise must add a quarter of that per generation. Chosen.
 _MAPPED_NOISE = MATERIAL_BYTES
 _MAPPED = 250 * KB
-# Bytes per generation. Fragmentation is no leak, so it is reported only if it costs something.
+# Bytes per generation. Fragmentation is no leak, so it is reported only if it is expensive.
 _HELD = MATERIAL_BYTES
-# A growth below this share of another one counts as flat. Chosen.
+# Growth below this share of another growth counts as flat. Chosen.
 _FLAT_BESIDE = 0.2
-# From this many threads on, arenas are the likely cause of held memory: glibc gives each thread
-# one, up to eight times the cores (mallopt(3), M_ARENA_MAX), sixteen on a machine with two.
+# From this many threads on, arenas are the likely cause of held memory. glibc gives each thread an
+# arena, up to eight times as many as cores (mallopt(3), M_ARENA_MAX): sixteen on a machine with two
+# cores.
 _MANY_THREADS = 16
 
 
 def metrics(case: Case) -> list[Growth]:
-    """Return the numbers of the process that grow every generation."""
+    """Return the metrics of the process that grow in every generation."""
     rows = (*_ROWS, _memory_row(case))
     return [growth for row in rows if (growth := _growing(case, row)) is not None]
 
@@ -104,7 +105,7 @@ def _growth_text(case: Case, row: MetricRow, judged: Judged) -> str:
 
 
 def _confirmed(case: Case, row: MetricRow) -> tuple[Evidence, ...]:
-    """Name the second number, if one grows too."""
+    """Return a second metric that grows too as evidence; empty if none does."""
     for name in row.second:
         judged = case.metric(name)
         if judged is not None and judged.may_grow:
@@ -151,17 +152,17 @@ def _held_fix(case: Case, held: Judged) -> str:
 
 
 def _is_mapped_evenly(case: Case, space: Judged) -> bool:
-    """True if most generations map more; arenas and thread stacks come in rare steps."""
+    """True if most generations map more; arenas and thread stacks are mapped in rare steps."""
     values = space.series.values
     rises = sum(later > before for before, later in pairwise(values))
     return rises >= MAJORITY * (len(values) - 1)
 
 
 def _is_mapped_before(case: Case, shared: Judged) -> str | None:
-    """Explain shared pages that are touched one after another in a mapping of long ago.
+    """Return why growth of shared memory is no leak, if its pages lie in an old mapping; else None.
 
-    An object store or a ring of buffers is mapped once, in its full size. A leak maps more as more
-    is shared.
+    An object store or a ring of buffers is mapped once, in its full size, and its pages are then
+    touched one after another. A leak maps more address space as more memory is shared.
     """
     space = case.metric("vms")
     if space is None or _late_gain(space) >= _late_gain(shared) / 2:
@@ -173,7 +174,7 @@ def _is_mapped_before(case: Case, shared: Judged) -> str | None:
 
 
 def _late_gain(judged: Judged) -> float:
-    """Return what a metric gained in the second half of the run."""
+    """Return by how much a metric rose in the second half of the run."""
     values = judged.series.values
     return values[-1] - values[len(values) // 2]
 
@@ -184,7 +185,8 @@ def _late_gain(judged: Judged) -> float:
 def _is_copy_on_write(case: Case, private: Judged) -> bool:
     """True if existing pages become private: neither RSS nor live memory grows.
 
-    It happens in a process from which others were forked, when those end.
+    Only forked processes, and processes watched from outside, are considered. In a process that
+    forked others, pages also become private when these end.
     """
     info = case.run.info
     if not info.forked and info.observer is None:
@@ -231,15 +233,15 @@ def _memory_reason(case: Case, judged: Judged) -> str:
     return said
 
 
-# Measures that may confirm the allocators' own numbers: RAM, address space, and number of blocks.
+# Metrics that may confirm the allocators' numbers: RAM, address space, and number of blocks.
 _BESIDE_ALLOCATORS = ("rss", "vms", "python_blocks", "rss_in_use")
 
 
 def _memory_row(case: Case) -> MetricRow:
-    """Return the row of the measure that best shows whether live memory grows.
+    """Return the row of the metric that best shows whether live memory grows.
 
-    An arena that doubles takes memory in ever larger steps, which say little; RAM shows how much of
-    it is used.
+    An arena that doubles takes memory in ever larger steps, which hide the growth. RAM shows how
+    much of the arena is used.
     """
     memory, touched = case.memory(), case.metric("rss_anonymous")
     if memory is None:
@@ -260,7 +262,7 @@ def _rise(judged: Judged) -> float:
 
 
 def _live_memory(metric: str) -> MetricRow:
-    """Return the row of the best measure of live memory; RSS itself has no second."""
+    """Return the row of the best metric of live memory; RSS itself has no second metric."""
     return MetricRow(
         metric,
         "gpu" if metric == GPU_MEMORY else "native",
@@ -273,7 +275,7 @@ def _live_memory(metric: str) -> MetricRow:
 
 
 def _is_beside_memory(case: Case, gpu: Judged) -> bool:
-    """True if a driver's number is neither the run's only one nor worse than torch's own."""
+    """True unless the driver's number is the run's only memory metric, or torch reports its own."""
     memory = case.memory()
     alone = memory is not None and memory.series.name == GPU_MEMORY
     return not alone and case.metric("gpu_allocated") is None

@@ -9,8 +9,9 @@ from leakguard.model import Holder
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# Bytes that a child gains by itself: pages that it shares with its parent become its own as it
-# counts references, and arenas come by the megabyte. Chosen: a quarter of one.
+# Bytes that a child gains without a leak: pages that it shares with its parent become private when
+# it changes reference counts, and arenas are mapped by the megabyte. Chosen: a quarter of a
+# megabyte.
 _FLOOR = MATERIAL_BYTES / 4
 _FIX = (
     "look for what is kept in that process: run its function under a guard of its own "
@@ -20,7 +21,7 @@ _FIX = (
 
 
 def offspring(case: Case) -> list[Growth]:
-    """Return the child processes that gain memory of their own in every generation."""
+    """Return the child processes that gain private memory in every generation."""
     names = dict.fromkeys(name for end in case.timeline.ends.values() for name in end.children)
     found = (_growing(case, name) for name in names)
     return [growing for growing in found if growing is not None]

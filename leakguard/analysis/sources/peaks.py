@@ -1,7 +1,7 @@
 """A phase that briefly needs much more memory than before and after: no leak, but a warning.
 
-A checkpoint that is pickled and compressed whole takes its size twice. That ends a run as surely as
-a leak does.
+For example, a checkpoint that is pickled and compressed whole takes twice its size. A peak can end
+a run as surely as a leak does.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
-# A peak is reported above this many bytes over both ends of the phase, and above this share of the
-# memory held before, because then it decides how much memory a run needs. Chosen.
+# A peak is reported if it exceeds both ends of the phase by this many bytes, and by this share of
+# the memory held before. Such a peak decides how much memory a run needs. Chosen.
 _LARGE_PEAK = 64 * MB
 _LARGE_SHARE = 0.5
-# Share of the available memory from which any large peak is reported. Chosen.
+# A peak that reaches this share of the memory limit is reported even if it is a smaller share of
+# the memory held before. Chosen.
 _NEAR_LIMIT = 0.9
-# Generations with such a peak: the first one may be a warm-up.
+# How many generations must have such a peak; a single one may be a warm-up.
 _TIMES = 2
 # Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may be the cause.
 _CONFIDENCE = 0.95
 
 
 def peaks(case: Case) -> list[Growth]:
-    """Return each phase whose peak lies far above what it starts and ends with, twice or more.
+    """Return each phase whose peak was far above its start and its end, at least twice.
 
-    Without phases it is the generation.
+    In a run without phases, whole generations are examined.
     """
     named = [s for s in case.timeline.stations if s is not None and not _has_inner(case, s)]
     stations: list[str | None] = [*named] or [None]

@@ -1,4 +1,4 @@
-"""Objects that the program promised to have released, and that are still alive."""
+"""Objects that the program promised would be freed, and that are still alive."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Expectation, Holder, Snapshot
 
-# Confidence (0 to 1). Chosen: an object alive after a collection is alive, but one that was seen
-# once may be about to go.
+# Confidence (0 to 1). Chosen: an object that is alive after a collection is held, but an object
+# that was seen only once may soon be released.
 _BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
 
 
 def promises(case: Case) -> list[Growth]:
-    """Return each kind of promise that was broken."""
+    """Return growth for each broken promise, by type and reason."""
     broken: dict[tuple[str, str], list[tuple[Snapshot, Expectation]]] = {}
     for snapshot in case.run.snapshots:
         for outcome in snapshot.expectations:
@@ -41,7 +41,8 @@ def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
         since=first.generation,
         holder=_holder(latest),
         path=latest.trace,
-        # Given up, and alive after a collection: where more come, none is just about to go.
+        # These objects should be gone and survived a collection. If more appear later, the earlier
+        # ones were not merely about to be released.
         exact=more,
         evidence=(Evidence("promise", said),),
         reason=said,

@@ -17,7 +17,8 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_number
 
-# Handles that torch makes when a tensor's storage is requested; the storage itself is counted.
+# Handles that torch makes when a tensor's storage is requested. They are ignored, because the
+# storage itself is counted.
 _HANDLES = frozenset({"torch.storage.UntypedStorage"})
 
 KINDS: dict[str, Kind] = {
@@ -28,7 +29,7 @@ KINDS: dict[str, Kind] = {
 
 
 def types(case: Case) -> list[Growth]:
-    """Return the types that have more instances in every generation, each with its phases."""
+    """Return the types whose live count grows, each with its phases."""
     names = (name for name in case.timeline.changing_types() if name not in _HANDLES)
     found = (_growing(case, name) for name in names)
     return [growing for growing in found if growing is not None]
@@ -68,7 +69,7 @@ def _growing(case: Case, name: str) -> Growth | None:
 
 
 def _completed(judged: Judged, alike: Judged | None) -> Judged:
-    """Return the verdict on a count together with live memory between the looks."""
+    """Return the verdict on a count, completed by live memory, which was read between the looks."""
     if alike is None or not judged.grows:
         return alike or judged
     started, start = judged.started_at, alike.started_at
@@ -79,10 +80,11 @@ def _completed(judged: Judged, alike: Judged | None) -> Judged:
 
 
 def _as_memory_does(case: Case, series: Series) -> Judged | None:
-    """Accept counts that rise from look to look in proportion to live memory.
+    """Judge a count that rises in proportion to live memory by the verdict on memory; else None.
 
-    From few looks, or looks in clusters, a count cannot show whether and since when it grows; the
-    memory of every generation can. A builtin type must be most of the memory's gain.
+    With few looks, or looks in clusters, a count cannot show whether and since when it grows. Live
+    memory can, because it is read in every generation. A builtin type must make up most of the
+    memory's gain.
     """
     memory = case.memory()
     start = None if memory is None or not memory.grows else memory.started_at
@@ -96,7 +98,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     first, last = looks[0], looks[-1]
     gained, lasted = sizes[last] - sizes[first], last - max(start - 1, first)
     if MAJORITY * gained > memory.verdict.rate * lasted:
-        return None  # Between looks at different heights of a tooth, most of it is garbage.
+        return None  # the looks are at different heights of a tooth, so most of the gain is garbage
     if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * gained:
         return None
     rate = (counts[last] - counts[first]) / lasted
@@ -112,9 +114,9 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
 
 
 def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:
-    """Return the looks since growth shows, and the last one before.
+    """Return the looks from generation ``start`` on, and the last look before.
 
-    If that one is higher, it was at the tip of a tooth, which is no start.
+    The last look before is left out if its value is higher: it was at the tip of a tooth.
     """
     since = sorted(at for at in values if at >= start)
     before = sorted(at for at in values if at < start)[-1:]
@@ -122,7 +124,7 @@ def _looks_since(start: int, values: Mapping[int, float]) -> list[int]:
 
 
 def _gained_bytes(case: Case, counts: Series, first: int, last: int) -> float:
-    """Return a type's growth between two looks, from the snapshots that counted it."""
+    """Return a type's growth in bytes between two looks, from the snapshots that counted it."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
     sizes = series.by_generation
     return sizes.get(last, 0.0) - sizes.get(first, 0.0)
@@ -134,7 +136,7 @@ def _last_watched(case: Case, name: str) -> Watched | None:
 
 
 def _bytes_rate(case: Case, counts: Series, since: int | None) -> float | None:
-    """Return a type's gain per generation since its growth shows; earlier its rate was another."""
+    """Return a type's gain in bytes per generation since its growth began; None if unknown."""
     series = case.timeline.series(counts.name, bytes_reader(counts.name), counts.phase, "bytes")
     sizes = series.by_generation
     looks = _looks_since(min(since or 0, max(sizes, default=0)), sizes)
