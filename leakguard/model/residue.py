@@ -55,8 +55,8 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     """Return what ``rounds`` rounds left behind at these places; None if samples are too few.
 
     ``taken`` is the number of generations that each round stands for; empty if each is one.
-    A leak leaves about as much from each of them. A cache that drops old entries leaves nothing from
-    old rounds, and a buffer that is full has gained nothing from young rounds.
+    A leak leaves about as much from each generation. A cache that drops old entries leaves nothing
+    from old rounds, and a buffer that is full has gained nothing from young rounds.
     """
     cohorts = sorted((c for p in places for c in p.cohorts if c.round >= 0), key=lambda c: c.round)
     if sum(cohort.samples for cohort in cohorts) < _FEWEST:
