@@ -170,8 +170,8 @@ class _Sorter:
             if alike_named or not _is_notable(container):
                 self._merged |= {container.name} if alike_named else set()
                 continue
-            lead = next((g for g in rest if _leads(g, container)), None)
-            told = container if lead is None else _part(self.case, lead, container)
+            lead = _lead_of(rest, container) or container
+            told = _part(self.case, lead, container) if lead.name == container.type else lead
             self.defects.append(Defect(told, (), container, None, container.bytes_rate))
             rest = [g for g in rest if not self._is_accounted(g)]
         return rest
@@ -411,15 +411,20 @@ def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Grow
     return [c for c in containers if not c.fills and least < (c.bytes_rate or 0.0) <= most][:1]
 
 
-def _leads(growing: Growth, container: Growth) -> bool:
-    """Return True if ``growing`` is the type to name a container's defect after.
+def _lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
+    """Return the type to name for a container's entries; None if no count of it grows.
 
-    This is the type of the entries. If each entry is a tuple, list or dict with one instance of a
-    class of the program, this class is also accepted, because it is more informative.
+    Entries that are tuples, lists or dicts say little. A class of the program with one instance in
+    each of them says more, and so does the type that has most of their bytes.
     """
-    if container.type in _RECORDS and is_programs(growing) and as_many(growing, container):
-        return True
-    return growing.name == container.type
+    own = next((g for g in types if g.name == container.type), None)
+    if container.type not in _RECORDS:
+        return own
+    one_each = (g for g in types if is_programs(g) and as_many(g, container))
+    size = container.bytes_rate or 0.0
+    heavy = [g for g in types if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
+    most = max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=own)
+    return next(one_each, most)
 
 
 def _explains(container: Growth, growing: Growth) -> bool:
