@@ -19,6 +19,12 @@ from leakguard.testing import FakeClock
 PATIENCE = 30.0  # seconds; what is waited for comes after milliseconds
 
 
+@pytest.fixture(autouse=True)
+def without_births(monkeypatch):
+    """Births name lines without a trace; these tests are about runs that have none."""
+    monkeypatch.setenv("LEAKGUARD_BIRTHS", "0")
+
+
 class Environment:
     """What is kept: large enough to be seen in memory, too."""
 

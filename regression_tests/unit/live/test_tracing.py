@@ -19,6 +19,12 @@ from leakguard.live.tracing import Tracing
 from leakguard.model import Finding
 
 
+@pytest.fixture(autouse=True)
+def without_births(monkeypatch):
+    """Births name lines without a trace; these tests are about runs that have none."""
+    monkeypatch.setenv("LEAKGUARD_BIRTHS", "0")
+
+
 class FakeTracer:
     name = "tracemalloc"
 
