@@ -42,7 +42,7 @@ def origin(stack: Sequence[Frame], *, of_object: bool = False) -> int:
     else the innermost frame. What ``__init__`` makes as an object of its own is no instance of its
     class, which is made before it runs: ``of_object`` says that it is known to be one.
     """
-    own = [index for index, frame in enumerate(stack) if _is_programs(frame.file)]
+    own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
     asked = (i for i in own if not _is_factory(stack[i].function or "", of_object))
     return next(asked, own[0] if own else 0)
 
@@ -55,10 +55,11 @@ def _is_factory(function: str, of_object: bool) -> bool:
 
 def reaches_program(files: Iterable[str]) -> bool:
     """Return whether a line of the program is among those of a stack."""
-    return any(map(_is_programs, files))
+    return any(map(is_programs, files))
 
 
-def _is_programs(file: str) -> bool:
+def is_programs(file: str) -> bool:
+    """Return whether a source file is the program's own; a cell of a notebook is."""
     return not is_library(file) or cell_of(file) is not None
 
 

@@ -12,7 +12,7 @@ from leakguard.model.births import Birthplace, Cohort
 # The fewest samples, and the fewest cohorts with samples, from which a residue is concluded.
 # Measured on births of 40 runs each: with six, a leak of eight sampling intervals is detected, and
 # no false leak is.
-_FEWEST = 6
+_ENOUGH_SAMPLES = 6
 # The fewest cohorts with samples in a loop of few rounds.
 _FEWEST_OF_FEW = 3
 # Rounds that are judged apart: the last rounds may still use what they made (_YOUNG), and the first
@@ -59,7 +59,7 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     from old rounds, and a buffer that is full has gained nothing from young rounds.
     """
     cohorts = sorted((c for p in places for c in p.cohorts if c.round >= 0), key=lambda c: c.round)
-    if sum(cohort.samples for cohort in cohorts) < _FEWEST:
+    if sum(cohort.samples for cohort in cohorts) < _ENOUGH_SAMPLES:
         return None
     since = _since(cohorts)
     lasted = max(_generations(taken, since, _end(cohorts[-1])), 1)
@@ -107,7 +107,7 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequen
     known = [cohort for cohort in cohorts if cohort.round >= first]
     old = [cohort for cohort in known if _end(cohort) <= rounds - _YOUNG]
     places = len({cohort.round for cohort in old})
-    if places < min(_FEWEST, max((rounds - _YOUNG - first) // 2, _FEWEST_OF_FEW)):
+    if places < min(_ENOUGH_SAMPLES, max((rounds - _YOUNG - first) // 2, _FEWEST_OF_FEW)):
         return False
     left = _by_time(known, first, rounds, taken)
     thirds = [math.fsum(part) for part in _thirds(left)]

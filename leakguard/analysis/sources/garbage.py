@@ -21,7 +21,7 @@ _TIMES = 2
 # needs a larger machine.
 _LARGE, _LARGE_SHARE = 16 * MB, 0.5
 # Confidence (0 to 1): the collection may have coincided with the freeing of something else.
-_CONFIDENCE = 0.9
+_CONFIDENCE_IN_FALLS = 0.9
 _FIX = (
     "break the cycles (a weak reference to the parent, or clear it when done), so that objects are "
     "freed at once; a smaller gc.set_threshold() has the collector come earlier"
@@ -60,7 +60,7 @@ def _cost(case: Case, name: str, freed: dict[int, tuple[float, float]]) -> Growt
         since=min(freed),
         worst="inconclusive",
         evidence=(Evidence("collector", said),),
-        confidence=_CONFIDENCE,
+        confidence=_CONFIDENCE_IN_FALLS,
         fix=_FIX,
         ruled_out=("no leak: the collector frees it",),
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from leakguard.capture.library import OWN_FOLDER, is_library
-from leakguard.capture.stack import Frame, described, origin, place
+from leakguard.capture.library import OWN_FOLDER
+from leakguard.capture.stack import Frame, described, is_programs, origin, place
 from leakguard.model.births import Birthplace, Births, Cohort
 
 #: Stack, round, phase, native, samples, bytes, count, variance of bytes, variance of count.
@@ -210,6 +210,6 @@ def _is_ours(frames: Sequence[Frame]) -> bool:
     for frame in frames:
         if frame.file.startswith(OWN_FOLDER):
             return True
-        if not is_library(frame.file):
+        if is_programs(frame.file):
             return False
     return False

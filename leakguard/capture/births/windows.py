@@ -12,7 +12,7 @@ _FREE_SECONDS = 0.3
 # CPU seconds over which the price of a second is averaged: one short round has few samples.
 _MEMORY = 1.0
 # Rounds of which one is recorded at least.
-_FEWEST = 100
+_ONE_ROUND_OF = 100
 
 
 class Windows:
@@ -56,4 +56,4 @@ class Windows:
         """Return of how many rounds one is recorded from now on."""
         if self._most_share is None or self._free > 0:
             return 1
-        return max(1, min(math.ceil(self._price / self._most_share), _FEWEST))
+        return max(1, min(math.ceil(self._price / self._most_share), _ONE_ROUND_OF))

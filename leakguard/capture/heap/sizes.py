@@ -23,7 +23,7 @@ GC_HEADER = 2 * POINTER
 # Bytes of a ctypes object that lie in it; more have a block of their own (b_value in ctypes.h).
 _WITHIN_CTYPES = 16
 # Bytes of one object from which on its size is held against what the process has. Chosen.
-_DOUBTFUL = 1_000_000
+_DOUBTED_FROM = 1_000_000
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # The values of an instance whose __dict__ was never asked for lie outside of tp_basicsize.
 _VALUES_HEADER = (3 if sys.version_info >= (3, 13) else 2) * POINTER
@@ -63,7 +63,7 @@ def claim_of(cls: type) -> Callable[[Any], int]:
 
 def _believed(least: int, item: object) -> int:
     size = object.__sizeof__(item)
-    return size if size < _DOUBTFUL or size <= _most_bytes() else least
+    return size if size < _DOUBTED_FROM or size <= _most_bytes() else least
 
 
 def _most_bytes() -> int:

@@ -276,6 +276,6 @@ def test_gpu_alone_is_judged_by_its_memory(tmp_path, capsys):
     log = tmp_path / "gpu.csv"
     rows = (f"2026/11/03 09:00:{n:02d}.1, 0, {1000 + 50 * n} MiB\n" for n in range(40))
     log.write_text("timestamp, index, memory.used [MiB]\n" + "".join(rows))
-    assert main(["report", str(log), "--fail-on", "suspect"]) == 1
+    assert main(["report", str(log), "--full", "--fail-on", "suspect"]) == 1
     told = capsys.readouterr().out
     assert "GPU memory in use grows by +52.4 MB per generation" in " ".join(told.split())

@@ -36,7 +36,10 @@ def test_loop_gets_its_last_look_if_it_is_the_longest_so_far():
 
 
 class Kept:
-    """What leaks."""
+    """What leaks: 2 kB each, which shows in the memory of any process."""
+
+    def __init__(self) -> None:
+        self.data = bytearray(2_000)
 
 
 kept: list[Kept] = []
