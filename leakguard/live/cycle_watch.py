@@ -44,8 +44,8 @@ class CycleWatch:
 
         If watched classes have ``too_many`` instances, any notable amount of garbage is enough,
         because the collector may run by itself before more has piled up. The ``last`` look decides
-        by the garbage since the look before. If that look is the only one and no collector ran, it
-        decides by all of the garbage.
+        by the garbage since the look before. If it is the only look and the program runs no
+        collector, it decides by all of the garbage.
         """
         self._looks += 1
         if self._looks == 1:
