@@ -136,7 +136,7 @@ def _properties(finding: Finding) -> Json:
 
 
 def _holder_place(finding: Finding) -> Json | None:
-    """Return the holder: it lies in the memory of the program, and no line is known of it."""
+    """Return the holder as a logical location: it is in memory, so no source line is known."""
     if finding.held_by is None:
         return None
     name = clean(finding.held_by)

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Some pages may not use the clipboard API; then the text is selected and copied the old way.
+  // Clipboard access is refused to some pages; then the text is selected and copied as of old.
   const select = (text) => {
     getSelection().selectAllChildren(text);
     return document.execCommand("copy");
