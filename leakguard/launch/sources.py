@@ -62,7 +62,7 @@ _IDLE = 64
 
 
 def listen(imports: Imports, pace: Pace) -> None:
-    """Report every kind of step that the program's libraries can make to ``pace``."""
+    """Report to ``pace`` every kind of step that the program's libraries can make."""
     for known in KNOWN:
         target = Target.parse(known.target)
         imports.when_imported(target.module, functools.partial(_patch, pace, known, target))

@@ -27,8 +27,8 @@ except ImportError:  # it was not built, or from other sources
 # Seconds after SIGTERM within which the main thread must react, and seconds that closing the run
 # may then take. Supervisors of processes wait ten seconds or more before they kill. Chosen.
 _UNTIL_HEARD, _UNTIL_CLOSED = 2.0, 7.0
-# The pid of the first process in a pid namespace, for which the kernel ignores signals without a
-# handler.
+# The pid of the first process in a namespace. The kernel ignores a signal to this process that has
+# no handler.
 _FIRST_PROCESS = 1
 
 

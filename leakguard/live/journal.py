@@ -84,8 +84,7 @@ class Journal:
         try:
             reduced = self._delta.reduced(snapshot)
             self._keep(schema.encode_snapshot(reduced), snapshot, round_)
-        # interrupted: later lines must not refer to a census that was not written
-        except BaseException:
+        except BaseException:  # interrupted: later lines must not refer to an unwritten census
             self._delta.first = first
             raise
         if self._children is not None and snapshot.moment == "generation":

@@ -119,8 +119,8 @@ class Looker:
     def end(self, reading: PackedMeasurement) -> Look:
         """Look at the end of the run, with the holders: no other look comes after this one.
 
-        If the last look saw growth and put off the search for holders, they are due now, although
-        nothing has grown since.
+        If the last look saw growth and put off the search for holders, that search is due now,
+        although nothing has grown since.
         """
         suspects = self.suspicion.suspects()
         look = self.census(reading, why="end")
@@ -130,7 +130,7 @@ class Looker:
         return self._with_collection(look)
 
     def asks_for_promised(self, why: str | None) -> bool:
-        """Return whether to find the holders of promised objects that are still alive now."""
+        """Return whether to search now for the holders of promised objects that are still alive."""
         return why == LAST or self.affords_holders
 
     @property

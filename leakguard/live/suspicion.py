@@ -39,8 +39,8 @@ class _Threshold(NamedTuple):
 # in pages of 4 KiB. For a class, one more instance counts; for bytes, sixteen pages.
 _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
 # Any program keeps some numbers, texts and dicts per generation, and sometimes many. So builtins
-# need one rise more. Each rise needs at least half a page, or two pages if some generations had no
-# rise.
+# need one rise more. Each rise needs at least half a page, and two pages on average if some
+# generations had no rise.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
 # Bytes per generation between looks that are far apart, because each generation keeps some numbers.
 # Chosen: half of the least reported gain of a container (analysis.tolerance).

@@ -18,7 +18,7 @@ from leakguard.model import Site
 
 @dataclass(slots=True)
 class TracedGeneration:
-    """The running generation while ``tracing`` has something to trace in it; else does nothing.
+    """Traces the running generation if ``tracing`` has something to trace; else does nothing.
 
     A trace that was cut reports what it has seen at the end of its generation. The holders are
     searched for in the loop's own thread, where the program stands still. If the loop is not in the

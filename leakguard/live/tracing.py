@@ -82,9 +82,8 @@ class Tracing:
     def longest(self) -> float:
         """Seconds after which a trace is cut: four usual generations, or as long as the run so far.
 
-        The run so far counts as at least 3 s and at most 10 s. The traced generation is longer by
-        at most that, however slow tracing is. After a trace that was cut, the limit is twice as
-        long.
+        The run so far counts as at least 3 s and at most 10 s, so tracing makes a generation longer
+        by at most that, however slow it is. After a trace that was cut, the limit is twice as long.
         """
         usual = _USUAL_GENERATIONS * median(self._lengths) if self._lengths else 0.0
         once = max(usual, _SECONDS_AT_LEAST, min(self._lasted, _SECONDS_AT_MOST))

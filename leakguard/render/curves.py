@@ -18,7 +18,7 @@ from leakguard.render.text import clean, short_type
 MEMORY = ("rss", "heap_in_use", "gpu_allocated")
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
 GENERATION = "Generation"  # the title of an axis that begins with the start of the run
-_PLAIN = 0.2  # share of its highest value; a smaller rise looks flat in a chart
+_PLAIN = 0.2  # share of a curve's highest value; a smaller rise looks flat in a chart
 _LARGEST_DRAWN = 1e300  # a gauge may read infinity or NaN, which cannot be drawn
 _MOST_POINTS = 400
 _MOST_BANDS = 60  # most generations for which the phases are still wide enough to see

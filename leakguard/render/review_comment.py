@@ -15,7 +15,7 @@ from leakguard.render.text import clean, clean_lines, short_type
 
 # A bot finds its earlier comment by this line, and edits it instead of writing a second one.
 MARKER = "<!-- leakguard: memory of this change -->"
-_TOLD = 3  # new findings; a change that adds more is rarely reviewed line by line
+_TOLD = 3  # new findings that are told in full; a review rarely has more
 
 
 def render(comparison: Comparison, layout: Layout) -> str:

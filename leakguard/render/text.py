@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 from textwrap import wrap
 
-# Escape sequences are removed as a whole first: without the escape character alone, "[31m" would
-# remain.
+# Escape sequences are removed as a whole first: if only the escape character were removed, "[31m"
+# would remain.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 # Cf contains the marks that change the reading direction, Cs lone surrogates that no encoder
 # accepts.

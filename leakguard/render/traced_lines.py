@@ -1,4 +1,4 @@
-"""The lines of a traced generation: for each, the objects still alive at the generation's end."""
+"""The lines of a traced generation: for each, its objects still alive at the generation's end."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ _SIMPLE = (int, float, str, bool)
 
 
 def _without_nothing(value: Any) -> Any:
-    """Leave out empty values; numbers, which are most of the values, are passed first."""
+    """Leave out empty values; numbers, which are most of the values, are checked for first."""
     if isinstance(value, dict):
         stripped = {}
         for key, item in value.items():

@@ -162,7 +162,7 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _binary(text: str, row: Columns | Shape) -> str:
-    """Complete ``1.2g`` to ``1.2giB``: tools that count in KiB print binary units so."""
+    """Complete ``1.2g`` to ``1.2giB``: tools that count in KiB abbreviate binary units."""
     counts_in_binary = row.sized if isinstance(row, Shape) else row.unit == "KiB"
     return f"{text}iB" if counts_in_binary and text[-1:] in "kmgtKMGT" else text
 
