@@ -47,8 +47,7 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
         guard, outer, entered = self._guard or active_guard(), open_phases(), len(self._exits)
         try:
             self._exits.append(_entered(guard, self.name) if guard else None)
-        # an interrupt: without an entered block, nothing would end the phase
-        except BaseException as error:
+        except BaseException as error:  # an interrupt: no block is entered to end it
             if len(self._exits) > entered:
                 self.__exit__(type(error), error, None)
             close_phases_beyond(outer)
