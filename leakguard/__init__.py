@@ -1,4 +1,4 @@
-"""leakguard says which phase of a loop leaks memory, what leaks, since when, and who holds it."""
+"""leakguard reports which phase of a loop leaks memory, what leaks, since when, and its holder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_GUARD = ("LeakGuard", "expect_freed")
 
 
 def __getattr__(name: str) -> object:
-    """Load the guard when it is asked for: pytest imports this package in every test run."""
+    """Load the guard only on first use: pytest imports this package in every test run."""
     if name not in _OF_GUARD:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leakguard import guard
@@ -47,8 +47,8 @@ def __getattr__(name: str) -> object:
 def load(path: str | os.PathLike[str]) -> Run:
     """Read a run from a ``.jsonl`` file, a run folder or a text log.
 
-    A file that holds several runs, one after a restart of the other, gives the last of them;
-    ``Run.part`` says so.
+    If the file holds several runs, one after each restart, return the last of them; ``Run.part``
+    says which of them it is.
 
     Raises:
         UnreadableRun: the path is missing, empty, binary, or holds no snapshot.
@@ -59,18 +59,18 @@ def load(path: str | os.PathLike[str]) -> Run:
 
 
 def diagnose(run: Run) -> Report:
-    """Say what grows in ``run``, since when, in which phase, and whether it is a leak."""
+    """Return what grows in ``run``, since when, in which phase, and whether it is a leak."""
     from leakguard.analysis import diagnose
 
     return diagnose(run)
 
 
 def now() -> Holdings:
-    """Return what holds memory now and may go, each with the statement that frees it.
+    """Return what holds memory now and may be dropped, each with the statement that frees it.
 
     It looks at the last exception, results of cells, garbage, figures, caches of functions, and the
-    variables of the main module; in a notebook, ``%leakguard`` prints it. Each statement was tried
-    in a copy of the process.
+    variables of the main module. In a notebook, ``%leakguard`` prints the same. Each statement was
+    tried in a copy of the process.
 
     Raises:
         UsageError: no look can be taken here; the message says why.
@@ -85,7 +85,7 @@ def now() -> Holdings:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Give a notebook the magic ``%%leakguard``; ``%load_ext leakguard`` calls this."""
+    """Add the magic ``%%leakguard`` to a notebook; ``%load_ext leakguard`` calls this."""
     from leakguard.integrations import notebook
 
     notebook.load(shell)

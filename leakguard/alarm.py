@@ -1,4 +1,4 @@
-"""Exceptions of the program's own signal handlers, which must reach the program."""
+"""Passes exceptions from the program's own signal handlers on to the program."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from types import CodeType, TracebackType
 
 
 def pass_on(error: BaseException) -> None:
-    """Raise an error again if the program's signal handler raised it during our work.
+    """Raise an error again if a signal handler of the program raised it during the guard's work.
 
-    An alarm is how a program limits its own time, and it comes once: kept as a note of ours, it
-    would never reach the program.
+    A program may limit its own time by an alarm, which comes only once. If the guard kept the
+    exception as a note, it would never reach the program.
     """
     if is_of_a_handler(error):
         try:
             raise error
         finally:
-            del error  # this frame, which the error's traceback keeps, would keep the error
+            del error  # this frame is in the error's traceback, and would keep the error alive
 
 
 def is_of_a_handler(error: BaseException) -> bool:
-    """Return whether a signal handler of the program raised it: it can come at any moment."""
+    """Return whether a signal handler of the program raised ``error``, at an arbitrary moment."""
     handlers = filter(callable, map(signal.getsignal, signal.valid_signals()))
     return not frozenset(map(_code_of, handlers)).isdisjoint(_codes(error.__traceback__))
 
@@ -33,7 +33,7 @@ def _code_of(handler: object) -> object:
         if not hasattr(function, "__code__"):
             function = type(function).__call__
         return function.__code__
-    except Exception:  # no Python code, or an object that cannot be asked
+    except Exception:  # no Python code, or an object whose attributes cannot be read
         return None
 
 

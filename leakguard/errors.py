@@ -13,7 +13,7 @@ Every message names the fact, the place and the next step in one line.
 
 from __future__ import annotations
 
-# What pip calls this package: the name `leakguard` belongs to another project on the index.
+# The name of this package for pip: the name `leakguard` belongs to another project on the index.
 DISTRIBUTION = "leakguard-training"
 
 
@@ -23,11 +23,11 @@ def install(extra: str) -> str:
 
 
 class LeakguardError(Exception):
-    """Anything leakguard raises on purpose derives from this class."""
+    """Base class of everything that leakguard raises on purpose."""
 
 
 class UsageError(LeakguardError, ValueError):
-    """An argument cannot be used; the message says which, and what would do."""
+    """An argument cannot be used; the message says which, and what can be used instead."""
 
 
 class NobodyListens(UsageError):
@@ -35,7 +35,7 @@ class NobodyListens(UsageError):
 
 
 class UnreadableRun(LeakguardError):
-    """A path holds no run: it is missing, empty, binary, or has no snapshot in it."""
+    """A path holds no run: it is missing, empty or binary, or contains no snapshot."""
 
 
 class MemoryAssertionError(LeakguardError, AssertionError):
@@ -47,11 +47,11 @@ class StillAlive(MemoryAssertionError):
 
 
 class MemoryBudgetBroken(MemoryAssertionError):
-    """A limit of a memory budget is broken; the message names limit, fact, culprit and fix."""
+    """A limit of a memory budget is broken; the message names limit, fact, cause and fix."""
 
 
 def shown(value: object) -> str:
-    """Return a rejected argument as a message shows it: in one line, of 60 characters at most."""
+    """Return a rejected argument as shown in messages: on one line, at most 60 characters long."""
     try:
         text = repr(value)
     except Exception:

@@ -197,11 +197,12 @@ class LeakGuard:
     ) -> Generations[T] | Generations[int]:
         """Return ``rounds`` for a loop, ``for`` or ``async for``; each item is a generation.
 
-        A number counts so many generations from 0; without an argument the loop has no end.
-        Integers keep their own number in the run; other items are counted from 1.
+        A number stands for that many generations, counted from 0; without an argument the loop has
+        no end. Items that are integers number their generations themselves; other items are counted
+        from 1.
 
         Raises:
-            UsageError: ``rounds`` is nothing to loop over.
+            UsageError: ``rounds`` cannot be looped over.
         """
         self._leave_parent()
         return Generations(self._started().loop, checked_rounds(rounds))
@@ -210,7 +211,7 @@ class LeakGuard:
         """Begin a generation: ``with guard.generation(): ...``, or a call at its beginning.
 
         A generation begun by a call ends at the next call, or with the run. Numbers count from 1
-        unless given; if the number is no integer, the generation is counted too.
+        unless ``number`` is given. If ``number`` is not an integer, the generation is counted, too.
         """
         self._leave_parent()
         return Generation(self._started().loop, number)
@@ -219,23 +220,23 @@ class LeakGuard:
     def announce(self, total: int | None, *, long: bool = False) -> None:
         """Tell the guard how many generations the next loop will have; None if unknown.
 
-        In a loop of at most twelve, each generation is looked at. ``generations()`` knows the
-        number by itself; this is for callers of ``generation()``. ``long`` says that an unknown
-        number is most likely a large one.
+        In a loop of at most twelve generations, each one gets a look. ``generations()`` knows the
+        number by itself; this method is for callers of ``generation()``. ``long`` means that the
+        number is unknown but probably large.
         """
         self._leave_parent()
         self._started().loop.announce(total, long=long)
 
     @gives_way
     def snapshot(self, label: str, *, baseline: bool = False) -> None:
-        """Record this moment; growth is measured against a ``baseline``."""
+        """Record this moment; growth is measured from a ``baseline``."""
         text, is_baseline = plain_text(label), plain_truth(baseline)
         text = f"{text} (baseline)" if is_baseline and "baseline" not in text.lower() else text
         self._started().mark(text, baseline=is_baseline)
 
     @gives_way
     def inspect(self, label: str = "Inspection") -> None:
-        """Record this moment with a look at who holds what: containers, sizes, leak traces."""
+        """Record this moment with a look at the holders: containers, sizes, leak traces."""
         self._started().inspect(plain_text(label))
 
     def gauge(
@@ -247,8 +248,8 @@ class LeakGuard:
         is filling, not leaking.
 
         Raises:
-            UsageError: ``value`` is no function, or ``capacity`` no size; once the run has begun
-                that is a note in the next snapshot.
+            UsageError: ``value`` is not a function, or ``capacity`` is not a size. Once the run has
+                begun, this becomes a note in the next snapshot instead.
         """
         try:
             self._gauges[plain_text(name)] = _gauge(value, capacity)
@@ -266,10 +267,10 @@ class LeakGuard:
         self._started().promise(target, plain_text(why))
 
     def assert_freed(self) -> None:
-        """Judge the promises of ``expect_freed`` so far, now.
+        """Judge the promises that ``expect_freed`` has recorded so far, now.
 
         Raises:
-            StillAlive: something is still referenced; the message says how many of what.
+            StillAlive: something is still referenced; the message gives the count and the type.
         """
         alive = [outcome for outcome in self._started().judged_promises() if outcome.alive]
         if alive:
@@ -302,11 +303,11 @@ class LeakGuard:
         self._abandon()
 
     def enter_phase(self, name: str) -> Leave | None:
-        """Begin a phase and return what ends it; ``phase`` calls this."""
+        """Begin a phase and return the function that ends it; ``phase`` calls this."""
         return self._started().enter_phase(name)
 
     def _leave_parent(self) -> None:
-        """Give a forked child that begins to loop a run of its own in the run directory."""
+        """Give a forked child that begins a loop its own run in the run directory."""
         guarded = self._guarded
         if self._settings.directory is None or guarded is None or guarded.safety.at_home:
             return
@@ -321,7 +322,8 @@ class LeakGuard:
     def _begun(self) -> GuardedRun:
         """Begin a run; an exception here, even an interrupt, leaves nothing behind.
 
-        If the process has no descriptor or memory left, it goes on without being watched.
+        If the process has no descriptor or memory left, the program continues without being
+        watched.
         """
         try:
             settings = self._settings.for_this_process()
@@ -368,7 +370,7 @@ class LeakGuard:
         finally:
             if ending is not None:
                 ending.leave()
-        self._ending = None  # forgotten once all is done: an interrupt may come before
+        self._ending = None  # reset once all is done, because an interrupt may come before
         if self._guarded is not None:
             self._guarded.loop.ring()
 

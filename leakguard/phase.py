@@ -21,24 +21,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
-    """Measure a stretch of code as a phase of the active guard.
+    """Measure a piece of code as a phase of the active guard.
 
     Works as ``with phase("evaluate"):`` and as ``@phase("evaluate")`` on functions, methods,
     coroutines, generators and async generators; ``@phase`` alone takes the function's name. A
-    decorated call with no active guard costs one look at a list. A generator is in its phase while
-    its own body runs, not while its consumer does. A phase that is already open around this point
-    is not opened twice, so a recursive function counts once.
+    decorated call with no active guard costs only a check whether a list is empty. A generator is
+    in its phase while its own body runs, not while its consumer does. A phase that is already open
+    around this point is not opened twice, so a recursive function counts once.
     """
 
     def __new__(cls, name: object = "", guard: ActiveGuard | None = None) -> Any:
-        """Return a phase; for a function, that function in a phase of its name."""
+        """Return a phase; for a function, return that function wrapped in a phase of its name."""
         if type(name) is str or not _is_function(name):
             return super().__new__(cls)
         function = getattr(name, "__func__", None) or name
         return cls(getattr(function, "__name__", "phase"), guard)(cast("Any", name))
 
     def __init__(self, name: object, guard: ActiveGuard | None = None) -> None:
-        """Name the phase, by a text or anything that has one; ``guard`` is the active one."""
+        """Name the phase by a text, or by an object with a name; ``guard`` is the active guard."""
         self.name = plain_text(_of_class(name) or name) or "(no name)"
         self._guard = guard
         self._exits: list[Leave | None] = []
@@ -47,7 +47,7 @@ class phase:  # noqa: N801 - reads as a statement: `with phase("evaluate"):`
         guard, outer, entered = self._guard or active_guard(), open_phases(), len(self._exits)
         try:
             self._exits.append(_entered(guard, self.name) if guard else None)
-        except BaseException as error:  # an interrupt: nothing would leave a block not entered
+        except BaseException as error:  # an interrupt: no block is entered to end it
             if len(self._exits) > entered:
                 self.__exit__(type(error), error, None)
             close_phases_beyond(outer)
@@ -92,7 +92,7 @@ def _is_function(name: object) -> bool:
 
 
 def _entered(guard: ActiveGuard, name: str) -> Leave | None:
-    """Begin the phase; where the stack has no room left for that, the program still has."""
+    """Begin the phase; if the stack has no room for that, the program runs on without it."""
     try:
         return guard.enter_phase(name)
     except RecursionError:

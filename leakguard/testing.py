@@ -1,4 +1,4 @@
-"""Fakes for tests of code that uses leakguard: a clock, a probe, and runs told as stories."""
+"""Fakes for tests of code that uses leakguard: a clock, a probe, and runs written as stories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FakeClock", "RunStory", "State", "fake_probe"]
 
 @dataclass(slots=True)
 class FakeClock:
-    """A clock that moves only when told to; call it for the seconds."""
+    """A clock that moves only when ``advance`` is called; call it for the seconds."""
 
     seconds: float = 0.0
 
@@ -22,12 +22,12 @@ class FakeClock:
         return self.seconds
 
     def advance(self, seconds: float) -> None:
-        """Move on."""
+        """Advance the clock."""
         self.seconds += seconds
 
 
 def fake_probe(name: str, *values: float) -> Probe:
-    """Return a probe that reads ``values`` of metric ``name`` in turn, then stays at the last."""
+    """Return a probe that reads ``values`` of metric ``name`` in turn, then repeats the last."""
     pending = list(values)
 
     def read() -> Mapping[str, int | float]:
@@ -38,7 +38,7 @@ def fake_probe(name: str, *values: float) -> Probe:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a process looks like at one moment of a story; ``counts`` are live objects by type."""
+    """The state of a process at one moment of a story; ``counts`` are live objects by type."""
 
     metrics: Mapping[str, int | float] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class State:
 
 @dataclass(slots=True)
 class RunStory:
-    """Tells a run generation by generation.
+    """Builds a run generation by generation.
 
     Example::
 
@@ -76,7 +76,7 @@ class RunStory:
         self._add(f"Gen {number}: End of generation", "generation", None, number, state)
 
     def run(self) -> Run:
-        """Return the run told so far."""
+        """Return the run so far."""
         return Run(self.info, tuple(self._snapshots), finished=True)
 
     def _add(

@@ -1,8 +1,8 @@
-"""Which kind of step is counted: the best that a program makes, as soon as it makes any.
+"""Chooses the kind of step that is counted: the best kind that a program makes, as soon as known.
 
-A loop is counted whatever is imported: nobody knows whether an optimizer will ever step. What is
-counted gives way to what is better, and, when its loop is over, to what comes after it. In both
-cases that has to last half as long as all that was counted before.
+Rounds of a loop are counted whatever the program imports, because an optimizer may never step. The
+counted kind is replaced by a better kind, and, once its loop is over, by the kind that comes after
+it. In both cases the new kind must have lasted half as long as all that was counted before.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from dataclasses import dataclass, field
 from leakguard.launch.main_wait import MainWait, Wait
 from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 
-#: How long one kind of step is watched before it is chosen, in seconds: where better ones are known
-#: of, which the program's libraries can make, and where none are.
+#: Seconds for which a kind of step is observed before it is chosen. The first value applies if the
+#: program's libraries can make better steps, the second if they cannot.
 SETTLE_SECONDS, SOON_SETTLED = 0.5, 0.1
-#: How long steps that would be better and have been seen once are waited for: an epoch's second.
-#: Chosen: what comes later takes over, and costs the first looks twice.
+#: Seconds to wait for the second step of a better kind that was seen once, such as an epoch.
+#: Chosen: a kind that comes later takes over, and costs the first looks twice.
 PATIENCE_SECONDS = 1.0
-#: Steps that take longer, in seconds, are too few to take over: six of them in a minute.
+#: Steps that take longer than this, in seconds, are too rare to take over: six of them in a minute.
 RARE_SECONDS = 10.0
-#: What takes over has lasted this share of the time in which others were counted. Chosen: below
-#: one, since the first looks and traces make the earlier ones slower than they are; an evaluation
-#: after a training seldom takes half of its time.
+#: A kind that takes over has lasted at least this share of the time in which others were counted.
+#: Chosen: below one, because the first looks and traces make the earlier steps slower than they
+#: are. An evaluation after a training seldom takes half of the training's time.
 AS_LONG = 0.5
-# A kind that is not counted tells again after a sixteenth of the steps that it told of, and, where
-# what is counted goes on, after so many at least: it then costs its rounds a quarter of a call.
+# A kind that is not counted reports again after a sixteenth of the steps that it has reported.
+# While the counted kind continues, it reports after at least ``_FEWEST_UNSEEN`` steps, so that each
+# of its rounds costs at most a quarter of a call.
 _SHARE_UNSEEN, _FEWEST_UNSEEN = 16, 4
 
 
 @dataclass(slots=True)
 class Choice:
-    """The kinds of steps of a program, and the one that is counted, ``chosen``.
+    """The kinds of steps of a program, and the counted kind, ``chosen``.
 
-    ``was_preparation`` says that its loop is over and was a preparation: another one follows at
-    once. ``main_wait`` says what the main thread waits for.
+    ``was_preparation`` means that the loop of the counted kind is over and was only a preparation,
+    so that another loop follows at once. ``main_wait`` returns what the main thread waits for.
     """
 
     clock: Callable[[], float]
@@ -48,14 +49,14 @@ class Choice:
     _over_at: float = math.inf
 
     def may_count(self, source: StepSource) -> bool:
-        """Return whether the user has named no function of which these steps are not the calls."""
+        """Return whether ``source`` may be counted: a function the user named excludes others."""
         return source.rank is Rank.NAMED or all(s.rank is not Rank.NAMED for s in self.sources)
 
     def told(self, source: StepSource, most: int) -> int:
-        """Take that a step begins of a kind that is not chosen, which it may become.
+        """Record that a step begins of a kind that is not chosen; this may choose the kind.
 
         Returns:
-            How many may follow unseen, up to ``most``, this one included.
+            How many steps may pass before the next report, up to ``most``, including this one.
         """
         now = self.clock()
         source.saw(now)
@@ -70,12 +71,12 @@ class Choice:
         return passed
 
     def goes_on(self, source: StepSource, number: int) -> None:
-        """Take that so many steps begin of what is counted."""
+        """Record that ``number`` steps of the counted kind begin."""
         source.saw(self.clock(), number)
         self._over_at, self.was_preparation = math.inf, False
 
     def loop_over(self, *, was_preparation: bool) -> None:
-        """Take that the loop of what is counted is over, or the one around it."""
+        """Record that the loop of the counted kind is over, or the loop around it."""
         self._over_at, self.was_preparation = self.clock(), was_preparation
 
     def _choose(self, source: StepSource, now: float) -> None:
@@ -87,7 +88,7 @@ class Choice:
         return 1 if self.chosen is None or self._until(now) < math.inf else _FEWEST_UNSEEN
 
     def _is_best(self, source: StepSource, wait: Wait | None, now: float) -> bool:
-        """Return whether no better steps are made, as far as is known."""
+        """Return whether the program makes no better steps, as far as is known."""
         if not self._is_settled(source, now):
             return False
         merit = _merit(source, wait, now)
@@ -98,13 +99,13 @@ class Choice:
         )
 
     def _is_rival(self, other: StepSource, now: float) -> bool:
-        """Return whether these steps are made, or may be: one has been seen a moment ago."""
+        """Return whether these steps are made, or may be: one step was seen a moment ago."""
         if other.count > 0 and now - other.first < PATIENCE_SECONDS:
             return True
         return self._is_settled(other, now) and not other.is_silent(now)
 
     def _is_settled(self, source: StepSource, now: float) -> bool:
-        """Return whether enough steps were seen to tell how often they come."""
+        """Return whether enough steps were seen to know how often they come."""
         if source.rank is Rank.NAMED:
             return source.count > 0
         alone = all(other.rank >= source.rank for other in self.sources)
@@ -113,7 +114,7 @@ class Choice:
         return source.count > 1 and (clear or now - source.first >= settle)
 
     def _takes_over(self, source: StepSource, wait: Wait | None, now: float) -> bool:
-        """Return whether these steps have lasted long enough, and are better or come after."""
+        """Return whether these steps have lasted long enough, and are better or come later."""
         chosen = self.chosen
         if chosen is None or (self.was_preparation and chosen.rank is source.rank):
             return True
@@ -127,10 +128,10 @@ class Choice:
         return now - since >= AS_LONG * (min(since, until) - self._begun)
 
     def _until(self, now: float) -> float:
-        """Return when what is counted was over; infinite while it goes on.
+        """Return when the counted kind was over; infinite while it continues.
 
-        Nobody tells of the end of what is no loop: it is over when it is silent, and something
-        has begun since.
+        Kinds that are not loops do not report their end. Such a kind is over when it is silent and
+        another kind has begun since.
         """
         chosen = self.chosen
         if chosen is None or chosen.rank.is_loop or not chosen.is_silent(now):
@@ -139,9 +140,10 @@ class Choice:
 
 
 def _merit(source: StepSource, wait: Wait | None, now: float) -> tuple[bool, Rank, bool]:
-    """Return what steps are compared by, the lowest the best: those that are too rare come last.
+    """Return the key by which kinds of steps are compared; the lowest is the best.
 
-    Of the loops of other threads that one is better whose end the main thread waits for.
+    Steps that are too rare come last. Among the loops of other threads, the best is the loop of the
+    thread that the main thread waits for.
     """
     awaited = wait is not None and wait.thread is not None and source.thread == wait.thread
     return source.period(now) > RARE_SECONDS and source.count > 1, source.rank, not awaited

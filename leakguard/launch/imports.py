@@ -1,4 +1,4 @@
-"""What is to be done when a module is imported, by whoever imports it."""
+"""Runs actions when modules are imported, whatever code imports them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from zipimport import zipimporter
 from leakguard.capture.library import is_library
 
 Action = Callable[[ModuleType], None]
-#: Makes the code of a module from its source and file; None leaves it to its loader.
+#: Makes the code of a module from its source and file; None leaves that to the module's loader.
 CompileModule = Callable[[str, str], "CodeType | None"]
-# Loaders of modules whose source can be had; an archive has one loader for all of its modules.
+# Loaders of modules with an available source; an archive has one loader for all of its modules.
 _WITH_SOURCE = (SourceFileLoader, zipimporter)
 
 
 class Imports(MetaPathFinder):
-    """Calls an action with a module as soon as its body has run, before anyone can use it.
+    """Calls an action with a module once the module's body has run, before other code can use it.
 
-    Modules of the program's own, which are not installed, are compiled by ``compile_own``.
+    Modules of the program itself, which are not installed, are compiled by ``compile_own``.
     """
 
     def __init__(self, compile_own: CompileModule) -> None:
@@ -33,7 +33,7 @@ class Imports(MetaPathFinder):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The modules that nobody has imported so far."""
+        """The modules with an action that have not been imported so far."""
         return tuple(self._waiting)
 
     def when_imported(self, name: str, action: Action) -> None:
@@ -45,14 +45,14 @@ class Imports(MetaPathFinder):
         self._waiting.setdefault(name, []).append(action)
 
     def listen(self) -> None:
-        """Be asked first for whatever is imported from now on."""
+        """Become the first finder for all later imports."""
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Let the other finders find a module that concerns us, and speak to its loader."""
+        """Let the other finders find a module that matters here, and change its loader."""
         is_own = _may_be_own(fullname, sys.path if path is None else path)
         if not is_own and fullname not in self._waiting:
             return None
@@ -69,7 +69,7 @@ class Imports(MetaPathFinder):
         return None
 
     def _compile(self, spec: ModuleSpec) -> None:
-        """Give the module of ``spec`` code of ours, if it has a source and is not installed."""
+        """Compile the module of ``spec`` with marks, if it has a source and is not installed."""
         file = spec.origin
         if type(spec.loader) not in _WITH_SOURCE or file is None or is_library(file):
             return
@@ -79,14 +79,14 @@ class Imports(MetaPathFinder):
             with contextlib.suppress(AttributeError):  # another module of the archive came first
                 del loader.get_code
             code = None
-            with contextlib.suppress(Exception):  # what is wrong with it its loader says
+            with contextlib.suppress(Exception):  # the loader reports what is wrong with it
                 code = self._compile_own(loader.get_source(name), loader.get_filename(name))
             return loader.get_code(name) if code is None else code
 
         loader.get_code = get_code
 
     def _listen(self, name: str, spec: ModuleSpec) -> None:
-        """Act when the loader of ``spec``, made for this import, has run the module's body."""
+        """Act once the loader of ``spec``, made for this import, has run the module's body."""
         loader: Any = spec.loader
         run = getattr(loader, "exec_module", None)
         if run is None or isinstance(loader, type):
@@ -98,7 +98,7 @@ class Imports(MetaPathFinder):
             run(module)
             self._act(name, module)
 
-        with contextlib.suppress(AttributeError):  # a loader without attributes of its own
+        with contextlib.suppress(AttributeError):  # a loader that has no attributes of its own
             loader.exec_module = run_and_act
 
     def _act(self, name: str, module: ModuleType) -> None:
@@ -107,14 +107,14 @@ class Imports(MetaPathFinder):
 
 
 def _may_be_own(name: str, folders: Sequence[str]) -> bool:
-    """Tell whether a module of that name may lie in a folder or an archive that is no library's."""
+    """Return whether such a module may be in a folder or archive that belongs to no library."""
     last = name.rpartition(".")[2]
     entries = (Path.cwd() / entry for entry in folders if isinstance(entry, str))
     return any(not is_library(str(e / last)) and _may_hold(e, last) for e in entries)
 
 
 def _may_hold(entry: Path, name: str) -> bool:
-    """Tell whether a folder has a module, or whether the entry is in an archive, as far as seen."""
+    """Return whether a folder has the module, or the entry is in an archive, as far as visible."""
     if (entry / f"{name}.py").is_file() or (entry / name).is_dir():
         return True
     return any(place.is_file() for place in (entry, *entry.parents))

@@ -1,4 +1,4 @@
-"""The fresh interpreter in which the program runs, and what it does first."""
+"""The fresh interpreter in which the program runs, and its first actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NoReturn
 from leakguard.errors import LeakguardError
 from leakguard.launch.plan import Plan
 
-# A command, not a module to run: an interrupt ends such a process as it ends a script.
+# A command rather than a module: an interrupt then ends the process as it ends a script.
 _BEGIN = "from leakguard.launch.interpreter import begin; begin()"
 _UNUSABLE = 2
 
@@ -20,7 +20,7 @@ _UNUSABLE = 2
 def replace_process(plan: Plan, arguments: Sequence[str]) -> NoReturn:
     """Become a fresh interpreter that runs the plan: same process, same streams, same environment.
 
-    What this process has imported for the command line is no part of the program.
+    The imports that this process needed for the command line are no part of the program.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -29,9 +29,10 @@ def replace_process(plan: Plan, arguments: Sequence[str]) -> NoReturn:
 
 
 def begin() -> None:
-    """Run the plan that is the first argument; the others are the program's.
+    """Run the plan in the first argument; the other arguments are the program's.
 
-    The command line, which only becomes this interpreter, needs none of what is imported here.
+    The imports are in this function because the command line, which only starts this interpreter,
+    does not need them.
     """
     from leakguard.launch.main_code import compiled
     from leakguard.launch.program import Program

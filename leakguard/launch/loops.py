@@ -1,4 +1,4 @@
-"""Rounds of the program's own loops, counted at the speed of C: a call of ours every so many."""
+"""Counts the rounds of the program's own loops in C code, with one Python call per many rounds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leakguard.launch.steps import Rank, StepSource
 from leakguard.live.call_stack import gives_way
 from leakguard.live.main_thread import is_main_thread
 
-#: A loop that began so often beside what is counted is none that runs once; it is left alone.
+#: A loop that began this often while another kind was counted does not run once; it is ignored.
 OFTEN = 100
 
 
 class Loops:
-    """Follows loops that the code of a file was told to hand over; see ``main_code``."""
+    """Follows the marked loops in the code of one file; see ``main_code``."""
 
     def __init__(self, pace: Pace, file: str) -> None:
         self._pace = pace
@@ -34,7 +34,7 @@ class Loops:
         return chain.from_iterable(iter(_Batches(self, iter(items), line), None))
 
     def rounds(self, line: int) -> WhileLoop:
-        """Return what a ``while`` loop at ``line`` that begins is to go through and call."""
+        """Return what a ``while`` loop that begins at ``line`` iterates over and calls."""
         if self._beside[line] >= OFTEN:
             return _UNSEEN
         batches = _Batches(self, None, line)
@@ -45,7 +45,7 @@ class Loops:
         )
 
     def source(self, line: int) -> StepSource:
-        """Return a loop that begins."""
+        """Return the source of steps of a loop that begins."""
         if self._pace.chosen is not None:
             self._beside[line] += 1
         thread = None if is_main_thread() else get_ident()
@@ -54,21 +54,21 @@ class Loops:
         return self._pace.add(StepSource(rank, "round", detail, thread=thread))
 
     def begun(self, source: StepSource) -> int:
-        """Take that a round begins; return how many may follow unseen, this one included."""
+        """Record that a round begins; return how many may pass unseen, including this one."""
         return self._pace.step(source, _MANY)
 
     def ended(self, source: StepSource, *, whole: bool) -> None:
-        """Take that the loop is over."""
+        """Record that the loop is over."""
         self._pace.ended(source, whole=whole)
 
 
 class WhileLoop:
-    """A ``while`` loop that runs: it goes through ``items``, which end when it is left.
+    """A running ``while`` loop: it iterates over ``items``, which are dropped when it is left.
 
     Attributes:
-        items: as many empty tuples as the loop will take.
-        begin: to be called at the beginning of each round.
-        finish: to be called when the loop's condition is false: its last round was whole.
+        items: as many empty tuples as the loop takes.
+        begin: called at the beginning of each round.
+        finish: called when the loop's condition is false, so that its last round was complete.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class WhileLoop:
         self.items, self.begin, self.finish = items, begin, finish
 
 
-# A loop that nobody follows.
+# A loop that is not followed.
 _UNSEEN = WhileLoop(repeat(()))
 
 
 class _LoopEnd:
-    """Tells that a ``while`` loop was left, since nothing but its items holds it."""
+    """Reports that a ``while`` loop was left: only the items of the loop hold this object."""
 
     def __init__(self, batches: _Batches) -> None:
         self._batches = batches
@@ -101,9 +101,10 @@ _MANY = 1 << 16
 
 
 class _Batches:
-    """The items of one loop, some at a time; none is held here. Without items they are endless.
+    """The items of one loop in batches; it holds no item. Without items, the batches are endless.
 
-    It is called by an iterator, and not one itself: a generator that two threads enter fails.
+    An iterator calls it; it is not an iterator itself, because a generator that two threads enter
+    fails.
     """
 
     def __init__(self, loops: Loops, items: Iterator[Any] | None, line: int) -> None:
@@ -128,12 +129,12 @@ class _Batches:
         return self._loops.begun(self._source)
 
     def finish(self) -> None:
-        """Take that no round is running."""
+        """Record that no round is running."""
         self._end(whole=True)
 
     def leave(self) -> None:
-        """Take that a break, a return or an exception has left the loop, if it was not over."""
-        # While the interpreter ends there are no names left.
+        """Record that a break, a return or an exception has left the loop, unless it was over."""
+        # While the interpreter shuts down, module names may be gone.
         if sys is not None and not sys.is_finalizing():
             self._end(whole=False)
 
@@ -147,5 +148,5 @@ class _Batches:
 
 
 def _given_away(head: list[Any]) -> Iterator[Any]:
-    """Yield the only element, which the list no longer holds: its round may drop it."""
+    """Yield the only element and remove it from the list, so that its round can free it."""
     yield head.pop()

@@ -1,9 +1,9 @@
-"""The program's own code, compiled with marks at its outermost loops and at functions by name.
+"""Compiles the program's own code with marks at its outermost loops and at named functions.
 
-A script is most often a file whose work is done in a loop at its top, or in a function that is
-called once, here or in a module that lies beside it: a loop cannot be reached from outside, as a
-function can. So the mark is put in when the source is compiled. What it calls are builtins whose
-names no program can write. Lines, names and the module's namespace stay as they are.
+The work of a script is usually done in a loop at the top of the file, or in a function that is
+called once, here or in a module next to it. Unlike a function, a loop cannot be reached from
+outside. So the mark is inserted when the source is compiled. A mark calls builtins with names that
+no program can write. Lines, names and the module's namespace stay as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Loop = Statement | Comprehension
 
 
 class RunningLoop(Protocol):
-    """A loop without items that runs."""
+    """A running loop without items."""
 
     items: Iterator[tuple[()]]
     begin: Callable[[], None]
@@ -36,13 +36,13 @@ class RunningLoop(Protocol):
 
 
 class Marks(Protocol):
-    """What the marks call."""
+    """The functions that the marks call."""
 
     def over(self, items: Any, line: int) -> Iterator[Any]:
         """Return the items of a loop."""
 
     def rounds(self, line: int) -> RunningLoop:
-        """Return what a loop without items goes through and calls, when it begins."""
+        """Return what a loop without items that begins at ``line`` iterates over and calls."""
 
 
 def compiled(
@@ -52,10 +52,10 @@ def compiled(
     marks: Marks,
     mentioned: set[str],
 ) -> CodeType:
-    """Return the code of a script; ``changes`` is what becomes of the functions it names.
+    """Return the code of a script; ``changes`` maps functions of the script to their decorators.
 
     Args:
-        mentioned: gains the names that stand outside of loops, for the modules it imports.
+        mentioned: receives the names that are used outside of loops, for the modules it imports.
 
     Raises:
         SyntaxError: as the interpreter would.
@@ -70,7 +70,7 @@ def compiled(
 def compiled_module(
     source: bytes | str, file: str, marks: Marks, mentioned: set[str]
 ) -> CodeType | None:
-    """Return the code of a module of the program's own; None where no loop of it is outermost.
+    """Return the code of a module of the program itself; None if it has no outermost loop.
 
     Raises:
         SyntaxError: as the interpreter would.
@@ -99,14 +99,14 @@ def _marked(tree: ast.Module, loops: Sequence[Loop], file: str, marks: Marks) ->
 
 
 def outermost_loops(tree: ast.Module, mentioned: set[str]) -> list[Loop]:
-    """Return the loops that run once in a program, as far as names can tell.
+    """Return the loops that run once in a program, as far as names show.
 
-    They are in no other loop, and in the body of the module or of a function that is named in such
-    a place, outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``; the names
-    of the files that were asked before are in ``mentioned``, which gains those of this one. The
-    ``run`` of a class of threads is named by nobody. A comprehension that calls functions of the
-    script, ``[run(trial) for trial in trials]``, is one only where there is no other: most of them
-    prepare data.
+    They are in no other loop. They are in the body of the module, or in a function whose name is
+    used in such a place outside of loops: ``main()``, ``asyncio.run(main())``, ``Trainer().fit()``.
+    ``mentioned`` holds the names of the files compiled before, and receives the names of this file.
+    The ``run`` of a thread class counts although no code names it. A comprehension that calls
+    functions of the script, ``[run(trial) for trial in trials]``, counts only if there is no other
+    loop: most comprehensions prepare data.
     """
     functions: dict[str, list[Function]] = {}
     for node in ast.walk(tree):
@@ -133,7 +133,7 @@ def outermost_loops(tree: ast.Module, mentioned: set[str]) -> list[Loop]:
 
 
 def _runs_of_threads(tree: ast.Module) -> Iterator[Function]:
-    """Yield what the threads run whose classes are defined here."""
+    """Yield the ``run`` methods of the thread classes defined here."""
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     threads: set[str] = set()
     bases = {"Thread"}
@@ -146,14 +146,14 @@ def _runs_of_threads(tree: ast.Module) -> Iterator[Function]:
 
 
 def _named(node: ast.AST) -> str | None:
-    """Return the name that a node stands for, without what it is an attribute of."""
+    """Return the name of a node, or the attribute name of an attribute; None for other nodes."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else None
 
 
 def _repeats(node: ast.AST, functions: frozenset[str]) -> bool:
-    """Tell whether a node is a comprehension that calls functions of the script in its rounds."""
+    """Return whether a node is a comprehension that calls functions of the script in its rounds."""
     if not isinstance(node, Comprehension) or node.generators[0].is_async:
         return False
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
@@ -162,7 +162,7 @@ def _repeats(node: ast.AST, functions: frozenset[str]) -> bool:
 
 
 def _outside_loops(block: ast.Module | Function, functions: frozenset[str]) -> Iterator[ast.AST]:
-    """Yield every node of a body that is in no loop and in no function of its own."""
+    """Yield every node of a body that is in no loop and in no nested function."""
     waiting: list[ast.AST] = list(block.body)
     while waiting:
         node = waiting.pop()
@@ -185,16 +185,17 @@ def _mark(loop: ast.For | Comprehension, over: str) -> None:
         loop.generators[0].iter = _at(ast.Call(_name(over), arguments, []), items)
         return
     arguments = [loop.iter, ast.Constant(loop.lineno)]
-    # Where the interpreter says that something cannot be looped over.
+    # The place where the interpreter reports that something cannot be looped over.
     place = loop if sys.version_info < (3, 13) else loop.iter
     loop.iter = _at(ast.Call(_name(over), arguments, []), place)
 
 
 class _EndlessLoops(ast.NodeTransformer):
-    """Makes the chosen ``while`` loops ``for`` loops over items without an end.
+    """Turns the chosen ``while`` loops into ``for`` loops over endless items.
 
-    An interpreter drops the items at once wherever a loop is left, which tells of it while the
-    function still has its locals. The loop's target is an empty tuple, so that no name is new.
+    An interpreter drops the items at once wherever a loop is left. This reports the end of the loop
+    while the function still has its locals. The target of the ``for`` loop is an empty tuple, so
+    that there is no new name.
     """
 
     def __init__(self, marks: Marks, file: str) -> None:
@@ -204,7 +205,7 @@ class _EndlessLoops(ast.NodeTransformer):
 
     def visit_While(self, loop: ast.While) -> ast.AST:
         if loop not in self.chosen:
-            return loop  # what is in it is in a loop
+            return loop  # a loop inside it is not an outermost loop
         place = _EndlessLoop(partial(self._marks.rounds, loop.lineno), self._file, loop.lineno)
         over = [ast.Expr(_called(place.finish)), *loop.orelse, ast.Break()]
         ends = _at(ast.If(ast.UnaryOp(ast.Not(), loop.test), over, []), loop)
@@ -217,8 +218,8 @@ class _EndlessLoops(ast.NodeTransformer):
 class _EndlessLoop:
     """The names that a ``while`` loop calls when it is entered, begins a round, and is finished.
 
-    In one thread they are what follows the loop there, at the speed of C. Where several are in the
-    same loop each is followed by itself.
+    If one thread is in the loop, the names are that loop's own functions, which run at the speed of
+    C. If several threads are in it, each thread's loop is found by the thread's ident.
     """
 
     def __init__(self, rounds: Callable[[], RunningLoop], file: str, line: int) -> None:
@@ -231,7 +232,7 @@ class _EndlessLoop:
 
     def _entered(self) -> Iterator[tuple[()]]:
         loop = self._rounds()
-        # Not the loop itself: it is over when its items are held by nobody.
+        # Do not store the loop itself: it is over when nothing holds its items.
         begin, finish = self._running[get_ident()] = loop.begin, loop.finish
         if len(self._running) > 1:
             begin, finish = self._begin_here, self._finish_here
@@ -251,7 +252,7 @@ def _called(name: str) -> ast.Call:
 
 
 def _decorate(function: Function, name: str, change: Change) -> None:
-    """Let ``change`` be the outermost decorator; the function's first line stays where it is."""
+    """Make ``change`` the outermost decorator; the function's first line stays where it is."""
     setattr(builtins, name, change)
     first = function.decorator_list[0] if function.decorator_list else function
     function.decorator_list.insert(0, _at(_name(name), first))
@@ -269,7 +270,7 @@ def _found(tree: ast.Module, target: Target, file: str) -> Function:
 
 
 def _hint(tree: ast.Module, target: Target) -> str:
-    """Return what to write instead: a method by its class, or a function by its module."""
+    """Return what to write instead: a method with its class, or a function with its module."""
     classes = (node for node in _definitions(tree.body) if isinstance(node, ast.ClassDef))
     methods = [
         f"{cls.name}.{target.name}"
@@ -282,7 +283,7 @@ def _hint(tree: ast.Module, target: Target) -> str:
 
 
 def _definitions(body: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
-    """Yield the functions and classes of a body, those under ``if`` and ``try`` included."""
+    """Yield the functions and classes of a body, including those under ``if`` and ``try``."""
     for node in body:
         if isinstance(node, Function | ast.ClassDef):
             yield node

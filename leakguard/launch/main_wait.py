@@ -1,8 +1,8 @@
-"""What the main thread waits for, as another thread sees it.
+"""Tells what the main thread waits for, as seen from another thread.
 
-Frames say in which function it waits. Which thread a ``join()`` is about is a local variable of its
-frame, and reading local variables changes, up to Python 3.12, the dict that ``locals()`` returned.
-So the call is noted when it is made.
+Frames show in which function the main thread waits. The thread that a ``join()`` waits for is a
+local variable of its frame. Up to Python 3.12, reading local variables changes the dict that
+``locals()`` returned. So the thread is recorded when ``join()`` is called.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import NamedTuple
 
 from leakguard.live.main_thread import is_main_thread
 
-# Modules in whose functions a thread waits for what others work out, and of an event loop for all.
+# Modules in whose functions a thread waits for results of others, or an event loop for events.
 _RESULTS = ("concurrent.futures.", "selectors")
 # The function in which the main thread waits for all others when the script is over.
 _AT_EXIT = ("threading", "_shutdown")
-# Packages whose functions are called by those that wait.
+# Packages whose functions are called during a wait.
 _WAITS = frozenset({"threading", "concurrent", "selectors", "queue"})
 
 
 class Wait(NamedTuple):
-    """What the main thread waits for: the end of a ``thread``, or, without one, a result."""
+    """What the main thread waits for: the end of ``thread``, or a result if that is None."""
 
     thread: int | None = None
 
 
 class MainWait:
-    """Tells what the main thread waits for, once it listens to the calls of ``Thread.join``."""
+    """Returns what the main thread waits for, once it observes the calls of ``Thread.join``."""
 
     def __init__(self) -> None:
-        self._joined: list[int | None] = []  # several where a signal handler joins one, too
+        self._joined: list[int | None] = []  # several if a signal handler also joins a thread
 
     def listen(self) -> None:
-        """Be told of each thread whose end the main thread begins to wait for."""
+        """Record each thread for whose end the main thread begins to wait."""
         join = threading.Thread.join
 
         @functools.wraps(join)
         def noted(thread: threading.Thread, timeout: float | None = None) -> None:
             if not is_main_thread():
                 return join(thread, timeout)
-            # Its number only: a subclass may have an ``ident`` of its own.
+            # The number only: a subclass may override ``ident``.
             self._joined.append(getattr(thread, "_ident", None))
             try:
                 return join(thread, timeout)
@@ -52,7 +52,7 @@ class MainWait:
         threading.Thread.join = noted  # type: ignore[method-assign, assignment]
 
     def __call__(self) -> Wait | None:
-        """Return which of the other threads the main thread waits for; None where it does not."""
+        """Return what the main thread waits for; None if it waits for no other thread."""
         main = threading.main_thread().ident
         frame = None if main is None else sys._current_frames().get(main)
         while frame is not None:

@@ -1,4 +1,4 @@
-"""From steps to generations: how many of those that are counted make one."""
+"""Groups the counted steps into generations."""
 
 from __future__ import annotations
 
@@ -13,52 +13,54 @@ from leakguard.launch.choice import Choice
 from leakguard.launch.main_wait import MainWait, Wait
 from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 
-#: The first generations of grouped steps take about this long. A run may be over after a second,
-#: and small generations can be taken together later, where large ones can't be taken apart. Chosen:
-#: ten times what the numbers of a generation cost.
+#: Seconds that the first generations of grouped steps should take. A run may be over after a
+#: second; small generations can be merged later, but large ones cannot be split. Chosen: ten times
+#: what the numbers of a generation cost.
 AIM_SECONDS = 0.02
-#: They become twice as long, again and again, until they take so long.
+#: Generations are doubled in length, again and again, until they take this many seconds.
 FULL_SECONDS = 0.4
-#: Those that are a single step do while they take less. Chosen: the numbers cost 1 % of it.
+#: Generations of a single step are doubled while they take less than this many seconds. Chosen: the
+#: numbers cost 1 % of it.
 FULL_STEP_SECONDS = 0.1
-#: So many generations of one size there are at least before they become twice as long, and so many
-#: at the most: some 300 in the first minute, 1,000 in an hour, 3,000 in a day.
+#: The least and the most generations of one size before the size is doubled: some 300 generations
+#: in the first minute, 1,000 in an hour, 3,000 in a day.
 FEWEST_OF_A_SIZE, SAME_SIZE = 32, 300
-#: So many generations that take less than half of what the first ones should were grouped by a slow
-#: beginning, and become longer at once: numbers alone take the guard 0.3 to 2 ms each.
+#: If this many generations take less than half of what the first ones should, a slow beginning led
+#: to their size, and they become longer at once: the numbers alone cost 0.3 to 2 ms each.
 TOO_SHORT = 8
 #: A loop that ended after fewer generations was a preparation; the next one may be the training.
 PREPARATION = 10
-# So many short steps in a row show that the slow one before them was the exception. Chosen.
+# So many consecutive short steps show that the slow step before them was an exception. Chosen.
 _PROVEN_SHORT = 2
-# Share of FULL_SECONDS that is enough: doubled, a generation is nearer to it from here on.
+# Share of FULL_SECONDS that is enough: from here on, doubling leads further away from it.
 _NEAR = 0.7
-# A loop of shorter rounds than the second, in seconds, that is over before the first, may be one
-# that another loop repeats.
+# A loop that is over within the first of these numbers of seconds, with rounds shorter than the
+# second, may be repeated by another loop.
 _SOON, _SHORT_ROUND = 2.0, 0.02
 
 
 class Begin(Protocol):
-    """Begins a generation; ``what`` says what one is, ``number`` which one, of ``taken`` at once.
+    """Begins a generation.
 
-    Generations are counted in the size that they began with, whatever they have come to: what
-    grows at an even pace then gains the same from number to number.
+    ``what`` says what a generation is. ``number`` is the generation's number, and ``taken`` is how
+    many generations it stands for. Generations are counted in the size of the first ones, however
+    long they have become. Steady growth then adds the same from number to number.
     """
 
     def __call__(self, what: str, number: int, taken: int) -> Callable[[], None]:
-        """Return what ends the generation."""
+        """Return the function that ends the generation."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """Begins a generation every so many steps of the kind that is counted; see ``Choice``.
+    """Begins a generation every so many steps of the counted kind; see ``Choice``.
 
-    Threads may tell of their steps at the same time: while one of them begins a generation, steps
+    Several threads may report steps at the same time. While one of them begins a generation, steps
     of the others are not counted.
 
-    ``over`` is called when the loop that is counted ends, or the one around the steps that are,
-    while its function still has its locals; ``anew`` where something else is counted from here on,
-    and from generation 1.
+    ``over`` is called when the counted loop ends, or the loop around the counted steps, while its
+    function still has its locals. ``anew`` is called when another kind is counted from now on,
+    starting at generation 1.
     """
 
     begin: Begin
@@ -91,22 +93,22 @@ class Pace:
 
     @property
     def chosen(self) -> StepSource | None:
-        """The kind of step that is counted; none after a preparation."""
+        """The kind of step that is counted; None after a preparation."""
         return None if self._choice.was_preparation else self._choice.chosen
 
     @property
     def many(self) -> bool:
-        """True where generations were given their length here: there will most likely be many."""
+        """True if generations were given their length here, so that there will probably be many."""
         return self.every is None and self._is_grouped
 
     def add(self, source: StepSource) -> StepSource:
-        """Take a kind of step into the choice."""
+        """Add a kind of step to the choice."""
         source.since = self.generations
         self._choice.sources.append(source)
         return source
 
     def step(self, source: StepSource, most: int = 1) -> int:
-        """Take up to ``most`` steps that begin now; return after how many to tell again."""
+        """Record up to ``most`` steps that begin now; return after how many to report again."""
         choice = self._choice
         if source is not choice.chosen and source.unseen > 0:
             source.unseen -= 1
@@ -131,7 +133,7 @@ class Pace:
         return passed
 
     def ended(self, source: StepSource, *, whole: bool) -> None:
-        """Take that a loop is over; ``whole`` says that its last round was."""
+        """Record that a loop is over; ``whole`` is true if its last round was complete."""
         if source in self._choice.sources:
             self._choice.sources.remove(source)
         is_counted = source is self.chosen
@@ -144,16 +146,16 @@ class Pace:
         self._choice.loop_over(was_preparation=is_short)
 
     def _is_around_chosen(self, source: StepSource) -> bool:
-        """Return whether the steps that are counted lie in the loop that ends, as far as is known.
+        """Return whether the counted steps are in the loop that ends, as far as is known.
 
-        The loops of other threads run beside that of the main thread.
+        The loops of other threads run in parallel to the loop of the main thread.
         """
         if self.chosen is None or self.generations <= source.since:
             return False
         return source.rank is not Rank.THREAD_LOOP or self.chosen.rank is not Rank.LOOP
 
     def _was_soon_over(self) -> bool:
-        """Return whether the loop of short rounds that ends may be a part of another one."""
+        """Return whether the ending loop of short rounds may be a part of another loop."""
         lasted = self.clock() - self._chosen_at
         return lasted < min(_SOON, _SHORT_ROUND * self._rounds)
 
@@ -163,13 +165,13 @@ class Pace:
             self.end_generation()
 
     def end_generation(self) -> None:
-        """End the running generation, if there is one."""
+        """End the current generation, if there is one."""
         end, self._end = self._end, None
         if end is not None:
             end()
 
     def _told(self, source: StepSource, most: int) -> int:
-        """Take a step that is not counted; from here on it may be."""
+        """Record a step of a kind that is not counted; this may choose the kind."""
         was_preparation = self._choice.was_preparation
         passed = self._choice.told(source, most)
         if self._choice.chosen is source:
@@ -177,7 +179,7 @@ class Pace:
         return passed
 
     def _count(self, source: StepSource, *, was_preparation: bool) -> None:
-        """Count these steps from now on, in a run of their own unless a loop was a preparation."""
+        """Count these steps from now on, in a separate run unless they follow a preparation."""
         now, before = self.clock(), self._counted
         if before is not None and not (was_preparation and before.rank is source.rank):
             self._number = self._of_this_run = 0
@@ -193,7 +195,7 @@ class Pace:
         self._left = 0
 
     def _begin_generation(self, source: StepSource) -> None:
-        self._end = None  # a generation that was called ends when the next one is
+        self._end = None  # a generation that a call began ends when the next one begins
         self._check_length(source)
         self._check_size(source)
         self._left = self._size
@@ -211,9 +213,9 @@ class Pace:
         return self.every is None and not self._is_grouped
 
     def _check_length(self, source: StepSource) -> None:
-        """Take it that there will be many where the first step was slow, and those after it not.
+        """Expect many generations if only the first step was slow.
 
-        The first step of an optimizer, from which it was chosen, imports and allocates.
+        The first step of an optimizer, from which the length was chosen, imports and allocates.
         """
         if not self._may_prove_short or not self._of_this_size:
             return
@@ -223,9 +225,9 @@ class Pace:
             self._is_grouped, self._full = True, FULL_SECONDS
 
     def _check_size(self, source: StepSource) -> None:
-        """Let the next generations be longer where these have become many for the time they took.
+        """Make the next generations longer if there have been many for the time that they took.
 
-        A machine with much else to do makes them take longer, and so only more of them.
+        On a busy machine generations take longer, which only leads to more of them.
         """
         count = self._of_this_size
         if self.every is not None or count < TOO_SHORT:
@@ -238,7 +240,7 @@ class Pace:
             self._resize(2 * self._size)
 
     def _resize(self, size: int) -> None:
-        """Let so many steps make a generation from now on."""
+        """Let a generation have ``size`` steps from now on."""
         self._size = size
         self._of_this_size, self._since = 0, self.clock()
 
@@ -248,7 +250,7 @@ def _is_long(source: StepSource, period: float) -> bool:
 
 
 def _rounded(number: float) -> int:
-    """Return 1, 2 or 5 times a power of ten, the nearest."""
+    """Return the nearest number that is 1, 2 or 5 times a power of ten."""
     if number < 1:
         return 1
     power: int = 10 ** math.floor(math.log10(number))

@@ -1,4 +1,4 @@
-"""What ``leakguard run`` was asked for, on its way into the fresh interpreter."""
+"""What the user asked ``leakguard run`` for, in a form to pass to the fresh interpreter."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from leakguard.launch.target import Target
 
-#: What the interpreter takes a program for: a path or ``-``, the name after ``-m``, the text after
+#: How the program is given: as a path or ``-``, as the name after ``-m``, or as the text after
 #: ``-c``.
 Form = Literal["path", "module", "command"]
-#: The path that stands for standard input.
+#: The path that denotes standard input.
 STANDARD_INPUT = "-"
 
 
@@ -19,8 +19,8 @@ STANDARD_INPUT = "-"
 class Plan:
     """A program, how to watch it, and where the run is written.
 
-    Targets are texts such as ``trainer:Trainer.evaluate``; ``every`` is how many steps make a
-    generation, None to find out.
+    Targets are texts such as ``trainer:Trainer.evaluate``. ``every`` is the number of steps in a
+    generation, or None to choose it automatically.
     """
 
     program: str
@@ -33,22 +33,22 @@ class Plan:
     log: str | None = None
 
     def to_json(self) -> str:
-        """Return it as one argument of a command line."""
+        """Return the plan as one argument of a command line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Read it back."""
+        """Return the plan from the text of ``to_json``."""
         values: dict[str, Any] = json.loads(text)
         known = {field.name for field in fields(cls)}
         lists = {name: tuple(values[name]) for name in ("phases", "watches")}
         return cls(**{k: v for k, v in values.items() if k in known} | lists)
 
     def targets(self) -> tuple[Target, ...]:
-        """Return what is to be found in the program, all of them.
+        """Return all targets that must be found in the program.
 
         Raises:
-            UsageError: one is no dotted name.
+            UsageError: a text is not a dotted name.
         """
         named = (*self.phases, *self.watches, *([self.generation] if self.generation else ()))
         return tuple(map(Target.parse, named))

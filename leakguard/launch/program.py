@@ -1,4 +1,4 @@
-"""A program run as ``__main__``, as the interpreter itself would: whatever that can run."""
+"""Runs a program as ``__main__``, in every form that the interpreter can run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Compile = Callable[["bytes | str", str], CodeType]
 
 
 class Program:
-    """What will be ``__main__``; its code is made by ``compile_``, from source and file name."""
+    """The future ``__main__``; ``compile_`` makes its code from source and file name."""
 
     def __init__(self, name: str, form: Form, arguments: list[str], compile_: Compile) -> None:
         self._name = name
@@ -31,7 +31,7 @@ class Program:
         self._compile = compile_
 
     def run(self) -> None:
-        """Run it as ``python NAME``, ``python -m NAME`` or ``python -c NAME`` would."""
+        """Run the program as ``python NAME``, ``python -m NAME`` or ``python -c NAME`` would."""
         if self._form == "module":
             self._run_module()
         elif self._form == "command":
@@ -59,7 +59,7 @@ class Program:
         self._run_spec(spec)
 
     def _run_main_of(self, place: Any) -> None:
-        """Run ``__main__`` of a folder or an archive, in which its other modules are found too."""
+        """Run ``__main__`` of a folder or archive, from which other modules can be imported."""
         self._take_path_entry(absolute(self._name), always=True)
         self._take_arguments(self._name)
         spec: ModuleSpec | None = place.find_spec("__main__")
@@ -74,7 +74,7 @@ class Program:
 
     def _command_code(self) -> CodeType:
         file, text = "<string>", self._name
-        if sys.version_info >= (3, 13):  # whose tracebacks have the lines of a command
+        if sys.version_info >= (3, 13):  # its tracebacks show the lines of a command
             lines = [f"{line}\n" for line in text.splitlines()]
             linecache.cache[file] = (len(text), None, lines, file)
         return self._compile(text, file)
@@ -100,12 +100,12 @@ class Program:
         return self._compile(source, spec.origin or spec.name)
 
     def _take_arguments(self, first: str, *typed: str) -> None:
-        """Let the program see its arguments, and what one would have typed, after ``first``."""
+        """Set ``sys.argv``, and ``sys.orig_argv`` to what a user would have typed instead."""
         sys.argv[:] = [first, *self._arguments]
         sys.orig_argv[:] = [sys.executable, *(typed or [first]), *self._arguments]
 
     def _take_path_entry(self, entry: str, *, always: bool = False) -> None:
-        """Put the program's folder where the interpreter has put ours, if it has."""
+        """Put the program's folder in place of our entry of ``sys.path``, if we have one."""
         if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
             sys.path[:0] = [entry] if always else []
         else:
@@ -113,7 +113,7 @@ class Program:
 
 
 def absolute(name: str) -> str:
-    """Return a path as the interpreter makes it one that begins at the root, dots and all."""
+    """Return the path as the interpreter makes it absolute, with its dots."""
     return name if Path(name).is_absolute() else f"{Path.cwd()}/{name}"
 
 
@@ -123,7 +123,7 @@ def place_of_modules(name: str) -> Any:
 
 
 def _run(main: ModuleType, code: Callable[[], CodeType]) -> None:
-    """Run the code; what it raises is shown as if it were the first thing that runs."""
+    """Run the code; the traceback of an exception starts at the program, without our frames."""
     try:
         exec(code(), main.__dict__)
     except BaseException as error:
@@ -137,24 +137,24 @@ _interrupted: list[bool] = []
 
 
 def _die_of_interrupt() -> None:
-    """Let the process end by the signal, the shell's 130, if an interrupt ended its program.
+    """Let an interrupted program end by the signal, which is status 130 in a shell.
 
-    The interpreter remembers that, and forgets it when a text is executed, as dataclasses do while
-    the report is made: one more interrupt reminds it.
+    The interpreter remembers the interrupt, but forgets it when ``exec`` runs a text, as
+    dataclasses do while the report is made. One more interrupt restores it.
     """
     if _interrupted:
         with contextlib.suppress(KeyboardInterrupt):
             exec("raise KeyboardInterrupt")
 
 
-# Registered before the program begins, and so called after all that it registers.
+# Registered before the program begins, and so called after everything that it registers.
 atexit.register(_die_of_interrupt)
 
 
 def _new_main(
     spec: ModuleSpec | None, loader: Any, package: str | None, names: Mapping[str, str | None]
 ) -> ModuleType:
-    """Return a new ``__main__``; only some have the ``names`` of a file."""
+    """Return a new ``__main__``; only some forms have the ``names`` of a file."""
     main = ModuleType("__main__")
     main.__dict__.update(__package__=package, __loader__=loader, __spec__=spec)
     if sys.version_info < (3, 14):
@@ -165,7 +165,7 @@ def _new_main(
 
 
 def _spec_of(name: str) -> ModuleSpec:
-    """Find a module, or the ``__main__`` of a package; the interpreter ends where there is none."""
+    """Find a module, or a package's ``__main__``; exit as the interpreter would without it."""
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -182,7 +182,7 @@ def _spec_of(name: str) -> ModuleSpec:
 
 
 def _show_without_ours(error: BaseException) -> None:
-    """Let the interpreter show ``error``, which is about to leave us, without our frames."""
+    """Have the interpreter show ``error``, which is about to leave our code, without our frames."""
     trimmed = _trimmed(error, set())
     show = sys.excepthook
 
@@ -197,7 +197,7 @@ def _show_without_ours(error: BaseException) -> None:
 
 
 def _trimmed(error: BaseException, seen: set[int]) -> TracebackType | None:
-    """Return the traceback of ``error`` without our frames; cut them from what it came from."""
+    """Return the traceback of ``error`` without our frames; also remove them from its causes."""
     seen.add(id(error))
     for earlier in (error.__cause__, error.__context__):
         if earlier is not None and id(earlier) not in seen:

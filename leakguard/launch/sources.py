@@ -1,6 +1,6 @@
-"""Where steps come from that leakguard knows: frameworks, optimizers, environments.
+"""The sources of steps that leakguard knows: frameworks, optimizers, environments.
 
-Nothing is imported for it: what a program does not import is not there.
+Nothing is imported for them: a library that the program does not import makes no steps.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ KNOWN = (
     Known("gym.wrappers.order_enforcing:OrderEnforcing.reset", Rank.RESET, "environment reset"),
 )  # fmt: skip
 _OPTIMIZERS = "torch.optim.optimizer"
-# Another optimizer takes the lead when the one that is counted has not stepped for so many steps
-# of others: one that was only used to pretrain a part.
+# Another optimizer is counted instead if the counted optimizer has not stepped during this many
+# steps of others, for example because it only pretrained a part.
 _IDLE = 64
 
 
 def listen(imports: Imports, pace: Pace) -> None:
-    """Tell ``pace`` of every kind of step that the program's libraries can make."""
+    """Report to ``pace`` every kind of step that the program's libraries can make."""
     for known in KNOWN:
         target = Target.parse(known.target)
         imports.when_imported(target.module, functools.partial(_patch, pace, known, target))
@@ -106,9 +106,9 @@ def _follow_optimizers(pace: Pace, module: ModuleType) -> None:
 
 
 class _OptimizerSteps:
-    """Counts the steps of one optimizer: of several, such as an actor's and a critic's, the first.
+    """Counts the steps of one optimizer; of several, such as an actor's and a critic's, the first.
 
-    Where it is gone, or idle, the next one that steps takes its place.
+    If that optimizer is gone or idle, the next one that steps takes its place.
     """
 
     def __init__(self, pace: Pace) -> None:

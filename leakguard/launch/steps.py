@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class Rank(IntEnum):
-    """How much a kind of step says about where a generation begins; the lowest is the best."""
+    """How well a kind of step shows where a generation begins; the lowest rank is the best."""
 
     NAMED = 0
     FRAMEWORK = 1
@@ -20,14 +20,15 @@ class Rank(IntEnum):
 
     @property
     def is_loop(self) -> bool:
-        """True of rounds of one loop, whose end is told."""
+        """True for rounds of one loop, whose end is reported."""
         return self in (Rank.LOOP, Rank.THREAD_LOOP)
 
 
-#: A step that takes this long, in seconds, is a generation of its own; several optimizer steps
-#: or episodes always differ from one another, so that only longer ones are. Rounds of a loop are as
-#: soon as the numbers of a generation, 0.3 to 2 ms, are a small part of them: a loaded machine
-#: doubles how long they take, and a script of sixty rounds must get enough generations either way.
+#: A step that takes at least this many seconds is a generation of its own. Consecutive optimizer
+#: steps or episodes always differ from one another, so only longer ones are. A round of a loop is
+#: one as soon as the numbers of a generation, 0.3 to 2 ms, are a small part of it: a loaded machine
+#: doubles how long a round takes, and a script of sixty rounds must get enough generations either
+#: way.
 LONG_ENOUGH = {
     Rank.NAMED: 0.02,
     Rank.FRAMEWORK: 0.05,
@@ -37,19 +38,21 @@ LONG_ENOUGH = {
     Rank.BATCH: 0.2,
     Rank.THREAD_LOOP: 0.005,
 }
-# A kind is silent after twice the time of a step, this share of the time that it was seen for, and
-# so many seconds: steps are told of more rarely the more there were.
+# A kind is silent after the longest of three times: twice the duration of a step, this share of the
+# time for which it was seen, and so many seconds. Steps are reported more rarely the more there
+# were.
 _SILENT_STEPS, _SILENT_SHARE, _SILENT_SECONDS = 2.0, 0.125, 0.5
 
 
 @dataclass(slots=True, eq=False)
 class StepSource:
-    """One kind of step, such as optimizer steps; ``unit`` and ``detail`` are its words.
+    """One kind of step, such as optimizer steps; ``unit`` and ``detail`` describe it in words.
 
-    ``begins`` says that a step begins when it is told of, so that the last one is whole when the
-    program is over; an optimizer tells when it has stepped. ``thread`` is the thread whose loop it
-    is, where that is not the main one. ``since`` is how many generations there were before it.
-    ``first`` and ``last`` are when steps were told of; ``unseen`` may pass before the next one is.
+    ``begins`` is true if a step is reported when it begins; the last step is then complete when the
+    program is over. An optimizer reports after its step. ``thread`` is the thread of the loop, or
+    None for the main thread. ``since`` is how many generations there were before it. ``first`` and
+    ``last`` are the times of the first and the last report. ``unseen`` steps may pass before the
+    next report.
     """
 
     rank: Rank
@@ -69,12 +72,12 @@ class StepSource:
         return f"{number:,} {self.unit}{plural}{self.detail}"
 
     def saw(self, now: float, number: int = 1) -> None:
-        """Take that so many steps begin."""
+        """Record that ``number`` steps begin."""
         self.first, self.last = min(self.first, now), now
         self.count += number
 
     def period(self, now: float) -> float:
-        """Return how long one takes, in seconds, if one begins now; infinite for the first."""
+        """Return the seconds of a step, if another one begins now; infinite for the first."""
         return (now - self.first) / (self.count - 1) if self.count > 1 else math.inf
 
     def is_silent(self, now: float) -> bool:

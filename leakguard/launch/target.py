@@ -15,17 +15,17 @@ MAIN = "__main__"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``module:Class.method``; without a module it is in the script itself."""
+    """``module:Class.method``; without a module, it is in the script itself."""
 
     module: str
     path: tuple[str, ...]
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Read ``trainer:Trainer.evaluate``, or ``evaluate`` for a function of the script.
+        """Parse ``trainer:Trainer.evaluate``, or ``evaluate`` for a function of the script.
 
         Raises:
-            UsageError: it is no dotted name.
+            UsageError: the text is not a dotted name.
         """
         module, _, name = text.strip().rpartition(":")
         path = tuple(name.split("."))
@@ -39,14 +39,14 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The way to it inside of its module: ``Trainer.evaluate``."""
+        """The dotted path inside of its module: ``Trainer.evaluate``."""
         return ".".join(self.path)
 
     def of(self, module: ModuleType) -> Any:
-        """Return what it names.
+        """Return the object with this name.
 
         Raises:
-            AttributeError: the module has no such thing.
+            AttributeError: the module has no such object.
         """
         value: Any = module
         for part in self.path:
@@ -54,10 +54,10 @@ class Target:
         return value
 
     def replace(self, module: ModuleType, change: Callable[[Any], Any]) -> None:
-        """Put ``change(what is there)`` in its place; a staticmethod is handed over as such.
+        """Replace the object by ``change(object)``; a staticmethod is passed as such.
 
         Raises:
-            AttributeError: the module has no such thing.
+            AttributeError: the module has no such object.
             TypeError: it is part of a class written in C, which cannot be changed.
         """
         owner: Any = module

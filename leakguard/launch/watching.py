@@ -1,4 +1,4 @@
-"""A guard around somebody else's program: what it is told, and when it begins."""
+"""A guard around an unchanged program: what is reported to it, and when it starts."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from leakguard.phase import phase
 
 
 class Watching:
-    """Follows the program of a plan; the guard begins with the first generation.
+    """Follows the program of a plan; the guard starts with the first generation.
 
-    Until then nothing is measured: what a program imports and loads is not what it leaks.
+    Nothing is measured before that, because what a program imports and loads is not a leak.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -53,7 +53,7 @@ class Watching:
         self._is_over = self._is_many = False
         self._log: TextIO | None = None
         self._what = ""
-        self._counted: Counter[str] = Counter()  # generations, by what one is
+        self._counted: Counter[str] = Counter()  # generations, by what a generation is
         self._before: list[str] = []  # what was counted in runs that are over
         self._home = getpid()
         self._broken = False
@@ -61,7 +61,7 @@ class Watching:
         self._is_directory = plan.out is not None and _is_directory(plan.out)
 
     def start(self) -> None:
-        """Listen to what the program will import.
+        """Observe what the program will import.
 
         Raises:
             UsageError: the log or the run file cannot be written.
@@ -76,14 +76,14 @@ class Watching:
         atexit.register(self._say_what_was_missed)
 
     def loops_of(self, file: str) -> Loops:
-        """Return what the marks in the code of a file call."""
+        """Return the object whose methods the marks in the code of a file call."""
         return Loops(self.pace, file)
 
     def _compiled(self, source: str, file: str) -> CodeType | None:
         return compiled_module(source, file, self.loops_of(file), self.mentioned)
 
     def changes_of_main(self) -> dict[Target, Change]:
-        """Return what becomes of functions in the script itself."""
+        """Return the changes of functions in the script itself."""
         changes: dict[Target, Change] = {}
         for target, change in self._changes:
             if target.module == MAIN:
@@ -91,7 +91,7 @@ class Watching:
         return changes
 
     def program_ended(self) -> None:
-        """Take that the script's code came to its end without an exception."""
+        """Record that the script's code ended without an exception."""
         if self._guard is not None and not _others_run():
             self._is_over = True
             self.pace.finish()
@@ -99,7 +99,7 @@ class Watching:
     # -- generations --------------------------------------------------------------------------
 
     def _begin(self, what: str, number: int, taken: int) -> Callable[[], None]:
-        """Begin a generation, and the run with the first one."""
+        """Begin a generation, and with the first generation the run."""
         if self._broken or not (self._is_directory or getpid() == self._home):
             return _nothing
         if self._guard is None:
@@ -109,7 +109,7 @@ class Watching:
                 self._broken = True
                 complain(str(error))
                 return _nothing
-        if self.pace.many and not self._is_many:  # known late where the first steps were slow
+        if self.pace.many and not self._is_many:  # known late if the first steps were slow
             if self._generation is not None:
                 self._generation.__exit__(None, None, None)
             self._is_many = True
@@ -123,9 +123,9 @@ class Watching:
         return lambda: self._end(generation)
 
     def _begin_anew(self) -> None:
-        """Take that another loop is counted from here on, and no short one: it has its own run.
+        """Record that another, longer loop is counted from now on, in a separate run.
 
-        What an earlier one filled, such as a loop that loads the data, is none of its growth.
+        What an earlier loop filled, for example by loading the data, is no growth of that run.
         """
         if self._guard is not None:
             self._before.append(f"{self._counted.total():,} generations of {self._most_counted}")
@@ -153,17 +153,17 @@ class Watching:
         return guard
 
     def _answer(self) -> None:
-        """Let the guard answer ``leakguard snapshot PID``, where it can be made to."""
+        """Let the guard answer ``leakguard snapshot PID``, if that is possible."""
         if getpid() != self._home:
             return
         answering = Answering(self._look_at_once, self.plan.out)
-        # Without a folder for the socket there is a run all the same, which nobody can ask.
+        # Without a folder for the socket there is a run all the same, but it cannot be asked.
         with contextlib.suppress(OSError):
             answering.start()
             atexit.register(answering.stop)
 
     def _look_at_once(self) -> Snapshot | None:
-        """Return a look at who holds what; None where there is no run."""
+        """Return a look with the holders; None if there is no run."""
         guard = self._guard
         if guard is None:
             return None
@@ -172,7 +172,7 @@ class Watching:
 
     @property
     def _most_counted(self) -> str:
-        """What a generation is; of a run of several loops, what most of them are."""
+        """What a generation is; in a run of several loops, what most of its generations are."""
         return max(self._counted, key=self._counted.__getitem__, default=self._what)
 
     # -- phases and calls -----------------------------------------------------------------------
@@ -189,7 +189,7 @@ class Watching:
     # -- files and words ------------------------------------------------------------------------
 
     def _open(self) -> None:
-        """Open what is written to before the program begins, so that a wrong path costs nothing."""
+        """Open the output before the program begins, so that a wrong path costs no time."""
         if self.plan.out is not None and not self._is_directory:
             _check_writable(Path(self.plan.out))
         if self.plan.log == "-":
@@ -219,7 +219,7 @@ class Watching:
 
 
 def _in_phase(name: str, function: Any) -> Any:
-    """Return a function in a phase of its name; anything else as it is, with a line about it."""
+    """Return a function as a phase of its name; return anything else unchanged, with a message."""
     if inspect.isclass(function) or not (
         callable(function) or isinstance(function, staticmethod | classmethod)
     ):
@@ -246,7 +246,7 @@ def _replace(target: Target, change: Change, module: ModuleType) -> None:
 
 
 def _watched(target: Target) -> Iterator[type]:
-    """Yield the class of that name, if it is there by now."""
+    """Yield the class with that name, if it has been imported by now."""
     module = sys.modules.get(target.module)
     with contextlib.suppress(AttributeError):
         cls = None if module is None else target.of(module)
@@ -257,13 +257,13 @@ def _watched(target: Target) -> Iterator[type]:
 
 
 def _others_run() -> bool:
-    """Return whether threads go on that the process will wait for."""
+    """Return whether other threads still run for which the process will wait."""
     main = threading.main_thread()
     return any(t is not main and not t.daemon for t in threading.enumerate())
 
 
 def _check_writable(path: Path) -> None:
-    """Raise ``UsageError`` where no run can be written; leave no file behind."""
+    """Raise ``UsageError`` if no run can be written to ``path``; leave no file behind."""
     existed = path.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -275,7 +275,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _is_directory(out: str) -> bool:
-    """Return whether each process is to write a file of its own there."""
+    """Return whether each process is to write its own file there."""
     return out.endswith("/") or "://" in out
 
 

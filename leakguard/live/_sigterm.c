@@ -1,9 +1,9 @@
-/* SIGTERM heard by a handler of Python that nothing can hold up.
+/* A SIGTERM handler in Python that nothing can hold up.
 
-   A handler in Python waits for the call of C code that the main thread is in, and for locks. So a
-   handler in C stands before it, which sets a timer and then tells Python: when the time is up and
-   the process still there, it ends by the signal, as it would have at once without a handler. What
-   a handler in C may do is on the list of signal-safety(7). */
+   A handler in Python must wait until the main thread's call of C code returns, and for locks. So a
+   handler in C comes first: it sets a timer and then calls Python's. If the process still exists
+   when the time is up, the signal ends it, as it would have at once without a handler. The handler
+   in C may only call the functions listed in signal-safety(7). */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -16,13 +16,13 @@
 /* Checksum (31 bits) of _sigterm.pyi; see compiled_part.py. */
 #define INTERFACE 0x4c762f91
 
-/* Who asks again after so long does not want to wait; timeout(1) asks twice at once. */
+/* A second signal after so long ends the process; timeout(1) sends two signals at once. */
 #define AGAIN_SECONDS 1.0
 
-static pid_t home; /* the process that listens; 0 while none does */
+static pid_t home; /* the process that listens; 0 if none does */
 static timer_t limit;
 static struct itimerspec patience;
-static struct sigaction told; /* Python's own handler in C, which wakes the one in Python */
+static struct sigaction told; /* Python's own handler in C, which has the one in Python called */
 static volatile sig_atomic_t asked;
 static struct timespec asked_at;
 
@@ -61,7 +61,7 @@ hear(int number, siginfo_t *info, void *context)
 {
     int error = errno;
     (void)context;
-    if (getpid() != home) { /* a forked child, or a copy: none of the guard's business */
+    if (getpid() != home) { /* a forked child or a copy, which is not watched */
         end_by(number);
     }
     else if (!asked) {
@@ -137,10 +137,10 @@ listen_no_more(PyObject *module, PyObject *unused)
     struct sigaction now;
     (void)module;
     (void)unused;
-    if (home == getpid()) { /* a child has no such timer, and may have one of that number */
+    if (home == getpid()) { /* a child has no such timer, but may have its own with this number */
         timer_delete(limit);
     }
-    home = 0; /* who calls it all the same, after its own handler, means the default */
+    home = 0; /* a later handler that still calls this one gets the default */
     return PyBool_FromLong(sigaction(SIGTERM, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
                            now.sa_sigaction == hear);
 }

@@ -1,4 +1,4 @@
-"""Which guard is active, and which phases the running thread or task is inside."""
+"""Tracks which guard is active, and which phases the running thread or task is in."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Leave = Callable[["BaseException | None"], None]
 
 
 class ActiveGuard(Protocol):
-    """What phases and promises need from the guard around them."""
+    """What phases and promises need from the active guard."""
 
     def enter_phase(self, name: str) -> Leave | None:
-        """Begin a phase and return what ends it; None when it is not recorded."""
+        """Begin a phase; return the function that ends it, or None if the phase is not recorded."""
 
     def expect_freed(self, target: object, why: str = "") -> None:
-        """Hold ``target`` weakly until it is judged."""
+        """Hold a weak reference to ``target`` until the promise is judged."""
 
 
 _guards: list[ActiveGuard] = []
@@ -32,14 +32,14 @@ def active_guard() -> ActiveGuard | None:
 
 
 def activate(guard: ActiveGuard) -> None:
-    """Make ``guard`` the active one of the whole process, threads included."""
+    """Make ``guard`` the active guard of the whole process, including all threads."""
     if not _guards:
         forget_phases()
     _guards.append(guard)
 
 
 def deactivate(guard: ActiveGuard) -> None:
-    """Remove ``guard`` from the active ones, wherever it stands."""
+    """Remove ``guard`` from the active guards, also if it is not the innermost."""
     if guard in _guards:
         _guards.remove(guard)
 
@@ -55,15 +55,15 @@ def open_phase(name: str) -> None:
 
 
 def forget_phases() -> None:
-    """Forget phases that were still open when a run began here."""
+    """Forget the phases that are still open here when a run begins."""
     _phases.set(())
 
 
 def close_phase(name: str, *, with_inner: bool = False) -> None:
     """Close the innermost phase of this name; interleaved generators may end in any order.
 
-    With ``with_inner`` the phases opened inside it are closed too. An interrupt may have come
-    before the code that would have closed them.
+    With ``with_inner``, the phases opened inside it are closed, too: an interrupt may have skipped
+    the code that closes them.
     """
     names = _phases.get()
     if name in names:
@@ -72,14 +72,14 @@ def close_phase(name: str, *, with_inner: bool = False) -> None:
 
 
 def close_phases_beyond(outer: tuple[str, ...]) -> None:
-    """Close what was opened inside ``outer``, the phases that were open at an earlier moment."""
+    """Close the phases opened inside ``outer``, the phases that were open at an earlier moment."""
     names = _phases.get()
     if names[: len(outer)] == outer:
         _phases.set(outer)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Return whether the exception can come at any moment, as Ctrl-C and alarms do."""
+    """Return whether the exception can come at any moment, as from Ctrl-C or an alarm."""
     if error is None or isinstance(error, GeneratorExit):
         return False
     return not isinstance(error, Exception) or is_of_a_handler(error)

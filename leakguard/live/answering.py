@@ -1,12 +1,12 @@
 """Answers ``leakguard snapshot PID`` from inside the process, over a private Unix socket.
 
-A thread waits for callers, so a program deep in C code or asleep answers too. While it looks, it
-holds the interpreter, as the guard's own looks do. Both ends ask the kernel who the other one is;
-no file is trusted for that.
+A thread waits for callers, so a program that sleeps or runs C code answers, too. During its look,
+the thread holds the interpreter, as the guard's own looks do. Each side asks the kernel which
+process is at the other end of the connection; no file is trusted for that.
 
-The thread is not one of ``threading``: a program that joins all of its threads would wait for it.
-It ends before the process forks and starts again afterwards. Otherwise a child would be forked from
-a multi-threaded process, which Python 3.12 and later warn about.
+The thread is not one of ``threading``, because a program that joins all of its threads would wait
+for it. The thread ends before the process forks and starts again afterwards. Otherwise the process
+would be multi-threaded when it forks, which Python 3.12 and later warn about.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from leakguard.store import schema
 ASKED = "Requested by leakguard snapshot"
 # pid, uid and gid of the other end of a connection. Source: unix(7), ``struct ucred``.
 _CREDENTIALS = struct.Struct("iII")
-# Seconds that a caller may take to read the answer, and that we wait for the thread to end. It may
-# be in a look, which takes some 1.5 s at a million objects.
+# Seconds that a caller may take to read the answer, and that this process waits for the thread to
+# end. The thread may be taking a look, which takes some 1.5 s at a million objects.
 _ANSWER_PATIENCE = 10.0
-_CALLERS = 4  # Callers that may wait while one is answered.
+_CALLERS = 4  # callers that may wait while one is answered
 _AT_ONCE = 65_536
 _LONGEST_ANSWER = 256_000_000
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
-    """The answer to a caller: a snapshot as a line of a run file, or the reason why there is none.
+    """The answer to a caller: a snapshot as a line of a run file, or why there is none.
 
     ``out`` is the file or folder of the run, if it has one.
     """
@@ -66,7 +66,7 @@ class Answering:
     """Answers each caller of the same user with a look, from ``start`` to ``stop``."""
 
     def __init__(self, look: Callable[[], Snapshot | None], out: str | None) -> None:
-        """Remember where the run goes (``out``); ``start`` begins to answer from a thread."""
+        """Store where the run is written (``out``); ``start`` starts the thread that answers."""
         self._look = look
         self._out = None if out is None or "://" in out else os.path.abspath(out)  # noqa: PTH100
         self._path = socket_path(os.getpid())
@@ -75,7 +75,7 @@ class Answering:
         self._working = _thread.allocate_lock()  # held by the thread until it ends
 
     def start(self) -> None:
-        """Begin to answer.
+        """Start answering.
 
         Raises:
             OSError: there is no private folder, or the kernel does not identify callers.
@@ -91,7 +91,7 @@ class Answering:
         _answering.add(self)
 
     def stop(self) -> None:
-        """Stop answering, after the look that is under way."""
+        """Stop answering, after a look in progress has ended."""
         _answering.discard(self)
         self.pause()
         with contextlib.suppress(OSError):
@@ -106,32 +106,32 @@ class Answering:
             self._abandon(listening)
             return
         with contextlib.suppress(OSError):
-            listening.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept()
+            listening.shutdown(socket.SHUT_RDWR)  # wakes the thread from accept()
         self._working.acquire(timeout=_ANSWER_PATIENCE)
         listening.close()
 
     def _is_still_open(self, listening: socket.socket) -> bool:
-        """Return whether the program left our descriptor open; its number may have been reused."""
+        """Return whether our descriptor is still open: the program may have closed or reused it."""
         try:
             return _inode(listening) == self._identity
         except OSError:
             return False
 
     def _abandon(self, listening: socket.socket) -> None:
-        """Give up a descriptor that is no longer ours; a call wakes the thread in accept()."""
+        """Give up a descriptor that is no longer ours; a connection wakes the thread's accept()."""
         listening.detach()
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as caller:
             caller.setblocking(False)
             caller.connect(os.fspath(self._path))
 
     def go_on(self) -> None:
-        """Start again after a pause. If that fails, nobody is answered any more."""
+        """Start again after a pause. If that fails, no caller is answered any more."""
         with contextlib.suppress(OSError):
             self._listen()
 
     def _listen(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            self._path.unlink()  # of a process that was killed and had this number
+            self._path.unlink()  # left by a killed process with this pid
         listening = socket.socket(socket.AF_UNIX)
         try:
             listening.bind(os.fspath(self._path))
@@ -143,7 +143,7 @@ class Answering:
         working.acquire()
         try:
             _thread.start_new_thread(self._answer_all, (listening, working))
-        except RuntimeError as error:  # there may be no more threads, or the interpreter ends
+        except RuntimeError as error:  # no thread can be started, or the interpreter ends
             listening.close()
             raise OSError(0, str(error)) from None
         self._socket, self._working = listening, working
@@ -156,7 +156,7 @@ class Answering:
                 with caller, contextlib.suppress(OSError):
                     self._serve(caller)
         except OSError:
-            pass  # it was shut down
+            pass  # the socket was shut down
         finally:
             working.release()
 
@@ -170,17 +170,19 @@ class Answering:
         try:
             seen = self._look()
             line = None if seen is None else schema.encode_snapshot(_whole(seen)).decode()
-        except Exception as error:  # the thread is a guest of the program: it prints nothing there
+        except Exception as error:  # the thread is a guest in the program: it must not print there
             return Answer(self._out, problem=reason_of(error))
         return Answer(self._out, line, None if line else "its run is over")
 
 
 def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
-    """Return a look that process ``pid`` takes now, within ``wait`` seconds, and where its run is.
+    """Return a look that process ``pid`` takes now, and the path of its run.
+
+    ``wait`` is the most seconds to wait for the answer.
 
     Raises:
-        FileNotFoundError: the process does not answer by a socket.
-        UsageError: what is there is not to be trusted, or it does not answer in time.
+        FileNotFoundError: the process has no socket to answer on.
+        UsageError: the socket is not to be trusted, or the process does not answer in time.
     """
     user = owner_of(pid)
     path = socket_path(pid, user)
@@ -204,7 +206,7 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
 
 
 def _whole(seen: Snapshot) -> Snapshot:
-    """Return a snapshot whose census stands alone, not as a difference from an earlier one."""
+    """Return a snapshot with a complete census, not a difference from an earlier census."""
     if seen.census is None:
         return seen
     return replace(seen, census=replace(seen.census, types=dict(seen.census.types)))
@@ -231,7 +233,7 @@ def _read_all(call: socket.socket) -> bytes:
 
 
 def _other_end(connection: socket.socket) -> tuple[int, int, int]:
-    """Return pid, uid and gid of the process at the other end, as the kernel knows them."""
+    """Return pid, uid and gid of the process at the other end, as the kernel reports them."""
     told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, user, group = _CREDENTIALS.unpack(told)
     return pid, user, group

@@ -1,4 +1,4 @@
-"""Builds the parts of one guarded run, and the facts about it that do not change."""
+"""Builds the parts of one guarded run, and the facts about the run that do not change."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ _NAMED_PACKAGES = (
     "pandas", "pyarrow", "scipy", "h5py", "orjson", "ujson", "mujoco", "xgboost",
 )  # fmt: skip
 
-_peaks = PeakMeter()  # The kernel keeps one high-water mark per process, so guards share one meter.
+# The kernel keeps one high-water mark per process, so all guards share one meter.
+_peaks = PeakMeter()
 
 
 def new_guarded_run(
     settings: Settings, gauges: Gauges, suspicion: Callable[[], Suspicion]
 ) -> GuardedRun:
-    """Return what follows a run that begins now.
+    """Return the guarded run for a run that begins now.
 
     Raises:
         UsageError: the run file cannot be written, or the project's settings cannot be used.
@@ -85,7 +86,8 @@ def new_guarded_run(
     tracing = Tracing(settings.trace, lines_are_known=births.is_recording)
     traced = TracedGeneration(tracing, looker, safety, diagnoses)
     looks = TakenLooks(looker, scribe)
-    # In a run directory each child has a file of its own, which is judged with its parent's.
+    # In a run directory, each child has its own file, which is diagnosed together with its
+    # parent's.
     offspring = Offspring() if settings.directory is None else dict
     loop = WatchedLoop(looks, traced, promises, safety, alarm, births, offspring)
     return GuardedRun(looker, scribe, safety, promises, traced, looks, loop, settings.prove)
@@ -107,7 +109,7 @@ def _journal(settings: Settings) -> Journal:
 
 
 def _run_facts(settings: Settings) -> RunInfo:
-    """Describe this process; versions are given of packages that the program has imported."""
+    """Describe this process, with the versions of the packages that the program has imported."""
     who, directory = identity(settings.name), settings.directory
     return RunInfo(
         source="guard",
@@ -135,7 +137,7 @@ def _run_facts(settings: Settings) -> RunInfo:
 
 
 def _platform() -> str:
-    """Describe the system; ``platform.platform`` would start a program to ask for its processor."""
+    """Describe the system; ``platform.platform`` would run a program to find the processor."""
     system, _, release, _, machine = os.uname()
     names = getattr(os, "confstr_names", {})
     library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in names else None
@@ -143,12 +145,12 @@ def _platform() -> str:
 
 
 def _now(precision: str) -> str:
-    """Return the start time; it tells which run of a job's process is a restart of which."""
+    """Return the start time, by which restarts of a job's process are recognized."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec=precision)
 
 
 def _loaded_versions() -> dict[str, str]:
-    """Return modules as their own dicts hold them, without triggering lazy modules."""
+    """Return the versions of imported packages, read so that lazy modules are not triggered."""
     loaded = ((name, sys.modules.get(name)) for name in _NAMED_PACKAGES)
     dicts = ((name, getattr(module, "__dict__", None)) for name, module in loaded)
     versions = ((name, own.get("__version__")) for name, own in dicts if type(own) is dict)

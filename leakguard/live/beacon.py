@@ -1,9 +1,9 @@
-"""Lets another process of the same user find a running guard: by a small file and a signal.
+"""Lets another process of the same user find a running guard, by a small file and a signal.
 
 A guard with ``on_signal=`` writes ``PID.json`` into a folder that only its user can enter. The file
-has the signal that the guard answers, the run file, and the start time of the process. ``leakguard
-snapshot PID`` trusts the file only if folder and file belong to that user. It signals the process
-only if the start time matches, because process numbers are reused.
+holds the signal that the guard answers, the run file, and the start time of the process.
+``leakguard snapshot PID`` trusts the file only if folder and file belong to that user. It signals
+the process only if the start time matches, because pids are reused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leakguard.store.run_lock import for_user_alone, write_all
 
 _Handler = Callable[[int, "FrameType | None"], object]
 
-#: The signals that a guard may answer: those without a meaning for the system.
+#: The signals that a guard may answer: those that the system does not use.
 SIGNALS = frozenset(
     number
     for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
@@ -38,7 +38,7 @@ _LONGEST_BEACON = 65_536
 class Beacon:
     """What a listening guard publishes: the signal that it answers, and where it writes.
 
-    ``began`` is the start time of its process, see ``process_began``.
+    ``began`` is the start time of its process; see ``process_began``.
     """
 
     pid: int
@@ -47,10 +47,10 @@ class Beacon:
     began: float
 
     def ask(self) -> None:
-        """Send the signal, to this process and no other.
+        """Send the signal to exactly this process.
 
         Raises:
-            UsageError: the process has ended, or may not be signalled.
+            UsageError: the process has ended, or this user may not signal it.
         """
         try:
             with _held_process(self.pid) as send:
@@ -67,16 +67,17 @@ def beacon_path(pid: int, user: int | None = None) -> Path:
 
 
 def process_began(pid: int) -> float | None:
-    """Return the start time of a process, as exact as the system has it; None without a process.
+    """Return the start time of a process, at the system's resolution; None if it has ended.
 
-    On Linux it is in clock ticks since boot, which setting the clock does not change; elsewhere in
-    seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
+    On Linux, it is in clock ticks since boot, which do not change when the clock is set. On other
+    systems, it is in seconds since 1970. Source: proc_pid_stat(5), ``starttime``.
     """
     import psutil
 
     try:
         told = Path(f"/proc/{pid}/stat").read_bytes()
-        return float(told.rpartition(b")")[2].split()[19])  # a name may hold spaces and brackets
+        # the name before it may contain spaces and brackets
+        return float(told.rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
         pass
     try:
@@ -86,11 +87,11 @@ def process_began(pid: int) -> float | None:
 
 
 def find_beacon(pid: int) -> Beacon:
-    """Return what the guard of process ``pid`` told.
+    """Return the beacon of the guard in process ``pid``.
 
     Raises:
-        NobodyListens: no guard of that process does.
-        UsageError: what is there is not to be trusted.
+        NobodyListens: no guard listens in that process.
+        UsageError: the beacon is not to be trusted.
     """
     try:
         user = owner_of(pid)
@@ -107,10 +108,10 @@ def find_beacon(pid: int) -> Beacon:
 
 
 class Listener:
-    """Answers a signal for as long as a guard runs."""
+    """Answers a signal while a guard runs."""
 
     def __init__(self, number: int, out: Path, answer: Callable[[], None]) -> None:
-        """Take what to do on a signal; ``listen`` installs the handler."""
+        """Store what to do on a signal; ``listen`` installs the handler."""
         self._number = number
         self._out = out
         self._pid = os.getpid()
@@ -119,7 +120,7 @@ class Listener:
         self._before: _Handler | int | None = None
 
     def listen(self) -> None:
-        """Publish the beacon and install the handler; only the main thread may.
+        """Publish the beacon and install the handler; works only in the main thread.
 
         Raises:
             UsageError: this is another thread, the signal cannot be caught, or the beacon cannot be
@@ -143,9 +144,9 @@ class Listener:
             raise UsageError(f"on_signal={number} cannot be used: {error}") from None
 
     def close(self) -> None:
-        """Remove the file and restore the earlier handler; a forked child does neither.
+        """Remove the beacon and restore the earlier handler; in a forked child, do nothing.
 
-        A handler that the program has installed since then stays.
+        A handler that the program has installed in the meantime stays.
         """
         if os.getpid() != self._pid:
             return
@@ -164,12 +165,12 @@ def _write_private(path: Path, content: bytes) -> None:
     """Create a file in a private folder; an existing file is never written to.
 
     Raises:
-        OSError: the folder is not the user's alone, or the file cannot be made.
+        OSError: other users can enter the folder, or the file cannot be created.
     """
     with contextlib.suppress(FileExistsError):
         path.parent.mkdir(mode=0o700)
     check_private(path.parent, os.getuid())
-    path.unlink(missing_ok=True)  # of a process that was killed and had this number
+    path.unlink(missing_ok=True)  # left by a killed process with this pid
     with FileIO(path, "xb", opener=for_user_alone) as file:  # follows no link
         write_all(file, content)
 
@@ -188,7 +189,7 @@ def _read_private(path: Path, user: int) -> bytes:
 
 @contextlib.contextmanager
 def _held_process(pid: int) -> Iterator[Callable[[int], None]]:
-    """Yield a way to signal exactly this process, even if its number is reused meanwhile."""
+    """Yield a function that signals exactly this process, even if its pid is reused meanwhile."""
     if not hasattr(os, "pidfd_open"):
         yield lambda number: os.kill(pid, number)
         return

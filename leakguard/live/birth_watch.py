@@ -1,4 +1,4 @@
-"""The record of births of one run: told where the loop is, and asked at few moments."""
+"""The birth record of one run: it is told the current generation and phase, and read rarely."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _BEFORE_THE_LOOP = -1
 
 
 def births_are_wanted() -> bool:
-    """Return whether births are recorded: ``LEAKGUARD_BIRTHS=0`` in the environment forbids it."""
+    """Return whether births are recorded; ``LEAKGUARD_BIRTHS=0`` in the environment disables it."""
     return os.environ.get("LEAKGUARD_BIRTHS", "").strip().lower() not in ("0", "off", "false", "no")
 
 
 @dataclass(slots=True)
 class BirthWatch:
-    """Follows the loop with a record of births; without a ``record`` it does nothing.
+    """Keeps a birth record informed of the loop; without a ``record`` it does nothing.
 
-    What is alive is asked at the end of the generations 1, 2, 4, 8 and so on, of the last one, and
-    of the run: a residue that doubles is seen to, and a long run asks few times.
+    The survivors are read at the end of generations 1, 2, 4, 8 and so on, of the last one, and of
+    the run. Whether the residue doubles can then be seen, and a long run reads rarely.
     """
 
     record: BirthRecord | None = None
@@ -34,13 +34,13 @@ class BirthWatch:
     _leaves: bool = False
 
     def start(self) -> None:
-        """Begin the record; where that cannot be, the next snapshot says why."""
+        """Start the record; if that fails, the next snapshot has the reason."""
         if self.record is not None:
             self.record.start()
             self._say()
 
     def stop(self) -> None:
-        """End the record."""
+        """Stop the record."""
         if self.record is not None:
             self.record.stop()
 
@@ -49,11 +49,11 @@ class BirthWatch:
         return self.record is not None and self.record.running
 
     def leave_residue(self) -> bool:
-        """Return whether, when last asked, each round had left as much behind at some line."""
+        """Return whether, at the last reading, each round had left as much at some line."""
         return self._leaves
 
     def begin_round(self, round_: int) -> None:
-        """Take that a generation begins, counted from 0."""
+        """Note that a generation begins; ``round_`` counts from 0."""
         if self.record is not None:
             self._round = round_
             self.record.check()
@@ -61,13 +61,13 @@ class BirthWatch:
             self._say()
 
     def enter_phase(self, path: str) -> str:
-        """Take that a phase begins; return the one around it, for ``leave_phase``."""
+        """Note that a phase begins; return the phase around it, for ``leave_phase``."""
         outer = self._phase
         self._mark(path)
         return outer
 
     def leave_phase(self, outer: str) -> None:
-        """Take that a phase has ended."""
+        """Note that a phase has ended."""
         self._mark(outer)
 
     def _mark(self, phase: str) -> None:
@@ -76,12 +76,12 @@ class BirthWatch:
             self.record.mark(self._round, phase)
 
     def at_round_end(self, *, last: bool) -> Births | None:
-        """Return what is alive where a generation ends that is one of those to ask at."""
+        """Return the births at the end of a generation; None unless they are due there."""
         rounds = self._round + 1
         return self.at_end() if last or rounds & (rounds - 1) == 0 else None
 
     def at_end(self) -> Births | None:
-        """Return what is alive now; None without a record."""
+        """Return the births now; None without a record."""
         rounds = self._round + 1
         births = None if self.record is None else self.record.cohorts(rounds)
         left = () if births is None else (residue((place,), rounds) for place in births.places)
@@ -89,7 +89,7 @@ class BirthWatch:
         return births
 
     def survivors(self) -> Survivors | None:
-        """Return the sampled blocks that are alive, for a look in a copy; None without a record."""
+        """Return the sampled live blocks, for a look in a copy; None without a record."""
         return None if self.record is None else self.record.survivors(self._round + 1)
 
     def _say(self) -> None:

@@ -1,4 +1,4 @@
-"""The program's call stack: what little of it is left is the program's, and not the guard's."""
+"""Keeps the guard from using up the call stack, whose last frames belong to the program."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
 P = ParamSpec("P")
-# Calls that a run needs to begin, modules that it imports included: twice what was seen. Chosen.
+# Calls that starting a run needs, including those of the modules that it imports: twice what was
+# seen. Chosen.
 _ROOM = 200
 
 
 def gives_way(work: Callable[P, T]) -> Callable[P, T | None]:
-    """Have what the guard does come to nothing where the stack has no room for it.
+    """Return ``work`` as a function that does nothing if the stack has no room for it.
 
-    It is for the outermost of the guard's own functions, in which no code of the program runs: that
-    has to hear of its own recursion.
+    Use this only for the outermost functions of the guard in which no code of the program runs: the
+    program must see its own recursion errors.
     """
 
     @functools.wraps(work)
@@ -31,13 +32,13 @@ def gives_way(work: Callable[P, T]) -> Callable[P, T | None]:
 
 
 def with_room(work: Callable[[], T]) -> T:
-    """Do ``work``, which begins a run, however deep down the program calls for it.
+    """Run ``work``, which starts a run, with additional room on a stack that may be nearly full.
 
     Raises:
-        RecursionError: not even the limit could be put back here.
+        RecursionError: there is no room even to restore the limit afterwards.
     """
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit)  # fails where it would fail afterwards
+    sys.setrecursionlimit(limit)  # if this is not possible afterwards, it fails here already
     try:
         sys.setrecursionlimit(limit + _ROOM)
         return work()

@@ -1,8 +1,8 @@
-"""The child processes of a guard's process, seen from outside at the end of each generation.
+"""The child processes of a guard's process, observed from outside at the end of each generation.
 
-Workers that nobody prepared (of a DataLoader, of a pool) get a run file each in the run directory:
-memory in the generations of their parent, and no objects. Without a directory their memory stands
-in the run of their parent.
+Workers without a guard (of a DataLoader, of a pool) each get a run file in the run directory. It
+has their memory in the generations of their parent, and no objects. Without a run directory, their
+memory is in the run of their parent.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from leakguard.live.run_directory import Identity
 from leakguard.model import RunInfo, Snapshot
 from leakguard.store import schema
 
-# Children that are followed at a time; a larger pool is told by the first of it.
+# Children that are followed at a time. Of a larger pool, only the first ones are followed.
 _MOST_CHILDREN = 64
 
 
 @dataclass(slots=True)
 class _Child:
-    """One child: its file, and its first snapshot until a second one makes the file worth it."""
+    """One child: its file, and its first snapshot, which is written only with the second one."""
 
     path: Path
     info: RunInfo
@@ -35,7 +35,7 @@ class _Child:
     written: int = 0
 
     def add(self, snapshot: Snapshot) -> None:
-        """Write one more snapshot, and with the second one what comes before it."""
+        """Write one more snapshot; before the second one, write the header and the first."""
         lines = b""
         if not self.written:
             lines = schema.encode_header(self.info) + schema.encode_snapshot(self.first)
@@ -44,19 +44,19 @@ class _Child:
         self.written += 1
 
     def end(self) -> None:
-        """Say that nothing more will come."""
+        """Write the end line: nothing more will come."""
         if self.written:
             self._append(schema.encode_end(self.written))
 
     def _append(self, lines: bytes) -> None:
-        """Open the file for this moment only: the guard counts the files that are open."""
+        """Append lines; the file is open only meanwhile, because the guard counts open files."""
         with contextlib.suppress(OSError), self.path.open("ab") as file:
             file.write(lines)
 
 
 @dataclass(slots=True)
 class Children:
-    """Follows the children of this process; ``folder`` gets a file for each that stays."""
+    """Follows the children of this process; ``folder`` gets a file for each that is seen twice."""
 
     folder: Path
     parent: RunInfo
@@ -68,7 +68,7 @@ class Children:
         self._pace = Paced(self._read)
 
     def look(self, end: Snapshot) -> None:
-        """Take the memory of all children at the end of a generation of their parent."""
+        """Record the memory of all children at the end of a generation of their parent."""
         if not self._pace():
             return
         for pid in [pid for pid in self._known if pid not in self._views]:
@@ -79,13 +79,13 @@ class Children:
         self._views = {}
 
     def close(self) -> None:
-        """End the files of the children that are there."""
+        """End the files of the children that are still followed."""
         for child in self._known.values():
             child.end()
         self._known = {}
 
     def _read(self) -> Reading:
-        """Read the children; what is returned is empty where there are none, nor were any."""
+        """Read the children; return an empty reading if there are none and were none before."""
         for pid in list(descendants(os.getpid()))[:_MOST_CHILDREN]:
             with contextlib.suppress(OSError):
                 self._views[pid] = outside_view(pid)
@@ -107,7 +107,7 @@ class Children:
 
 @dataclass(slots=True)
 class Offspring:
-    """Reads the memory of all processes below this one, as often as is paid for."""
+    """Reads the memory of all processes below this one, as often as its cost allows."""
 
     _seen: dict[str, int] = field(default_factory=dict)
     _pace: Paced = field(init=False)
@@ -116,7 +116,7 @@ class Offspring:
         self._pace = Paced(self._read)
 
     def __call__(self) -> Mapping[str, int]:
-        """Return the bytes of each that no other process has; nothing where they were not read."""
+        """Return each process's private bytes; empty if they were not read this time."""
         self._seen = {}
         self._pace()
         return self._seen
@@ -129,7 +129,7 @@ class Offspring:
 
 
 def _process_name(pid: int) -> str:
-    """Return the number of a process and the two words that tell what it runs."""
+    """Return the pid of a process and the first two words of its command."""
     words = [word.rpartition("/")[2] for word in _words(pid)[:2]]
     return f"process {pid} ({' '.join(words)})" if words else f"process {pid}"
 
@@ -139,7 +139,7 @@ def _command(pid: int) -> str | None:
 
 
 def _words(pid: int) -> list[str]:
-    """Return the words of a process's command line; none where it has ended."""
+    """Return the words of a process's command line; empty if it has ended."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError:

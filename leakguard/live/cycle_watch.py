@@ -1,8 +1,9 @@
-"""Decides when to run the collector, to tell garbage in cycles from objects that are held.
+"""Decides when to run the collector, to distinguish garbage in cycles from held objects.
 
-A collection changes what is measured, and one at every look would hide the very cycles that it
-should reveal. So it runs only if garbage has piled up for several looks, or if instances of a
-watched class, more than expected, have been among the garbage for several looks.
+A collection changes what is measured, and a collection at every look would hide the very cycles
+that it should reveal. So the collector runs only in two cases: garbage has piled up for several
+looks, or a watched class with more instances than expected has been among the garbage for several
+looks.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from leakguard.capture.heap.collector import program_collects
 
 # Looks with growing garbage before it is collected. Chosen.
 _LOOKS = 3
-# Bytes, and objects, of garbage. The collector soon frees less than this by itself. Chosen.
+# Bytes, and objects, of garbage that are worth a collection. Less is soon freed by automatic
+# collections. Chosen.
 _NOTABLE_GARBAGE_BYTES = 1_000_000
 _NOTABLE_GARBAGE_OBJECTS = 2_000
 
 
 @dataclass(slots=True)
 class CycleWatch:
-    """Follows the garbage, the objects that no root leads to, from look to look."""
+    """Follows the garbage, the objects that no root reaches, from look to look."""
 
     _looks: int = 0
     _objects: int = 0
@@ -32,17 +34,18 @@ class CycleWatch:
     def after(
         self, too_many: frozenset[str], objects: int, size: int, *, last: bool = False
     ) -> bool:
-        """Return what ``note`` will, where this look is taken: apart from the process."""
+        """Return what ``note`` would, without a change here: the look is taken in a copy."""
         return replace(self).note(too_many, objects, size, last=last)
 
     def note(
         self, too_many: frozenset[str], objects: int, size: int, *, last: bool = False
     ) -> bool:
-        """Take what one look found adrift; return whether its cycles are worth telling.
+        """Record the garbage of one look; return whether its cycles are worth describing.
 
-        Where watched classes have ``too_many`` instances they are, if much is adrift at all: the
-        collector may come by itself before more has piled up. The ``last`` look decides with what
-        there is: since the look before, or all of it where no collector was there to take it.
+        If watched classes have ``too_many`` instances, any notable amount of garbage is enough,
+        because the collector may run by itself before more has piled up. The ``last`` look decides
+        by the garbage since the look before. If it is the only look and the program runs no
+        collector, it decides by all of the garbage.
         """
         self._looks += 1
         if self._looks == 1:
@@ -63,5 +66,5 @@ class CycleWatch:
 
 
 def is_notable(objects: int, size: int) -> bool:
-    """Return whether there is so much garbage that its types are worth a collection."""
+    """Return whether there is enough garbage that its types are worth a collection."""
     return objects >= _NOTABLE_GARBAGE_OBJECTS or size >= _NOTABLE_GARBAGE_BYTES

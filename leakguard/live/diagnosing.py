@@ -1,4 +1,4 @@
-"""Diagnoses that a guard makes of its own run: to alarm the user, and to prove holders."""
+"""Diagnoses that a guard makes of its own run: to alert the user, and to prove holders."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from leakguard.model.finding import SEVERITY
 
 OnLeak = Callable[[Report], object]
 
-# Two diagnoses agree on a first suspect, and two on another. Each takes 20 to 60 ms in a short run.
+# Two consecutive diagnoses must agree on the first suspect, and two more on another. Each takes 20
+# to 60 ms in a short run.
 _FREE_DIAGNOSES = 4
-# Each takes a copy of the process and some seconds. Later findings matter little.
+# Each takes a copy of the process and some seconds. Findings after the first ones matter little.
 _MOST_PROOFS = 3
 
 
 def diagnose_within(run: Run) -> Report:
-    """Diagnose a run that goes on, and free what the diagnosis has cached.
+    """Diagnose a run that continues, and free what the diagnosis has cached.
 
     Its cached tables of noise, up to 30,000 numbers per length of a series, would count as growth
     of the program.
@@ -41,10 +42,10 @@ def diagnose_within(run: Run) -> Report:
 
 
 def findings_within(run: Run) -> tuple[Finding, ...]:
-    """Return what is found in a run that goes on, at its usual price under tracemalloc too.
+    """Return the findings of a run that continues; under tracemalloc, diagnose in a copy.
 
-    A program that traces its allocations would pay for each number of the diagnosis, ten times what
-    it takes otherwise. In a copy of the process nothing is traced.
+    A program that traces its allocations would slow the diagnosis down ten times. In a copy of the
+    process, nothing is traced.
     """
     if tracemalloc.is_tracing():
         with suppress(Unavailable):
@@ -68,7 +69,7 @@ class Diagnoses:
         return self._taken < _FREE_DIAGNOSES or self.schedule.affords_seconds(self._price)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Diagnose the run so far; the time it took is the expected cost of the next one."""
+        """Diagnose the run so far; its duration is the expected cost of the next diagnosis."""
         self._taken += 1
         before = self.meter.spent
         found = findings_within(self.journal.run())
@@ -79,14 +80,13 @@ class Diagnoses:
 class Alarm:
     """Calls a function once per leak, at the end of the generation that proves it.
 
-    A leak that is later attributed to another type, with the same holder, is the same leak.
-
-    The function runs in the thread of the loop, between two generations. An exception that it
-    raises is the user's own: it reaches the loop, so that it can end the training.
+    A leak that is later attributed to another type with the same holder is the same leak. The
+    function runs in the thread of the loop, between two generations. An exception that it raises is
+    the user's own: it reaches the loop, so that it can end the training.
     """
 
     def __init__(self, call: OnLeak) -> None:
-        """Set up the alarm; ``call`` gets the report of the run so far."""
+        """Store ``call``, which gets the report of the run so far."""
         self._call = call
         self._told: set[str] = set()
         self._looks = 0
@@ -111,7 +111,7 @@ class Alarm:
 
 
 def subject(finding: Finding) -> str:
-    """Return what a finding is about; its fingerprint changes once its holder is found."""
+    """Return what a finding is about; the fingerprint is no use: it changes with the holder."""
     return finding.type or finding.kind
 
 
@@ -132,7 +132,7 @@ def proofs_of(run: Run) -> tuple[Proof, ...]:
 
 
 def leading_holders(run: Run) -> dict[str, int | None]:
-    """Return the holders of the leading findings, with what they retain; the run is over."""
+    """Return the holders of the leading findings of a finished run, with what they retain."""
     from leakguard.analysis import diagnose
 
     telling = (f for f in diagnose(run).findings if SEVERITY[f.verdict] >= SEVERITY["suspect"])

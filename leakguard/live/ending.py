@@ -1,4 +1,4 @@
-"""How a run ends that nobody ends: with its process, by an exit or by a signal."""
+"""Ends a run that the program does not end: when the process exits, or on a signal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ try:
 except ImportError:  # it was not built, or from other sources
     _sigterm = None  # type: ignore[assignment]
 
-# Seconds after SIGTERM in which the main thread has to hear of it, and those that closing the run
-# may take then: who supervises processes waits ten before it kills, or more. Chosen.
+# Seconds after SIGTERM within which the main thread must react, and seconds that closing the run
+# may then take. Supervisors of processes wait ten seconds or more before they kill. Chosen.
 _UNTIL_HEARD, _UNTIL_CLOSED = 2.0, 7.0
-# In its namespace the kernel ignores a signal for it that has no handler.
+# The pid of the first process in a namespace. The kernel ignores a signal to this process that has
+# no handler.
 _FIRST_PROCESS = 1
 
 
@@ -39,7 +40,7 @@ class Ending:
     """Closes a run when its process exits or is asked to terminate; answers ``on_signal``."""
 
     def __init__(self, settings: Settings, guarded: GuardedRun, stop: _Stop) -> None:
-        """Keep what to do; nothing is listened to before ``listen``."""
+        """Store what to do; nothing is installed before ``listen``."""
         self._stop = lambda: stop(failed=True)
         self._listener: Listener | None = None
         if settings.on_signal is not None and settings.out is not None:
@@ -48,10 +49,10 @@ class Ending:
         self._finalizer: _Cancellable | None = None
 
     def listen(self) -> None:
-        """Begin to listen; what raises here leaves to ``close`` what has begun by then.
+        """Install the handlers; after an exception, ``close`` removes those already installed.
 
         Raises:
-            UsageError: ``on_signal`` cannot be listened to here.
+            UsageError: ``on_signal`` cannot be answered here.
         """
         if self._listener is not None:
             self._listener.listen()
@@ -60,10 +61,10 @@ class Ending:
         self._finalizer = _at_end_of_child(self._stop)
 
     def close(self) -> None:
-        """Hear no more of the program, and of its exit; harmless when it is already.
+        """Remove the handlers of ``on_signal`` and of the exit; harmless if already done.
 
-        SIGTERM is heard until ``leave``, so that it does not cut off the last report. The exit of
-        the process is forgotten last: it closes what an interrupt has left.
+        The handler of SIGTERM stays until ``leave``, so that the signal does not cut off the
+        report. The handler of the exit is removed last: it closes what an interrupt has left open.
         """
         if self._listener is not None:
             self._listener.close()
@@ -72,7 +73,7 @@ class Ending:
         atexit.unregister(self._stop)
 
     def leave(self) -> None:
-        """Leave SIGTERM as it was found."""
+        """Restore SIGTERM as it was found."""
         self._termination.remove()
 
 
@@ -81,7 +82,7 @@ class _Cancellable(Protocol):
 
 
 def _at_end_of_child(stop: Callable[[], None]) -> _Cancellable | None:
-    """Have ``stop`` called: children of multiprocessing leave without ``atexit``."""
+    """Have ``stop`` called at the end: children of multiprocessing exit without ``atexit``."""
     process = sys.modules.get("multiprocessing.process")
     if process is None or process.parent_process() is None:
         return None
@@ -91,19 +92,19 @@ def _at_end_of_child(stop: Callable[[], None]) -> _Cancellable | None:
 
 
 class _Termination:
-    """Ends the process on SIGTERM exactly as the default does, once the run was closed.
+    """Closes the run on SIGTERM, and then ends the process exactly as the default does.
 
-    It is heard by Python between two calls of C code. So a handler in C stands before it, which
-    ends the process where this one is not called, or does not come to its end: in one long call, in
-    a deadlock. What is lost then is the last look and the report; the run file is whole. Without
-    the compiled part the signal is left alone, as it is in the first process of a container, which
+    Python calls a handler only between two calls of C code. So a handler in C comes first; it ends
+    the process if this handler is not called or does not finish, in one long call or in a deadlock.
+    The last look and the report are then lost, but the run file is complete. Without the compiled
+    part, SIGTERM is left alone. It is also left alone in the first process of a container, which
     the default does not end.
 
-    A forked child is none of the guard's business: there the handler in C ends the process at once,
-    so that nothing has to be put back where a worker begins, which would unshare its pages.
+    A forked child is not watched: there the handler in C ends the process at once. So nothing must
+    be restored when a worker begins, which would unshare its pages.
 
-    It is equal to ``signal.SIG_DFL``: a framework that asks whether anyone handles the signal
-    before it does so itself hears that nobody does, which is true for the process' end.
+    This object equals ``signal.SIG_DFL``: a framework may check that no handler is installed before
+    it installs its own. For the end of the process, that answer is true.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class _Termination:
         self._first = False  # whether the handler in C was put before this one
 
     def install(self) -> None:
-        """Take the place of the default, if it is in force and this thread may."""
+        """Replace the default handler, if it is in force and this is the main thread."""
         if _sigterm is None or os.getpid() == _FIRST_PROCESS or not is_main_thread():
             return
         inherited = _termination()
@@ -126,13 +127,13 @@ class _Termination:
                 signal.signal(signal.SIGTERM, self)
                 _sigterm.listen_first(_UNTIL_HEARD)
                 self._first = True
-            except OSError:  # no timer to be had
+            except OSError:  # no timer is available
                 self.remove()
 
     def remove(self) -> None:
-        """Put the default back, unless the program has chosen something else meanwhile.
+        """Restore the default, unless the program has installed another handler meanwhile.
 
-        That may be a handler in C that Python knows nothing of, as ``faulthandler`` has one.
+        Such a handler may be in C and unknown to Python, as the one of ``faulthandler`` is.
         """
         if _sigterm is not None and _termination() is self:
             taken = not _sigterm.listen_no_more() and self._first
@@ -141,7 +142,7 @@ class _Termination:
                     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Close the run and end; in the middle of the guard's own work, when that is done."""
+        """Close the run and end; if the guard is at work, do so after that work."""
         self._when_free(lambda: self._close_and_end(number))
 
     def _close_and_end(self, number: int) -> None:

@@ -21,7 +21,10 @@ _LARGEST = 2**53 - 1
 
 
 class Generations(Generic[T]):
-    """Each item of a loop, while its body runs as a generation; for ``for`` and ``async for``."""
+    """Yields the items of a loop, and records each loop body as a generation.
+
+    It works in ``for`` and ``async for``.
+    """
 
     def __init__(self, loop: WatchedLoop, rounds: Iterable[T] | AsyncIterable[T]) -> None:
         self._loop = loop
@@ -43,7 +46,7 @@ class Generations(Generic[T]):
             left = False
             try:
                 yield item
-            except GeneratorExit:  # the loop is left, perhaps by an interrupt
+            except GeneratorExit:  # the loop was left, perhaps by an interrupt
                 close_phases_beyond(outer)
                 left = True
                 raise
@@ -93,17 +96,18 @@ class Generations(Generic[T]):
 
     @gives_way
     def _end(self, round_: Round | None, *, left: bool) -> None:
-        """End a round; in the middle of the guard's own work, when that is done.
+        """End a round; if the guard is at work, do so after that work.
 
-        A loop that is left ends with the last reference to it, and another thread that looks at the
-        heap, to cut a trace, may have that.
+        A generator that is left ends when its last reference goes. That reference may be held by
+        another thread, which looks at the heap to cut a trace.
         """
         self._loop.safety.request(lambda: self._end_if_open(round_, left=left))
 
     def _end_if_open(self, round_: Round | None, *, left: bool) -> None:
-        """End a round, unless it has ended: an event loop closes an async loop that is left late.
+        """End a round unless it has ended.
 
-        The next loop may have begun by then, and ended this round for its own.
+        An event loop may close an async loop late. By then the next loop may have begun and ended
+        this round.
         """
         if round_ is not None and self._loop.round is round_:
             self._loop.end_round()
@@ -112,20 +116,20 @@ class Generations(Generic[T]):
 
     @gives_way
     def _over(self, round_: Round | None) -> None:
-        """Take that the loop is over, unless it was a part of another one's generation."""
+        """Note that the loop is over, unless it was a part of another loop's generation."""
         if round_ is not None:
             self._loop.over()
 
 
 def _has_ended(loop: weakref.ref[Any]) -> bool:
-    """Return whether a generator is gone or has ended; a traceback may keep its frame alive."""
+    """Return whether a generator is gone or has ended; a traceback may keep it alive."""
     running = loop()
     frame = "ag_frame" if isinstance(running, AsyncIterator) else "gi_frame"
     return getattr(running, frame, None) is None
 
 
 class Generation:
-    """One generation that has begun: it ends with its ``with`` block, or when the next begins."""
+    """A generation that has begun; it ends with its ``with`` block, or when the next one begins."""
 
     def __init__(self, loop: WatchedLoop, number: int | None) -> None:
         self._loop = loop
@@ -157,31 +161,31 @@ class Generation:
                 self._loop.ring()
 
     def take_together(self, number: int) -> None:
-        """Say that so many generations are recorded as this one, whose number is the last one's."""
+        """Record ``number`` generations as this one, which has the number of the last of them."""
         if self._begun and number > 1:
             self._loop.round.taken = number
 
     def means(self, words: str) -> None:
-        """Say what a generation is from this one on, where that is not what it was before."""
+        """Note what a generation is from this one on, if that has changed."""
         if self._begun:
             number = self._loop.round.number
             self._loop.safety.note("generations", f"from generation {number} on, one is {words}")
 
     def end_with_program(self) -> None:
-        """End it with the program's own code, after which the functions of it have returned."""
+        """End the generation at the end of the program, when its functions have returned."""
         if self._begun:
             self._loop.end_called()
 
     def loop_over(self) -> None:
-        """Take that the loop whose generation it is has ended, in whichever round."""
+        """Note that the loop of this generation has ended, in whichever round."""
         self._loop.over()
 
 
 def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:
-    """Return what to loop over; a number stands for so many generations, None for no end.
+    """Return an iterable: ``rounds`` itself, a range for a number, an endless count for None.
 
     Raises:
-        UsageError: it cannot be looped over.
+        UsageError: ``rounds`` cannot be looped over.
     """
     if rounds is None:
         return itertools.count()
@@ -197,26 +201,26 @@ def checked_rounds(rounds: Any) -> Iterable[Any] | AsyncIterable[Any]:
 
 
 def _has(rounds: object, name: str) -> bool:
-    """Tell whether the class of an object defines a method; what its metaclass has is not its."""
+    """Return whether the class of an object, not its metaclass, defines a method."""
     return any(vars(kind).get(name) is not None for kind in type(rounds).__mro__)
 
 
 def _last_of(rounds: object) -> int | None:
-    """Return the index of the last round, where the length is known beforehand."""
+    """Return the index of the last round, if the length is known beforehand."""
     try:
         return len(cast("Any", rounds)) - 1
-    except Exception:  # many iterables have no length, and some raise what they like
+    except Exception:  # many iterables have no length, and some raise other exceptions
         return None
 
 
 def _number_of(item: object, counted: int) -> int:
-    """Return the generation's number: an integer's own, and how many there were of other items."""
+    """Return the generation's number: an integer item itself, else how many items there were."""
     own = _own_number(item)
     return counted if own is None else own
 
 
 def _own_number(item: object) -> int | None:
-    """Return the number of an integer, Python's or NumPy's, that a run file can hold; else None."""
+    """Return the value of a Python or NumPy integer that a run file can hold; else None."""
     kind = type(item)
     if kind is int or (kind.__module__ == "numpy" and kind.__name__.startswith(("int", "uint"))):
         number = int(cast("int", item))

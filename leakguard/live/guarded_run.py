@@ -1,4 +1,4 @@
-"""Follows a run: its start and end, its moments and phases, and the loop in it."""
+"""Follows a run: its start and end, its moments and phases, and its loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENDED = "Run ended"
 
 @dataclass(slots=True)
 class GuardedRun:
-    """Follows one run from its start to its end; every step is run by ``safety``."""
+    """Follows one run from its start to its end; ``safety`` runs every step."""
 
     looker: Looker
     scribe: Scribe
@@ -49,7 +49,7 @@ class GuardedRun:
         self.scribe.write_snapshot(SnapshotDraft("Run started", "mark"), look)
 
     def mark(self, label: str, *, baseline: bool = False) -> None:
-        """Record a moment that the user named; growth is counted from a baseline on."""
+        """Record a moment that the user named; growth is measured from a baseline on."""
         self.safety.run(self._record_moment, label, baseline)
         if not baseline and not active.open_phases():
             self.loop.moment_passes(label)
@@ -61,11 +61,11 @@ class GuardedRun:
         self._write_moment(label, moment, look)
 
     def inspect(self, label: str) -> None:
-        """Record a moment with a look at who holds what."""
+        """Record a moment with a look at the holders."""
         self.safety.run(self._inspect, label)
 
     def request(self) -> None:
-        """Record a requested look; the signal may come while the guard is at work."""
+        """Record a look that a signal requested; the signal may come while the guard is at work."""
         self.safety.request(lambda: self.inspect(REQUESTED))
 
     def _inspect(self, label: str) -> None:
@@ -81,7 +81,7 @@ class GuardedRun:
     def end(self, *, failed: bool = False) -> None:
         """Take the last look, unless the last generation had one, and close the run.
 
-        ``failed`` says that an exception ended the run; the open generation is then dropped. After
+        ``failed`` means that an exception ended the run; the open generation is then dropped. After
         an interrupt some steps are skipped, but the file is always closed.
         """
         try:
@@ -90,13 +90,13 @@ class GuardedRun:
             self.close()
 
     def close(self) -> None:
-        """Close the run as it is: no look, no report."""
+        """Close the run as it is, without a look or a report."""
         self.safety.run(self.loop.births.stop)
         self.safety.run(self.scribe.close)
         self.safety.over = True
 
     def let_go(self) -> None:
-        """End a trace that is under way."""
+        """End a trace in progress."""
         self.safety.run(self.traced.end_limit)
         self.safety.run(self.traced.tracing.stop)
 
@@ -113,13 +113,13 @@ class GuardedRun:
             self._say_that_it_failed()
 
     def _say_that_it_failed(self) -> None:
-        """Say why there is no report: a broken guard must not look like a healthy program."""
+        """Report why there is no report: a broken guard must not look like a healthy program."""
         problem = self.safety.taken_notes().get("guard")
         if problem is not None:
             complain(f"there is no report, and nothing is known of this run: {problem}")
 
     def run_so_far(self) -> Run:
-        """Return the run as it was written down."""
+        """Return the recorded run so far."""
         return self.scribe.journal.run()
 
     def _prove(self) -> None:
@@ -133,7 +133,7 @@ class GuardedRun:
     # -- phases -----------------------------------------------------------------------------------
 
     def enter_phase(self, name: str) -> Callable[[BaseException | None], None] | None:
-        """Begin a phase and return what ends it; None if the same phase is already open here."""
+        """Begin a phase; return what ends it, or None if the same phase is already open here."""
         outer = active.open_phases()
         if name in outer or not self.safety.watching:
             return None
@@ -156,7 +156,7 @@ class GuardedRun:
     # -- promises ---------------------------------------------------------------------------------
 
     def promise(self, target: object, why: str) -> None:
-        """Hold ``target`` weakly until its generation ends."""
+        """Hold a weak reference to ``target`` until its generation ends."""
         self.safety.run(self._promise, target, why)
 
     def _promise(self, target: object, why: str) -> None:
@@ -165,7 +165,7 @@ class GuardedRun:
             self.safety.note("expect_freed", problem)
 
     def judged_promises(self) -> tuple[Expectation, ...]:
-        """Judge the open promises, and ask who holds what is still alive."""
+        """Judge the open promises, and find the holders of the objects that are still alive."""
         judged: list[Expectation] = []
 
         def judge() -> None:

@@ -1,4 +1,4 @@
-"""Whether the cheap numbers of a run reach new maxima, which makes a generation worth a look."""
+"""Tracks whether the cheap numbers reach new maxima, which makes a generation worth a look."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from dataclasses import dataclass, field
 
 _Metrics = Mapping[str, "int | float"]
 
-# Generations without a new maximum after which the next one is news. Chosen: what happens every few
-# generations is a period of the program, not news.
+# After so many generations without a new maximum, the next maximum is news. Chosen: what happens
+# every few generations is a period of the program, not news.
 _QUIET = 8
 
 
 def _in_use(metrics: _Metrics) -> float | None:
-    """Return the bytes in use in the C allocator and in Python's own together."""
+    """Return the bytes in use in the C allocator and in Python's allocator together."""
     known = [metrics[name] for name in ("heap_in_use", "python_in_use") if name in metrics]
     return sum(known) if known else None
 
 
-# Bytes by which memory in use must exceed its maximum. Chosen: caches of the interpreter and the
-# guard's own notes move by less.
+# The least increase of memory in use above its maximum, in bytes. Chosen: caches of the interpreter
+# and the guard's own notes change by less.
 _BYTES = 65_536
-# Bytes of anonymous RSS: it moves by whole arenas, of 1 MiB in CPython 3.10 and later.
+# The same for anonymous RSS, which changes by whole arenas, of 1 MiB in CPython 3.10 and later.
 _ARENA = 1_048_576
-# Blocks of Python's allocator: those bytes at 128 bytes per block. Chosen.
+# The same in blocks of Python's allocator, at 128 bytes per block. Chosen.
 _BLOCKS = _BYTES // 128
-# The numbers that are followed, and the least increase of each. For handles, one more counts.
+# The numbers that are followed, and the least increase of each. For handles, an increase by one
+# counts.
 _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("memory in use", _in_use, _BYTES),
     ("rss_anonymous", lambda m: m.get("rss_anonymous"), _ARENA),
@@ -35,14 +36,14 @@ _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("open_files", lambda m: m.get("open_files"), 1),
     ("children", lambda m: m.get("children"), 1),
 )
-# Use only the changes between generations that were not inspected, once there are this many: the
-# guard's own memory then drops out. Chosen: half of the generations inspected in a row.
+# Once there were this many generations without a look, only changes over such generations count,
+# which exclude the guard's own memory. Chosen: half of the generations looked at in a row.
 _CALM = 6
 
 
 @dataclass(slots=True)
 class _Course:
-    """A number at the first and the latest generation's end, and its largest fall in between."""
+    """A number at the end of the first and the latest generation, and its largest fall since."""
 
     first: float
     latest: float
@@ -51,7 +52,7 @@ class _Course:
     _calmly: float = 0.0
 
     def follow(self, value: float, looked: bool) -> None:
-        """Take the number at the next generation's end, inspected or not."""
+        """Record the number at the next generation's end, with or without a look."""
         change = value - self.latest
         if not looked:
             self._calm, self._calmly = self._calm + 1, self._calmly + change
@@ -59,7 +60,7 @@ class _Course:
 
     @property
     def gained(self) -> float:
-        """Its gain, without the guard's own memory once enough generations were not inspected."""
+        """The gain since the start, without the guard's own memory once that is known."""
         return self._calmly if self._calm >= _CALM else self.latest - self.first
 
 
@@ -67,8 +68,8 @@ class _Course:
 class Heights:
     """Follows the cheap numbers from one generation's end to the next.
 
-    Only new maxima count: moves within known bounds are no news. Small rises add up until together
-    they reach a new maximum.
+    Only new maxima count: changes within known bounds are no news. Small rises add up until they
+    reach a new maximum together.
 
     Attributes:
         quiet: generations since any number reached a new maximum.
@@ -79,10 +80,10 @@ class Heights:
     quiet: int = 0
 
     def note(self, metrics: _Metrics, *, looked: bool = False) -> bool:
-        """Take the numbers of one generation's end; return whether a rise begins here.
+        """Record the numbers at a generation's end; return whether a rise begins here.
 
-        A rise begins if a new maximum follows many generations without one. ``looked`` says that
-        the heap was inspected since the last end: what the guard remembers from that is no gain.
+        A rise begins if a new maximum follows many generations without one. ``looked`` means that a
+        look was taken since the last end: what the guard remembers from a look is no gain.
         """
         before, self.quiet = self.quiet, self.quiet + 1
         for name, read, step in _NUMBERS:
@@ -99,9 +100,9 @@ class Heights:
         return self.quiet == 0 and before >= _QUIET
 
     def has_let_go(self, metrics: _Metrics) -> bool:
-        """Return whether most of some number's gain has been freed since the last generation's end.
+        """Return whether most of some number's gain was freed since the last generation's end.
 
-        A fall no deeper than earlier ones is the program's habit, and not the end of a loop.
+        A fall no deeper than earlier falls is normal for the program, and not the end of a loop.
         """
         for name, read, step in _NUMBERS:
             value = read(metrics)

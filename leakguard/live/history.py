@@ -1,9 +1,9 @@
-"""The run so far, in bounded memory and in few objects.
+"""Keeps the run so far in bounded memory and in few objects.
 
-Snapshots kept as objects would make the guard's own dicts and ints grow every generation, which is
-what a guard looks for. They are kept as encoded lines, compressed; when there are too many, every
-second generation is dropped, so that the rest stays evenly spaced. Generations that were looked at
-stay, and so do the highest and the lowest numbers that were ever seen.
+Snapshots kept as objects would make the guard's own dicts and ints grow every generation, and a
+guard looks for just that. So they are kept as encoded, compressed lines. If there are too many,
+every second generation is dropped, so that the rest stays evenly spaced. Generations with a look
+are kept, and so are the snapshots with the highest and the lowest numbers ever seen.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from leakguard.model.metric import RESOURCES
 
 _NO_GENERATION = -1
-#: Numbers whose highest snapshot survives all thinning, because budgets ask for them.
+#: Numbers whose highest snapshot survives all thinning, because budgets check them.
 HIGHEST = ("peak", "rss", "heap_in_use", *RESOURCES)
 LOWEST = ("rss", "heap_in_use")
 # Looks, and moments outside of generations, that survive thinning.
 _FIRST = 8
-# Raw bytes compressed together. Lines of one run are alike: 64 kB shrink to a tenth.
+# Raw bytes that are compressed together. Lines of one run are alike: 64 kB shrink to a tenth.
 _RAW_BLOCK = 65_536
 _ZLIB_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
 
@@ -53,9 +53,10 @@ class History:
         look: bool = False,
         metrics: Mapping[str, int | float] | None = None,
     ) -> None:
-        """Keep one line; ``round_`` counts the generations from 0, None outside of them.
+        """Keep one line; ``round_`` counts the generations from 0, and is None outside of them.
 
-        ``look`` says that it holds a census or births; ``metrics`` are the numbers in it.
+        ``look`` is true if the line holds a census or births. ``metrics`` are the numbers in the
+        line.
         """
         self._count += 1
         self.rounds = max(self.rounds, 0 if round_ is None else round_ + 1)
@@ -67,7 +68,7 @@ class History:
             self.thin(self._most_bytes // 2)
 
     def recent(self, count: int) -> Iterator[bytes]:
-        """Yield the lines from before the first generation, then the last ``count`` others."""
+        """Yield the lines outside of generations, and the last ``count`` lines of the run."""
         first = max(len(self) - count, 0)
         for index in range(len(self)):
             if index >= first or self._rounds[index] == _NO_GENERATION:
@@ -75,7 +76,7 @@ class History:
         self._lines.forget_unpacked()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield all lines in order, those of extremes between the others."""
+        """Yield all lines in order, with those of extremes at their places."""
         extremes = sorted(self._extremes.lines().items(), reverse=True)
         for index, serial in enumerate(self._serials):
             while extremes and extremes[-1][0] < serial:
@@ -105,7 +106,7 @@ class History:
         self._rebuild(kept)
 
     def _halved(self, kept: list[int], stride: int) -> list[int]:
-        """Return what remains at this ``stride``; looks and moments thin out once they are many."""
+        """Return what remains at this ``stride``; too many looks or moments are thinned as well."""
         most = len(kept) // 4
         looked = dict.fromkeys(self._rounds[i] for i in kept if self._looks[i])
         looks = set(_some([r for r in looked if r != _NO_GENERATION], most))
@@ -151,14 +152,14 @@ class History:
 
 
 class _Extremes:
-    """The snapshots with the highest and the lowest numbers, and their lines if needed."""
+    """The snapshots with the highest and the lowest numbers, and lines that are kept only here."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, bool], tuple[int | float, int]] = {}
         self._lines: dict[int, bytes] = {}
 
     def note(self, metrics: Mapping[str, int | float], serial: int, line: bytes) -> None:
-        """Take the numbers of a snapshot; ``line`` is empty if the line is kept elsewhere."""
+        """Record the numbers of a snapshot; ``line`` is empty if the line is kept elsewhere."""
         news = [key for key in _KEYS if self._is_news(key, metrics)]
         for name, highest in news:
             self._found[name, highest] = (metrics[name], serial)
@@ -181,11 +182,11 @@ class _Extremes:
         self._lines[serial] = line
 
     def serials(self) -> set[int]:
-        """Return which snapshots are the extremes."""
+        """Return the serial numbers of the snapshots with extremes."""
         return {serial for _, serial in self._found.values()}
 
     def lines(self) -> dict[int, bytes]:
-        """Return the lines that are kept here, by the number of the snapshot."""
+        """Return the lines that are kept here, by serial number."""
         return self._lines
 
 
@@ -198,9 +199,9 @@ def _some(items: list[int], most: int) -> list[int]:
 
 
 class _PackedLines:
-    """Lines in order, each found by its number; the newest are open, the others compressed.
+    """Lines in order, found by index; the newest are uncompressed, the others compressed.
 
-    The compressed lines are one buffer: one object per block would be counted as the program's.
+    The compressed lines are in one buffer: one object per block would look like the program's.
     """
 
     def __init__(self) -> None:
@@ -208,14 +209,14 @@ class _PackedLines:
         self._packed = bytearray()
         self._block_ends = array("Q")
         self._open = bytearray()
-        # The block of each line and where the line ends in it. It begins where the previous one
-        # ends.
+        # The block of each line, and where the line ends in it. A line begins where the previous
+        # one ends.
         self._block_of = array("L")
         self._ends = array("L")
         self._unpacked: tuple[int, bytes] = (-1, b"")
 
     def cut(self, count: int) -> None:
-        """Keep the first ``count`` lines, and drop what an interrupt left of another."""
+        """Keep the first ``count`` lines, and drop what an interrupt left of another line."""
         del self._block_of[count:]
         del self._ends[count:]
         packed = not count or self._block_of[-1] < len(self._block_ends)
@@ -258,7 +259,7 @@ class _PackedLines:
         return len(self._packed) + len(self._open) + len(self._unpacked[1]) + arrays
 
     def forget_unpacked(self) -> None:
-        """Free the block that was read last."""
+        """Free the block that was decompressed last."""
         self._unpacked = (-1, b"")
 
     def _text(self, block: int) -> bytes:

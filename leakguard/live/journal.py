@@ -1,4 +1,4 @@
-"""The record of a running guard: file, log, the run so far, and the report at the end."""
+"""The record of a running guard: run file, log, the run so far, and the report at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TREND_GENERATIONS = 3
 
 
 class Journal:
-    """Writes each snapshot to the run file and the log, and keeps the run for later questions."""
+    """Writes each snapshot to the run file and the log, and keeps the run for diagnoses."""
 
     def __init__(
         self,
@@ -37,9 +37,10 @@ class Journal:
         on_screen: bool = False,
         most_bytes: int | None = None,
     ) -> None:
-        """Open the run file; ``on_screen`` asks for a short report at the end without a log.
+        """Open the run file.
 
-        A file that reaches ``most_bytes`` is thinned to half of them.
+        With ``on_screen`` and no log, a short report is printed at the end. A file that reaches
+        ``most_bytes`` is thinned to half of that.
 
         Raises:
             UsageError: ``out`` cannot be written.
@@ -74,7 +75,7 @@ class Journal:
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of this process that hold the run so far."""
+        """The memory in bytes that holds the run so far."""
         return self._history.held_bytes
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
@@ -83,7 +84,7 @@ class Journal:
         try:
             reduced = self._delta.reduced(snapshot)
             self._keep(schema.encode_snapshot(reduced), snapshot, round_)
-        except BaseException:  # interrupted: later lines must not refer to an unreadable one
+        except BaseException:  # interrupted: later lines must not refer to an unwritten census
             self._delta.first = first
             raise
         if self._children is not None and snapshot.moment == "generation":
@@ -140,7 +141,7 @@ class Journal:
         try:
             if copy is not None:
                 copy.close()
-        except Exception as error:  # whatever a remote file system raises
+        except Exception as error:  # each remote file system raises its own exceptions
             complain(f"the run is not copied: {reason_of(error)}")
 
     def _report(self) -> Report:
@@ -187,7 +188,7 @@ class Journal:
             self._write_log(lambda sink: sink(growth_block(change)))
 
     def _write_log(self, tell: Callable[[Callable[[str], object]], object]) -> None:
-        """Write to the log. A failure is reported once, and the next write is tried again."""
+        """Write to the log. A failure is reported only once, but later writes are still tried."""
         if self._sink is None:
             return
         try:
@@ -207,7 +208,7 @@ def _report_text(report: Report) -> str:
 
 @contextmanager
 def _random_kept() -> Iterator[None]:
-    """Keep the program's random sequence: rich draws from it when it makes a style."""
+    """Preserve the state of ``random``: rich draws random numbers when it makes a style."""
     state = random.getstate()
     try:
         yield
@@ -218,7 +219,7 @@ def _random_kept() -> Iterator[None]:
 def _show_end_report(report: Report, out: Path | str | None) -> None:
     """Write the short report to standard error in one piece; one line if nothing leaks.
 
-    In one training of several processes, the first one speaks for all that have nothing to report.
+    In a job of several processes, only the first process prints a report without findings.
     """
     from leakguard.render.brief import brief
     from leakguard.render.text import columns
@@ -233,7 +234,7 @@ def _show_end_report(report: Report, out: Path | str | None) -> None:
 
 
 def _process(info: RunInfo) -> Iterator[str]:
-    """Name the process of a job: several write to one terminal."""
+    """Yield a line that names the process of a job: several write to one terminal."""
     if info.job is not None:
         rank = None if info.rank is None else f"rank {info.rank}"
         yield f"  Process: {', '.join(filter(None, (rank, info.role, f'pid {info.pid}')))}"
@@ -246,5 +247,5 @@ def _next_step(out: Path | str | None) -> str:
 
 
 def _other_processes(out: Path | str | None) -> str:
-    """Say where the verdict of the whole job is; this one covers the printing process only."""
+    """Say where the verdict of the whole job is; this report is about one process only."""
     return f"  This process alone; all of the job: leakguard report {out}"

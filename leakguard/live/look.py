@@ -23,7 +23,7 @@ _LATER = "something grows; a later look finds who holds it, when max_overhead al
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look saw, at the depth it reached; ``why`` is the reason that it was taken."""
+    """What one look saw, at the depth that it reached; ``why`` is the reason for the look."""
 
     seen: Observation
     depth: Depth = Depth.NUMBERS
@@ -36,10 +36,10 @@ class Look:
 class Looker:
     """Looks at the process, and remembers from look to look what seems to grow.
 
-    The flags are about the last look: ``grows`` if objects grew, ``swells`` if memory or backward
-    graphs grew, ``climbs`` if memory in use grew since the look before. ``owing`` means that its
-    growth still needs a look at holders. ``stays`` returns whether births have seen that each round
-    leaves something behind.
+    The flags describe the last look. ``grows`` is true if objects grew. ``swells`` is true if
+    memory or backward graphs grew. ``climbs`` is true if memory in use grew since the look before.
+    ``owing`` is true if that growth still needs a look at holders. ``stays`` returns whether the
+    birth record shows that each round leaves something behind.
     """
 
     recorder: Recorder
@@ -74,19 +74,19 @@ class Looker:
             return Look(self.recorder.observe(reading, deep=True), Depth.CENSUS, why="start")
 
     def baseline(self, reading: PackedMeasurement) -> Look:
-        """Take the census that growth is measured against."""
+        """Take the census from which growth is measured."""
         look = self.census(reading, why="baseline")
         if look.seen.census is not None:
             self.suspicion.note(look.seen.census.types)
         return look
 
     def counts(self) -> PackedCounts:
-        """Return the live objects by type, for ``census`` to compare with."""
+        """Return the live objects by type, with which a later ``census`` compares."""
         with self.schedule.charged(Depth.CENSUS):
             return self.recorder.counts()
 
     def holders(self, reading: PackedMeasurement, why: str) -> Look:
-        """Take a census and ask for all holders, whatever it costs."""
+        """Take a census and find all holders, whatever it costs."""
         look = self.census(reading, why=why)
         return replace(look, depth=Depth.HOLDERS, found=self._ask(()))
 
@@ -117,10 +117,10 @@ class Looker:
         return replace(look, collection=collection)
 
     def end(self, reading: PackedMeasurement) -> Look:
-        """Look at the end of the run, with who holds what: no other look comes after this one.
+        """Look at the end of the run, with the holders: no other look comes after this one.
 
-        If the last look saw growth and put off the holders, the answer is due now: nothing has
-        grown since.
+        If the last look saw growth and put off the search for holders, that search is due now,
+        although nothing has grown since.
         """
         suspects = self.suspicion.suspects()
         look = self.census(reading, why="end")
@@ -130,7 +130,7 @@ class Looker:
         return self._with_collection(look)
 
     def asks_for_promised(self, why: str | None) -> bool:
-        """Return whether the holders of objects that should be gone may be asked for now."""
+        """Return whether to search now for the holders of promised objects that are still alive."""
         return why == LAST or self.affords_holders
 
     @property
@@ -139,10 +139,10 @@ class Looker:
         return self.schedule.affords(Depth.HOLDERS)
 
     def looks_into_phases(self, index: int, phases: int, *, last: bool) -> bool:
-        """Return whether each of the next generation's phases gets a census at both of its ends.
+        """Return whether each phase of the next generation gets a census at its start and its end.
 
-        Not in a traced generation: a walk allocates for each array, and a traced allocation costs
-        many times as much.
+        Never in a traced generation: a heap walk allocates for each array, and a traced allocation
+        costs many times as much.
         """
         if not self.recorder.may_look:
             return False
@@ -167,7 +167,7 @@ class Looker:
                 self._note_no_holders(error)
 
     def holders_of(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
-        """Return the holders of the objects at these addresses; nothing if that fails."""
+        """Return the holders of the objects at these addresses; empty if that fails."""
         if not targets:
             return ()
         try:
@@ -178,11 +178,11 @@ class Looker:
             return ()
 
     def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
-        """Return whether this look asks for holders.
+        """Return whether this look searches for holders.
 
-        It does while something grows or stays, once more when that has stopped, and always at the
-        end: what no longer grows must be seen not to, and what no count has shown yet may be held
-        by what does not look like it.
+        It does so while something grows or stays, and once more after that, to confirm that growth
+        has stopped. It always does so at the end: growth that no count shows may be in an
+        inconspicuous holder.
         """
         if why == LAST:
             return True
@@ -237,7 +237,8 @@ class Looker:
         if (memory := seen.anonymous_in_use) is not None:
             self.swells = self.suspicion.note_memory(memory)
             if seen.census is not None:
-                # Half-free pages hide more than a leak when looks are far apart.
+                # With looks far apart, half-free pages hide more than a leak, so memory in use is
+                # compared.
                 in_use = memory if seen.in_use is None else seen.in_use
                 self.climbs = self.suspicion.note_memory_at_look(in_use)
         if seen.census is not None:
@@ -247,12 +248,12 @@ class Looker:
             self.grows = objects or children or bool(seen.too_many)
 
     def _collect_cycles(self, ways: Mapping[str, tuple[Hop, ...]], watch: CycleWatch) -> None:
-        """Free the cycles; keep the ways back of the classes that were freed."""
+        """Free the cycles; keep the reference chains of the classes that were freed."""
         with self.schedule.charged(Depth.NUMBERS):
             freed = self.recorder.collect()
         told = {name: way for name, way in ways.items() if name in freed.types}
         self._collection = replace(freed, cycles=told)
-        self.grows = True  # The next generation shows which phase made them.
+        self.grows = True  # the next generation shows which phase made the cycles
         self.suspicion.begin_again()
         watch.collected()
 

@@ -18,14 +18,14 @@ from leakguard.live.traced_generation import TracedGeneration
 from leakguard.live.visit import peak_of
 from leakguard.model.snapshot import LOOP_ENDED
 
-# Inspect again after a later loop only if the total run time has grown by this factor since the
-# last such inspection. Chosen: at most six inspections while the run becomes ten times as long.
+# After a later loop, look again only if the program's time has grown by this factor since the last
+# such look. Chosen: at most six such looks while the run becomes ten times as long.
 _LONGER = 1.5
 
 
 @dataclass(slots=True)
 class WatchedLoop:
-    """Follows the generations of one run, however they are marked; ``round`` is the running one."""
+    """Follows the generations of a run, however they are marked; ``round`` is the current one."""
 
     looks: TakenLooks
     traced: TracedGeneration
@@ -45,13 +45,13 @@ class WatchedLoop:
 
     @property
     def looker(self) -> Looker:
-        """What looks at the process."""
+        """The part that takes the looks."""
         return self.looks.looker
 
     def announce(self, total: int | None, *, long: bool = False) -> None:
-        """Take the number of generations of a loop that begins; None if it is unknown.
+        """Note the number of generations of a loop that begins; None if it is unknown.
 
-        ``long`` says that there will most likely be many.
+        ``long`` means that the number is unknown but probably large.
         """
         if self._opened is None:
             self.looker.schedule.announce(total, long=long)
@@ -60,13 +60,13 @@ class WatchedLoop:
     def begin_round(
         self, number: int, *, last: bool = False, is_left: Callable[[], bool] | None = None
     ) -> bool:
-        """Begin a generation; ``last`` if it is known to be the last one.
+        """Begin a generation; ``last`` is true if it is known to be the last one.
 
-        ``is_left`` returns whether the loop around the generation has ended. An interrupt may have
-        ended the loop before it ended the generation.
+        ``is_left`` returns whether the loop around the generation has ended: an interrupt may have
+        ended the loop without ending the generation.
 
         Returns:
-            Whether it has begun: a generation inside another one is a part of it.
+            Whether a generation has begun; inside another generation, none begins.
         """
         left = self._is_left is not None and self._is_left()
         if (self._recurrence.stop() or left) and self._opened is not None:
@@ -77,7 +77,7 @@ class WatchedLoop:
         self._called, self._is_left = False, is_left
         try:
             return self.safety.run(self._begin_round, number, last)
-        except BaseException:  # after an interrupt nobody will end it
+        except BaseException:  # after an interrupt, no other code will end it
             self._close_unrecorded()
             raise
 
@@ -91,10 +91,11 @@ class WatchedLoop:
         return begun
 
     def end_called(self) -> None:
-        """End the last generation that a call began; only the end of the run ends it.
+        """End the last generation that a call began, at the end of the run.
 
-        It is no full generation if the calling function has returned, because its objects are gone.
-        Nor is what follows the last moment, if moments end generations.
+        If the calling function has returned, its objects are gone, and the generation is not
+        recorded as a full one. If moments end generations, what follows the last moment is not
+        recorded, either.
         """
         if not self._called or self._opened is None:
             return
@@ -152,7 +153,7 @@ class WatchedLoop:
         self.looks.seen = False
 
     def _settle_in(self) -> None:
-        """Build the guard's own memory before the first generation is measured.
+        """Allocate the guard's own memory before the first generation is measured.
 
         Its table of paths and the modules of the diagnosis would look like growth of the program.
         """
@@ -171,7 +172,7 @@ class WatchedLoop:
         self.listen()
 
     def _close_unrecorded(self) -> None:
-        """End a generation that was interrupted or failed: the next one is not part of it."""
+        """Drop a generation that was interrupted or failed: the next one is not part of it."""
         self._opened, self.round = None, self.round.after()
 
     def listen(self) -> None:
@@ -196,11 +197,11 @@ class WatchedLoop:
         peak = peak_of(self.looker, self.safety, opened.peak, reading)
         moved = traced or self.promises.pending
         samples, survivors = self.traced.survivors(), self.promises.collect()
-        if moved:  # a trace has let go of memory, or a collection has freed some
+        if moved:  # a trace has freed memory, or a collection has
             reading = self.looker.recorder.read_all()
         why = self._why_look(index, reading)
         if not self.looker.asks_for_promised(why):
-            survivors = []  # They count as alive; asking for their holders would cost too much.
+            survivors = []  # they count as alive; finding their holders would cost too much
         promised = len(survivors)
         look = self.looker.generation(reading, index, why, [*survivors, *samples])
         held = look.found.held if look.found else ()
@@ -232,7 +233,7 @@ class WatchedLoop:
     def over(self) -> None:
         """Take the last look while the loop's function still has its local variables.
 
-        At the end of the run they may be gone, and so may what they held.
+        At the end of the run, the variables and what they held may be gone.
         """
         if not self.looks.seen and self._rounds:
             self.safety.run(self._look_after_loop)
@@ -243,9 +244,9 @@ class WatchedLoop:
             self._seen_at = self.looker.schedule.program_seconds
 
     def _was_long(self) -> bool:
-        """Return whether this may be the last loop, after which no other look comes.
+        """Return whether this may be the last loop, so that no other look follows.
 
-        The first such look replaces the one at the end of the run. A later one is taken only after
+        The first such look replaces the look at the end of the run. A later one is taken only after
         the program has run half as long again, so there are few.
         """
         schedule, before = self.looker.schedule, self._seen_at
@@ -254,7 +255,7 @@ class WatchedLoop:
         return schedule.program_seconds >= _LONGER * before
 
     def last_look(self, what: str) -> None:
-        """Look at the end of a run that was not announced, as at a generation's end."""
+        """Look at the end of a run that ends without notice, as at a generation's end."""
         reading = self.looker.recorder.read_all()
         look = self.looker.end(reading)
         within = f" within generation {self.round.number}" if self._opened else ""

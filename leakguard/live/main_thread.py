@@ -1,10 +1,10 @@
-"""The main thread: which one it is, and a function that is called in it.
+"""Tells which thread is the main thread, and calls a function in it.
 
 The function is called between two bytecode instructions of the running code.
 
 The program must not run while another thread walks the heap. The walk adds a reference to each
-object, and CPython refuses to resize a tuple that has a second reference: a ``tuple(...)`` over a
-generator, half-way, then raises ``SystemError`` in the program.
+object, and CPython refuses to resize a tuple with a second reference. A ``tuple(...)`` over a
+generator, half finished, then raises ``SystemError`` in the program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 
 class _Asked:
-    """Calls a function when its truth value is asked for; exceptions propagate to the asker."""
+    """Calls a function when its truth value is tested; an exception propagates from the test."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         self._call = call
@@ -33,20 +33,19 @@ _waiting: list[_Asked] = []
 
 
 def is_main_thread() -> bool:
-    """Return whether this is the main thread; only it runs pending calls."""
-    # Compare numbers: asking for the current thread would register a thread that C code has
-    # started.
+    """Return whether this is the main thread; pending calls run only there."""
+    # Compare idents: ``threading.current_thread()`` would register a thread that C code started.
     return threading.get_ident() == threading.main_thread().ident
 
 
 def call_in_main_thread(call: Callable[[], object]) -> bool:
-    """Have ``call`` called in the main thread, as signal handlers are; return whether it will be.
+    """Have ``call`` called in the main thread, as signal handlers are; return whether that works.
 
-    Its exceptions are raised there. It fails if the interpreter's queue of such calls is full.
+    Exceptions of ``call`` are raised there. It does not work if the interpreter's queue is full.
     """
     asked = _Asked(call)
-    # CPython wants a C function of one pointer that returns 0, or -1 after an exception. Asking for
-    # the truth value of a false object is such a function. A callback of ctypes would swallow
+    # CPython needs a C function that takes one pointer and returns 0, or -1 after an exception. The
+    # truth test of a false object is such a function. A callback of ctypes would swallow the
     # exceptions of the program's signal handlers.
     truth = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, ctypes.c_void_p)
     if ctypes.pythonapi.Py_AddPendingCall(truth, ctypes.py_object(asked)) == 0:

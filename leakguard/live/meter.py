@@ -1,4 +1,4 @@
-"""What the guard itself costs: seconds of its own work, and those of the program."""
+"""What the guard costs: the seconds of its own work, and the seconds of the program."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Seconds for which a reading of the run queue is reused. Several are needed at each generation's
-# end, and each takes 20 µs.
+# Seconds for which a reading of the run queue is reused. Several readings are needed at each
+# generation's end, and each takes 20 µs.
 _FRESH = 2e-3
 
 
 class CostMeter:
     """Counts the seconds of the guard's work, even if the work fails.
 
-    ``clock`` measures the run. ``own_clock`` charges the guard: CPU seconds of its thread, so that
-    a look on a busy machine does not seem expensive. ``queued`` is the time in which the program
-    could run but had no processor; it is not the program's own.
+    ``clock`` measures the run. ``own_clock`` measures the guard's own cost: CPU seconds of its
+    thread, so that a look on a busy machine does not seem expensive. ``queued`` returns the seconds
+    in which the program could run but had no processor; they do not count as the program's own.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class CostMeter:
 
     @property
     def spent(self) -> float:
-        """Seconds that the guard has cost so far, work in progress included."""
+        """Seconds that the guard has cost so far, including work in progress."""
         return self._spent + (0.0 if self._since is None else self._own_clock() - self._since)
 
     @property
@@ -47,14 +47,14 @@ class CostMeter:
 
     @property
     def program(self) -> float:
-        """Seconds of the run, without the guard's."""
+        """Seconds of the run without the guard's own work."""
         return max(self.elapsed - self.spent, 0.0)
 
     @property
     def program_worked(self) -> float:
-        """Seconds in which the program itself ran, or waited for what it had asked for.
+        """Seconds in which the program itself ran, or waited for something that it had requested.
 
-        Time that other programs took is left out, as in ``spent``: a machine with ten times its
+        Time that other programs took is excluded, as in ``spent``: a machine with ten times its
         load makes a run ten times as long, but not its work.
         """
         now = self._clock()
@@ -63,10 +63,10 @@ class CostMeter:
         return max(self.program - self._waited, 0.0)
 
     def charged(self, work: Callable[..., T], *args: object) -> T:
-        """Run ``work`` and charge its time to the guard; nested work is not charged twice.
+        """Run ``work`` and count its time as the guard's; nested work is not counted twice.
 
-        The charge ends before any further call: an interrupt may come after each call, and from
-        then on all of the program's time would be charged.
+        Counting ends before any further call: an interrupt may come after each call, and would
+        leave the counting on for the program's time.
         """
         if self._since is not None:
             return work(*args)
@@ -80,7 +80,7 @@ class CostMeter:
 
 
 def _steady(clock: Callable[[], float]) -> Callable[[], float]:
-    """Return a clock that keeps its last value while ``clock`` is not finite, as files need."""
+    """Return a clock that is always finite: it repeats its last finite value, as files need."""
     last = 0.0
 
     def read() -> float:

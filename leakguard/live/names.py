@@ -1,16 +1,17 @@
-"""Names and labels of the user, made printable in one line and bounded in number."""
+"""Names and labels of the user, made printable on one line and limited in number."""
 
 from __future__ import annotations
 
 import re
 
-_LONGEST_NAME = 200  # Characters. A label is a heading, and is written with every snapshot.
+_LONGEST_NAME = 200  # characters; a label is a heading, and is written with every snapshot
 _NUMBER = re.compile(r"\d+(?:[.,:_-]\d+)*")
-# Numbered layers or stages keep their own names; numbered episodes do not.
+# Up to this many names that differ only in numbers are kept apart: layers and stages keep their
+# names, numbered episodes do not.
 _NUMBERED_APART = 8
 # Kinds of names in one run. Later kinds share one name.
 _MOST_KINDS = 256
-#: Depth of nested phases. Deeper ones count as a part of the phase around them.
+#: The greatest depth of nested phases. A deeper phase counts as a part of the phase around it.
 MOST_OPEN_PHASES = 16
 OTHERS = "(other phases)"
 
@@ -28,7 +29,7 @@ def plain_text(text: object) -> str:
 
 
 def plain_truth(given: object) -> bool:
-    """Return whether the value is true; what raises, such as an array, counts as false."""
+    """Return whether the value is true; a value whose test raises, as of an array, is false."""
     try:
         return bool(given)
     except Exception:
@@ -41,7 +42,7 @@ def kind_of(name: str) -> str:
 
 
 class PhaseNames:
-    """Which name a phase is recorded under; the number of names is bounded."""
+    """Maps a phase to the name that it is recorded under; the number of names is limited."""
 
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = {}

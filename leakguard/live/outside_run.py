@@ -15,11 +15,11 @@ from leakguard.errors import UsageError
 from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.store import jsonl
 
-_KEPT = 4_000  # Samples. Beyond this, every second one is dropped.
+_KEPT = 4_000  # samples; beyond this, every second one is dropped
 
 
 def run_file_of(pid: int) -> Path | None:
-    """Return the run file that a process has open for writing; None without one."""
+    """Return the run file that a process has open for writing; None if there is none."""
     folder = Path(f"/proc/{pid}/fd")
     try:
         links = [Path(os.readlink(link)) for link in folder.iterdir()]  # noqa: PTH115 - may be gone
@@ -47,10 +47,10 @@ class OutsideRun:
         read: Callable[[int], Reading] = outside_view,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin to watch.
+        """Start watching.
 
         Raises:
-            UsageError: there is no such process, or it is another user's.
+            UsageError: there is no such process, or it belongs to another user.
         """
         self.pid, self._read, self._clock = pid, read, clock
         self._began = clock()
@@ -73,7 +73,7 @@ class OutsideRun:
         )
 
     def poll(self) -> bool:
-        """Take a sample; False once the process has ended."""
+        """Take a sample; return False once the process has ended."""
         try:
             reading = self._read(self.pid)
         except OSError:

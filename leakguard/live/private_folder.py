@@ -1,4 +1,4 @@
-"""The folder in which processes say how to reach them: one per user, closed to others."""
+"""The folder with the sockets and beacons of a user's processes; other users cannot enter it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 
 def private_folder(user: int | None = None) -> Path:
-    """Return the folder of a user, by default of this process; it may not exist."""
+    """Return the folder of a user, by default of this process's user; it may not exist."""
     return Path(tempfile.gettempdir()) / f"leakguard-{os.getuid() if user is None else user}"
 
 
 def check_private(folder: Path, user: int) -> None:
-    """Raise ``PermissionError`` unless ``folder`` is a real folder of that user only.
+    """Raise ``PermissionError`` unless ``folder`` is a real folder that only ``user`` can enter.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no such folder.
     """
     told = folder.lstat()
     if not stat.S_ISDIR(told.st_mode) or told.st_uid != user or told.st_mode & 0o077:

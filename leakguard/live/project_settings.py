@@ -21,8 +21,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Return the contents of a TOML file.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is no TOML, no UTF-8, or has a number of thousands of digits.
+        OSError: the file cannot be read.
+        ValueError: it is not TOML or not UTF-8, or has a number of thousands of digits.
         RecursionError: it is nested too deeply.
     """
     return dict(tomllib.loads(path.read_text("utf-8")))
@@ -38,11 +38,11 @@ def leakguard_table(content: Any) -> Mapping[str, Any]:
 def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
     """Return the patterns under ``ignore`` of the nearest project file at or above ``folder``.
 
-    They are empty without a project file, or if it cannot be read: broken files are reported by
-    other tools, and the working folder may be gone.
+    Return none if there is no project file or it cannot be read: other tools report broken files,
+    and the working folder may be gone.
 
     Raises:
-        UsageError: ``ignore`` is no list of texts.
+        UsageError: ``ignore`` is not a list of strings.
     """
     try:
         start = Path.cwd() if folder is None else folder.absolute()
@@ -58,10 +58,10 @@ def project_ignores(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def checked_patterns(patterns: Iterable[Any], where: str) -> tuple[str, ...]:
-    """Return the patterns; a single text would be read as one pattern per letter.
+    """Return the patterns; a single string would be read as one pattern per letter.
 
     Raises:
-        UsageError: one of them is no text, or all of them are one text.
+        UsageError: a pattern is not a string, or ``patterns`` is a single string.
     """
     if isinstance(patterns, str):
         one = shown(patterns)

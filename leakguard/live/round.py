@@ -1,4 +1,4 @@
-"""The running generation: which phases ran in it, what each added, and where one begins."""
+"""The current generation: which phases ran in it, what each added, and where generations begin."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _PhaseSum:
 
 @dataclass(slots=True)
 class Opened:
-    """The state when the running generation began."""
+    """The state when the current generation began."""
 
     reading: PackedMeasurement
     peak: Peak
@@ -36,12 +36,12 @@ class Opened:
 
 @dataclass(slots=True)
 class Round:
-    """The running generation; ``index`` counts from 0, ``number`` is the user's.
+    """The current generation; ``index`` counts from 0, ``number`` is the user's.
 
-    ``taken`` is how many generations are recorded as this one, if they are too many to record each.
-    ``phases_deep`` says whether its phases get a census. A phase that runs many times in a
-    generation is inspected once, in each generation at a different run, and writes at most 16
-    snapshots. Phases whose names differ only in numbers count as one here.
+    ``taken`` is the number of generations recorded together as this one, if there are too many to
+    record each. ``phases_deep`` is true if its phases get a census. A phase that runs many times in
+    a generation gets one look, at a different run in each generation, and writes at most 16
+    snapshots. Phases whose names differ only in numbers count as one phase here.
     """
 
     index: int | None = None
@@ -88,14 +88,14 @@ class Round:
         return self._entered
 
     def after(self) -> Round:
-        """Return the state between this generation and the next, with this one's counts."""
+        """Return the state between this generation and the next, with this generation's counts."""
         return Round(_entered=dict(self._entered))
 
 
 class Recurrence:
-    """Finds the phase that a loop begins with: the first one that comes a second time.
+    """Finds the phase that a loop begins with: the first phase that begins a second time.
 
-    Only outermost phases count, of the thread that entered the first one, and only while the
+    Only outermost phases count, in the thread that entered the first one, and only while the
     program marks no generations itself. In a program without phases, a moment that is recorded
     repeatedly (``step 100``, ``step 200``) ends one generation and begins the next.
     """
@@ -123,7 +123,7 @@ class Recurrence:
         if self._over or not self._is_followed():
             return False
         kind = kind_of(phase)
-        if not self._phases:  # Phases say more than moments.
+        if not self._phases:  # phases are a better sign than moments
             self._phases, self.leader = True, None
         if self.leader is None and kind in self._seen:
             self.leader = kind
@@ -132,7 +132,7 @@ class Recurrence:
 
     @property
     def by_moments(self) -> bool:
-        """True while recorded moments, and no phases or calls, end generations."""
+        """True while recorded moments, not phases or calls, end generations."""
         return self.leader is not None and not self._phases and not self._over
 
     def stop(self) -> bool:
@@ -146,7 +146,7 @@ class Recurrence:
 
 
 class Caller(NamedTuple):
-    """The function of the program that began a generation, by address: it is not held."""
+    """The function that began a generation, by addresses, so that it is not kept alive."""
 
     frame: int
     code: int
@@ -160,7 +160,7 @@ class Caller(NamedTuple):
         return None if frame is None else cls(id(frame), id(frame.f_code))
 
     def is_running(self) -> bool:
-        """Return whether it is still running, as far as this thread can see."""
+        """Return whether the function is still running, as far as this thread can see."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and (id(frame), id(frame.f_code)) != self:
             frame = frame.f_back

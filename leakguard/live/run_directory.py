@@ -1,4 +1,4 @@
-"""A run directory: each process of a job writes a file of its own."""
+"""A run directory: each process of a job writes its own file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leakguard.model.secrets import without_secrets
 from leakguard.store import is_url
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST_FILE_NAME = 60  # Characters of one part of a file name.
+_LONGEST_FILE_NAME = 60  # characters of one part of a file name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Identity:
 
     Attributes:
         rank, local_rank, world_size: what a launcher such as ``torchrun`` put into the environment.
-        role: the user's name for the guard, or what made this process: ``SpawnProcess-1``,
+        role: the user's name for the guard, or the kind of this process: ``SpawnProcess-1``,
             ``loader0`` of a DataLoader, ``actor-5f0c31a2`` of Ray; None for a main process.
     """
 
@@ -38,7 +38,7 @@ class Identity:
 
     @property
     def file_name(self) -> str:
-        """A name that no other process of the job has: rank and role for people, host and pid."""
+        """A name that is unique in the job: rank and role for people, host and pid."""
         rank = None if self.rank is None else f"rank{self.rank}"
         words = [word for word in (rank, self.role) if word]
         parts = (*(words or ["main"]), self.host, str(self.pid))
@@ -47,7 +47,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """Where the processes of a job write: a folder, or a URL that fsspec knows."""
+    """Where the processes of a job write: a folder, or a URL that fsspec supports."""
 
     place: str
 
@@ -70,7 +70,7 @@ class RunDirectory:
 
 
 def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
-    """Return the run directory that ``out`` means; None if it is one file or nothing.
+    """Return the run directory that ``out`` denotes; None if ``out`` is one file or None.
 
     A directory is a URL, a path that ends with a slash, or an existing folder.
 
@@ -79,7 +79,7 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
     """
     try:
         text = None if out is None else os.fspath(out)
-    except Exception:  # no path, or a class of the caller's that fails
+    except Exception:  # not a path, or an instance of the caller's class that fails
         return None
     if not isinstance(text, str) or "\0" in text:
         return None
@@ -95,12 +95,12 @@ def run_directory(out: str | os.PathLike[str] | None) -> RunDirectory | None:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # An impossible file name; opening it will report that.
+    except OSError:  # an impossible file name; opening it will report that
         return False
 
 
 def identity(name: str | None = None, environment: Mapping[str, str] = os.environ) -> Identity:
-    """Return which process of a job this is; ``name`` is the user's name of the guard."""
+    """Return which process of a job this is; ``name`` is the user's name for the guard."""
     return Identity(
         rank=_number_in(environment, "RANK"),
         local_rank=_number_in(environment, "LOCAL_RANK"),
@@ -117,14 +117,14 @@ def _number_in(environment: Mapping[str, str], name: str) -> int | None:
 
 
 def _loader() -> str | None:
-    """Name a worker of torch's DataLoader; torch is asked only if the program imported it."""
+    """Return the role of a torch DataLoader worker; torch is used only if already imported."""
     data = sys.modules.get("torch.utils.data")
     worker = data.get_worker_info() if data is not None else None
     return None if worker is None else f"loader{worker.id}"
 
 
 def _actor() -> str | None:
-    """Name a Ray actor by its name, else by its id."""
+    """Return the role of a Ray actor: its name, or its id if it has none."""
     ray = sys.modules.get("ray")
     try:
         if ray is None or not ray.is_initialized():
@@ -132,12 +132,12 @@ def _actor() -> str | None:
         context = ray.get_runtime_context()
         actor = context.get_actor_id()
         return None if actor is None else context.get_actor_name() or f"actor-{actor[:8]}"
-    except Exception:  # In another version of Ray the process keeps the name that its parent gave.
+    except Exception:  # in another version of Ray, the process keeps the name that its parent gave
         return None
 
 
 def _child() -> str | None:
-    """Name a child of multiprocessing as its parent did."""
+    """Return the name that multiprocessing's parent gave to this child."""
     module = sys.modules.get("multiprocessing.process")
     if module is None or module.parent_process() is None:
         return None

@@ -1,4 +1,4 @@
-"""Runs the guard's own work so that the program notices nothing of it but its cost."""
+"""Runs the guard's own work so that the program notices only its cost."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from leakguard.live.meter import CostMeter
 
 
 class Safety:
-    """Runs work for the guard: one thread at a time, charged to the guard, and without exceptions.
+    """Runs work for the guard: one thread at a time, measured as its cost, without exceptions.
 
-    Errors become notes in the next snapshot. The user's interrupts, and exceptions that the
-    program's own signal handlers raise, propagate after the work has been abandoned. A forked child
-    does nothing: the file belongs to its parent.
+    Errors become notes in the next snapshot. The user's interrupts, and exceptions from the
+    program's own signal handlers, propagate after the work has been abandoned. A forked child does
+    nothing: the file belongs to its parent.
     """
 
     def __init__(self, meter: CostMeter) -> None:
@@ -44,8 +44,8 @@ class Safety:
     def run(self, work: Callable[..., object], *args: object) -> bool:
         """Run ``work`` unless the run has ended; return whether it succeeded.
 
-        The collector is held back: the guard's allocations would trigger it, and it would free
-        cycles that the program would have kept.
+        Automatic garbage collection is suspended: the guard's allocations would trigger it, and it
+        would free cycles that the program would have kept.
         """
         done = False
         if self.watching:
@@ -67,7 +67,7 @@ class Safety:
             work()
 
     def note(self, about: str, problem: BaseException | str) -> None:
-        """Remember why something is unknown, for the next snapshot."""
+        """Store why something is unknown, for the next snapshot."""
         self._notes[about] = problem if isinstance(problem, str) else reason_of(problem)
 
     def taken_notes(self) -> Mapping[str, str]:
@@ -82,7 +82,7 @@ class Safety:
             hush(True)
             work(*args)
         finally:
-            self._worker = outer  # before any call: an interrupt may come after one
+            self._worker = outer  # before any call, because an interrupt may come after one
             hush(outer == me)
         return True
 
@@ -91,5 +91,5 @@ class Safety:
             self._requested.pop()()  # the latest first: it may end the process
 
 
-# A child that another thread or a gauge forks during a look may never end that look.
+# In a child that another thread or a gauge forks during a look, that look may never end.
 os.register_at_fork(after_in_child=give_back_collector)

@@ -1,4 +1,4 @@
-"""Decides which generations are looked at, and how deep: a few at first, then ever fewer.
+"""Decides at which generations a look is taken, and how deep: a few at first, then ever fewer.
 
 A run pays for its looks in seconds of the guard's own work. It may spend:
 
@@ -8,17 +8,18 @@ A run pays for its looks in seconds of the guard's own work. It may spend:
 * while memory, threads or files rise: ``RISING_SHARE`` of the program's time
   (``RISING_SHARE_OF_LONG`` in a long loop), at most ``RISING_SECONDS`` in all;
 * once a look has seen objects grow: ``GROWING_SECONDS``, for looks of at most ``CHEAP_SECONDS``
-  each, to find out who holds them;
+  each, to find their holders;
 * before the loop: a first walk and a census, if each costs at most a fifth of ``FIXED_SECONDS``.
 
 The early generations depend on what is known of the loop:
 
-* at most ``SHORT`` generations: every one is looked at, for up to ``SHORT_SECONDS`` in all;
-* unknown length: the first ``SHORT`` are, for up to ``EARLY_SHARE`` of their own time;
-* most likely long: ``FIRST_OF_LONG`` of the first ``SHORT * APART`` are, ``APART`` generations
-  apart; if something grows, ``SHORT`` of them, half as far apart.
+* at most ``SHORT`` generations: a look at each, for up to ``SHORT_SECONDS`` in all;
+* unknown length: a look at each of the first ``SHORT``, for up to ``EARLY_SHARE`` of their time;
+* most likely long: ``FIRST_OF_LONG`` looks in the first ``SHORT * APART`` generations, ``APART``
+  generations apart; if something grows, ``SHORT`` looks, half as far apart.
 
-Always looked at are the second generation, the middle one of a loop of known length, and the last.
+A look is always taken at the second generation, the middle one of a loop of known length, and the
+last.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from leakguard.live.meter import CostMeter
 #: The reason of the look at the end of the last generation.
 LAST = "last generation"
 #: Seconds that any run may spend. Measured: a look at a small program costs 6 ms, and 22 ms on a
-#: busy machine. So they pay for the first 13 looks at least.
+#: busy machine. So the seconds pay for at least the first 13 looks.
 FIXED_SECONDS = 0.3
 #: Seconds, and share of the program's time, that a run may spend in addition while something rises.
 #: Chosen: they pay for two walks of 1,000,000 objects in a run of 20 s. In a long loop they also
@@ -44,58 +45,59 @@ FIXED_SECONDS = 0.3
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
 #: The same share in a long loop. Most trainings fill a buffer for minutes, and the early looks and
-#: the last one suffice to see a leak. Chosen: a training of a minute with torch pays less than 2 %
-#: of its time in all.
+#: the last look suffice to see a leak. Chosen: a training of a minute with torch then spends less
+#: than 2 % of its time in all.
 RISING_SHARE_OF_LONG = 0.005
-#: Seconds to spend once objects grow, and the cost of a look that they may pay for. Chosen: in a
-#: small program they pay for some ten censuses and looks at holders, of 6 and 27 ms, on a machine
-#: that is half as fast.
+#: Seconds that a run may spend once objects grow, and the highest cost of a look that these seconds
+#: may pay for. Chosen: in a small program they pay for some ten censuses and looks at holders, of 6
+#: and 27 ms, on a machine that is half as fast.
 GROWING_SECONDS = 0.6
 CHEAP_SECONDS = 0.15
-#: A loop of so few generations must look at each of them; and the seconds for all of these looks.
-#: Chosen: they pay for 12 looks at a million objects on a busy machine, two of them at holders.
+#: The most generations of a short loop, each of which needs a look, and the seconds for all of
+#: these looks. Chosen: they pay for 12 looks at a million objects on a busy machine, two of them at
+#: holders.
 SHORT = 12
 SHORT_SECONDS = 6.0
-#: Early looks in a long loop, beside the one at the second generation, if nothing grows. Chosen:
-#: three looks are needed to judge growth.
+#: Early looks in a long loop if nothing grows, in addition to the look at the second generation.
+#: Chosen: three looks are needed to judge growth.
 FIRST_OF_LONG = 2
 #: Generations between these looks. A long loop has small generations at first (see
 #: ``launch.pace``), and some of its work may come only in every twentieth of them.
 APART = 8
-#: Share of its own time that the beginning of a loop of unknown length may spend, since the loop
-#: may be a short one. Chosen: the shortest trainings have six generations of half a second, and
-#: need it.
+#: Share of its own time that the beginning of a loop of unknown length may spend, because the loop
+#: may be short. Chosen: the shortest trainings have six generations of half a second, and need it.
 EARLY_SHARE = 0.5
 #: Seconds of CPU, or a share of the program's time if that is more, that an obligatory look may
 #: take. Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
-#: A look is ended once it takes this many times its expected cost. Chosen: asking for holders
+#: A look is aborted once it takes this many times its expected cost. Chosen: the search for holders
 #: doubles the cost.
 TIMES_USUAL = 4.0
 # Share of ``max_overhead`` that is spent. The guard's clock misses the cold caches after a look,
-# and the diagnosis at the end of the run is still to come. Measured: a guard that had spent 0.65 %
-# by its own clock cost 1.1 % (reports/overhead).
+# and the diagnosis at the end of the run. Measured: a guard that had spent 0.65 % by its own clock
+# cost 1.1 % (reports/overhead).
 _AIM = 0.6
-# The fixed seconds must pay for this many looks: for a look to come before the loop, and for a look
-# not to count as expensive. Chosen.
+# ``FIXED_SECONDS`` must pay for this many looks, so that a look may come before the loop, and so
+# that a look does not count as expensive. Chosen.
 _BEFORE_LOOP, _NOT_DEAR = 5, 10
-# Factor between one distance of looks and the next. Chosen: 16 looks in 60 generations, 26 in 600.
+# Factor from one distance between looks to the next. Chosen: 16 looks in 60 generations, 26 in 600.
 _GROWTH = 1.25
-# The first distance in generations, and the one after news. They are below one, so that the first
-# four looks, and five after news, are at consecutive generations.
+# The first distance in generations, and the first distance after news. Both are below one, so that
+# the first four looks, and five looks after news, are at consecutive generations.
 _FIRST = _GROWTH**-2
 _AFTER_NEWS = _GROWTH**-3
-# Random variation of a distance, as a share of it. It keeps looks from meeting a period of the
-# program always at the same point. Chosen.
+# Random variation of a distance, as a share of it. It prevents looks from always coming at the same
+# point of a period of the program. Chosen.
 _SWAY = 0.3
 # Looks at holders that are kept in reserve for a late rise. Chosen.
 _RESERVED = 8
-# The most expensive of the latest looks is the expected cost: costs vary with what caches hold.
+# Number of latest looks, of which the most expensive is the expected cost: costs vary with the
+# contents of caches.
 _REMEMBERED = 3
 
 
 class Depth(IntEnum):
-    """How deep a look goes; each includes the ones before."""
+    """How deep a look goes; each depth includes the ones before."""
 
     NUMBERS = 0
     CENSUS = 1
@@ -112,13 +114,13 @@ _GUESSES = {
     "compiled": {Depth.CENSUS: (4e-3, 110e-9), Depth.HOLDERS: (15e-3, 180e-9)},
     "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
 }
-# Index of the generation that is always looked at first: the second. Growth needs a start to be
+# Index of the generation that always gets the first look: the second. Growth needs a start to be
 # measured from, and the first generation is a warm-up.
 _BEGINNING = 1
 
 
 class Prices:
-    """The expected cost of a look at each depth, from the latest ones."""
+    """The expected cost of a look at each depth, from the latest looks."""
 
     def __init__(self, engine: str, blocks: int) -> None:
         """``blocks`` is the number in use in Python's allocator: it measures the heap."""
@@ -127,7 +129,7 @@ class Prices:
         self._paid: dict[Depth, deque[tuple[float, int]]] = {}
 
     def paid(self, depth: Depth, seconds: float) -> None:
-        """Note what one look cost."""
+        """Record what one look cost."""
         paid = self._paid.setdefault(depth, deque(maxlen=_REMEMBERED))
         paid.append((seconds, max(self.blocks, 1)))
 
@@ -143,7 +145,7 @@ class Prices:
 
 
 class Schedule:
-    """Decides at each generation's end whether it is looked at, and how deep."""
+    """Decides at each generation's end whether to take a look, and how deep."""
 
     def __init__(
         self,
@@ -173,7 +175,7 @@ class Schedule:
 
     @property
     def spares_nothing(self) -> bool:
-        """True without a limit: every generation and each of its phases is looked at."""
+        """True without a limit: a look is taken at every generation and each of its phases."""
         return self._share is None
 
     @property
@@ -187,15 +189,15 @@ class Schedule:
         return self._heights.quiet <= max(self._distance, 1)
 
     def announce(self, total: int | None, *, long: bool = False) -> None:
-        """Take the number of generations of the loop that begins; None if it is unknown.
+        """Note the number of generations of the loop that begins; None if it is unknown.
 
-        ``long`` says that there will most likely be many, as with grouped steps.
+        ``long`` means that the number is probably large, as with grouped steps.
         """
         self._total, self._is_long = total, long
         self._is_short = total is not None and total <= SHORT
 
     def note(self, index: int, metrics: Mapping[str, int | float]) -> None:
-        """Take the cheap numbers at the end of generation ``index``, counted from 0."""
+        """Record the cheap numbers at the end of generation ``index``, counted from 0."""
         self._index = index
         self._prices.blocks = int(metrics.get("python_blocks", self._prices.blocks))
         looked, self._taken_before = self._taken > self._taken_before, self._taken
@@ -208,7 +210,7 @@ class Schedule:
         return self._heights.has_let_go(metrics)
 
     def reason(self, index: int, *, last: bool = False) -> str | None:
-        """Return why generation ``index``, which ends now, is looked at; None if it is not."""
+        """Return why a look is due at the end of generation ``index``, now; None if none is."""
         if self._share is None:
             return "no limit"
         if last or self._is_always(index):
@@ -223,13 +225,13 @@ class Schedule:
         return None
 
     def planned(self, index: int) -> bool:
-        """Return whether generation ``index``, which begins now, is going to be looked at."""
+        """Return whether a look will come at the end of generation ``index``, which begins now."""
         date = self._is_early or index >= self._next
         date = date and self.affords_seconds(self._prices.of(Depth.CENSUS))
         return date or self._is_always(index) or self._covered()
 
     def affords(self, depth: Depth, times: int = 1) -> bool:
-        """Return whether the budget allows so many looks and the obligatory ones after them."""
+        """Return whether the budget allows so many looks, and the obligatory looks after them."""
         if self._share is None:
             return True
         return self.affords_seconds(self._prices.of(depth), times)
@@ -247,7 +249,7 @@ class Schedule:
     def deep_look_due(self, index: int) -> bool:
         """Return whether generation ``index`` is due for a deeper look, if something grows.
 
-        It is at once, and later at longer distances than those of censuses.
+        The first deeper look is due at once. The next ones are further apart than censuses.
         """
         return self._share is None or self._is_early or index >= self._holders_due
 
@@ -257,13 +259,13 @@ class Schedule:
         return self._share is None or self._prices.of(depth) <= limit / _BEFORE_LOOP
 
     def saw(self, index: int, *, growing: bool) -> None:
-        """Take the result of a census; if growth is news, look again soon."""
+        """Record the result of a census; if growth is news, look again soon."""
         if growing and not self.growing:
             self._distance, self._holders_due = _AFTER_NEWS, index
         self.growing = growing
 
     def looked(self, index: int, depth: Depth) -> None:
-        """Note a look at generation ``index``, and set the date of the next one."""
+        """Record a look at generation ``index``, and choose the generation of the next one."""
         self._taken += 1
         self._taken_apart += (index + 1) % APART == 0
         self._next = index + max(1, round(self._distance * self._swayed()))
@@ -274,7 +276,7 @@ class Schedule:
         self._patience = 2 * self._chance.random() + 1
 
     def longest_look(self) -> float:
-        """Return the seconds after which the next look is ended.
+        """Return the seconds after which the next look is aborted.
 
         It is the unspent budget, but never less than a person would wait for, or a few times the
         expected cost: an obligatory look must succeed.
@@ -288,7 +290,7 @@ class Schedule:
 
     @contextmanager
     def charged(self, depth: Depth, *, in_loop: bool = True) -> Iterator[None]:
-        """Charge the looks inside the block, and remember their cost, even if they fail."""
+        """Measure the cost of the looks inside the block, even if they fail, and record it."""
         before = self._meter.spent
         try:
             yield
@@ -328,9 +330,9 @@ class Schedule:
 
     @property
     def _time(self) -> float:
-        """The seconds that shares refer to; in a long loop only those in which the program worked.
+        """The seconds that shares refer to; in a long loop, only those in which the program worked.
 
-        In a short loop each generation counts, so a busy machine may spend more on looks.
+        In a short loop each generation counts, so on a busy machine more may be spent on looks.
         """
         return self._meter.program_worked if self._is_long else self._meter.program
 
@@ -342,8 +344,8 @@ class Schedule:
         return min(EARLY_SHARE * self._time, RISING_SECONDS if self._is_long else SHORT_SECONDS)
 
     def _allowed(self, price: float) -> float:
-        """Return what all looks may have cost by now, if the next one costs ``price``."""
-        # Expensive looks may use half of it: the first and the last one at a million objects.
+        """Return what all looks may have cost by now, if the next look costs ``price``."""
+        # Expensive looks may use half of it: the first and the last look at a million objects.
         fixed = FIXED_SECONDS if price <= FIXED_SECONDS / _NOT_DEAR else FIXED_SECONDS / 2
         allowed = fixed + self._income()
         if self.rising or self.growing:

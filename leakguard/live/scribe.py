@@ -1,4 +1,4 @@
-"""Makes a snapshot of a look, and brings it to the journal."""
+"""Makes a snapshot of a look, and gives it to the journal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from leakguard.model.snapshot import Moment
 
 @dataclass(slots=True)
 class SnapshotDraft:
-    """The facts of a snapshot that the look did not see.
+    """The parts of a snapshot that do not come from the look.
 
-    It is created after the look, so that its own objects are not counted.
+    The draft is created after the look, so that the look does not count its objects.
     """
 
     label: str
@@ -48,7 +48,7 @@ class SnapshotDraft:
         notes: Mapping[str, str],
         own_memory: int,
     ) -> Snapshot:
-        """Return the snapshot: these facts, and the look's."""
+        """Return the snapshot: the facts of this draft and of the look."""
         seen, found = look.seen, look.found
         return Snapshot(
             serial,
@@ -86,7 +86,7 @@ class SnapshotDraft:
 
 @dataclass(slots=True)
 class Scribe:
-    """Writes snapshots to the journal, each with its number, its time and its cost."""
+    """Writes snapshots to the journal, each with its serial number, its time and its cost."""
 
     journal: Journal
     meter: CostMeter
@@ -123,7 +123,7 @@ class Scribe:
 class TakenLooks:
     """Records looks.
 
-    ``seen`` is true if the program's latest state has been looked at, as deep as was necessary.
+    ``seen`` is true if a look has covered the program's latest state, as deeply as necessary.
     """
 
     looker: Looker
@@ -137,7 +137,7 @@ class TakenLooks:
 
 
 def _with_large(census: Census | None, look: Look) -> Census | None:
-    """Name the holders of large objects, if the look asked for holders."""
+    """Add the holders of large objects to the census, if the look found them."""
     if census is None or look.found is None or not look.found.large:
         return census
     return replace(census, large=look.found.large)

@@ -36,7 +36,7 @@ _LEAST_FILE = MB
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The arguments of a guard in the form that is used inside; see ``LeakGuard``."""
+    """The checked arguments of a guard in their internal form; see ``LeakGuard``."""
 
     watch: Watchlist
     out: Path | None
@@ -68,12 +68,15 @@ class Settings:
 
     @property
     def own_clock(self) -> Callable[[], float]:
-        """The clock that charges the guard: CPU time of its thread, unless the caller has one."""
+        """The clock that measures the guard's own cost.
+
+        It is the CPU time of the guard's thread, unless the caller supplies another clock.
+        """
         return own_seconds if self.clock is time.perf_counter else self.clock
 
     @property
     def queued(self) -> Callable[[], float]:
-        """Seconds for which no processor was free; None if the caller has a clock of its own."""
+        """The clock of seconds without a free processor; always 0 with the caller's own clock."""
         return queued_seconds if self.clock is time.perf_counter else (lambda: 0.0)
 
 
@@ -106,7 +109,7 @@ def checked_settings(
     """Check every argument.
 
     Raises:
-        UsageError: one cannot be used; the message names it and says what can, in one line.
+        UsageError: an argument cannot be used; the message of one line names it and says what can.
     """
     on_screen = _is_on_screen(report)
     directory = run_directory(out)
@@ -196,7 +199,7 @@ def _share(value: object) -> float:
 
 
 def _signal(value: object) -> int:
-    """Return the number of a signal given as such, as ``"SIGUSR1"`` or as ``"USR1"``."""
+    """Return the number of a signal given as a number, as ``"SIGUSR1"`` or as ``"USR1"``."""
     if isinstance(value, str):
         text = value.strip().upper()
         number = getattr(signal, text if text.startswith("SIG") else f"SIG{text}", None)

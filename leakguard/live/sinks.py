@@ -24,7 +24,7 @@ def log_sink(log: Log | None) -> Callable[[str], object] | None:
     """Return a function that writes one block to ``log``.
 
     Raises:
-        UsageError: ``log`` is none of the three.
+        UsageError: ``log`` is not a stream, a logger or a function.
     """
     if log is None:
         return None
@@ -48,24 +48,24 @@ def write_block(stream: TextIO, block: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print a line on standard error, if there is one, wrapped like the last report."""
+    """Print a line on standard error, if there is one, wrapped as the reports are."""
     if sys.stderr is not None:  # print() would fall back to standard output
         with contextlib.suppress(OSError, ValueError, AttributeError):
             print(*wrapped(f"leakguard: {text}", columns()), sep="\n", file=sys.stderr)
 
 
 class Sink(Protocol):
-    """Takes the numbers of each generation, and the verdict at the end of the run."""
+    """Receives the numbers of each generation, and the verdict at the end of the run."""
 
     def write(self, vitals: Vitals) -> object:
-        """Take the numbers of a generation that ended."""
+        """Receive the numbers of a generation that ended."""
 
     def finish(self, report: Report) -> object:
-        """Take the verdict; nothing is written afterwards."""
+        """Receive the verdict; nothing is written afterwards."""
 
 
 class Sinks:
-    """Writes to all sinks of a guard. If one raises, it is noted and tried again."""
+    """Writes to all sinks of a guard. A sink that raises is noted, and is used again next time."""
 
     def __init__(self, sinks: Iterable[Sink], safety: Safety) -> None:
         """Write to ``sinks``, in their order."""
@@ -73,7 +73,7 @@ class Sinks:
         self._safety = safety
 
     def write(self, snapshot: Snapshot) -> None:
-        """Write the numbers of a generation; nothing at other moments."""
+        """Write the numbers of a generation; do nothing at other moments."""
         vitals = vitals_of(snapshot) if self._sinks else None
         if vitals is None:
             return
@@ -85,7 +85,7 @@ class Sinks:
                 self._safety.note(_sink_name(sink), error)
 
     def finish(self, report: Callable[[], Report]) -> None:
-        """Hand over the verdict; failures are printed on standard error."""
+        """Give the verdict to all sinks; failures are printed on standard error."""
         for sink in self._sinks:
             try:
                 sink.finish(report())
@@ -98,11 +98,11 @@ def checked_sinks(sinks: object) -> tuple[Sink, ...]:
     """Return the sinks of a guard.
 
     Raises:
-        UsageError: one of them is none.
+        UsageError: an object is not a sink.
     """
     try:
         listed = tuple(sinks) if isinstance(sinks, Iterable) else (sinks,)
-    except Exception:  # of the caller's own class
+    except Exception:  # raised by the caller's own class
         listed = (sinks,)
     for sink in listed:
         if isinstance(sink, type) or not (hasattr(sink, "write") and hasattr(sink, "finish")):

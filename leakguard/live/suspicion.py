@@ -11,9 +11,9 @@ from leakguard.capture.streak import Streak
 from leakguard.model import TypeCount
 from leakguard.model.census import GRAPH_NODE
 
-# Classes that a look at holders asks about, at most. Chosen.
+# The most classes whose holders a look searches for. Chosen.
 _MOST_SUSPECTS = 10
-# Caches of the standard library come and go like builtins.
+# Caches of the standard library come and go as builtins do.
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
@@ -21,12 +21,12 @@ class _Threshold(NamedTuple):
     """What makes a type suspicious.
 
     Attributes:
-        enough: rises that it takes. A rise is a generation with more instances than any before, or
+        enough: the number of rises. A rise is a generation with more instances than any before, or
             with ``notable`` bytes more.
         spare: bytes that additional instances must have to be a rise.
         notable: bytes that are a rise whatever the number of instances.
-        steep: bytes per generation that rises must average if some generations had none. The first
-            rise does not count: it may be a warm-up.
+        steep: bytes per generation that the rises must average if some generations had none. The
+            first rise does not count, because it may be a warm-up.
     """
 
     enough: int
@@ -35,13 +35,14 @@ class _Threshold(NamedTuple):
     steep: int
 
 
-# A suspicion only leads to a closer look; a verdict takes more. So these limits are low, in pages
-# of 4 KiB. For a class, one more instance counts; for bytes, sixteen pages.
+# A suspicion only leads to a deeper look; a verdict needs more evidence. So these limits are low,
+# in pages of 4 KiB. For a class, one more instance counts; for bytes, sixteen pages.
 _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
-# Any program keeps some numbers, texts and dicts per generation, and now and then many. So builtins
-# need one rise more, of half a page at least, and of two pages each if some generations had none.
+# Any program keeps some numbers, texts and dicts per generation, and sometimes many. So builtins
+# need one rise more. Each rise needs at least half a page, and two pages on average if some
+# generations had no rise.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
-# Bytes per generation, if looks are far apart: some numbers of each generation lie in between.
+# Bytes per generation between looks that are far apart, because each generation keeps some numbers.
 # Chosen: half of the least reported gain of a container (analysis.tolerance).
 _SOME = 512
 # Live memory as a whole is noisier than counted objects: sixty-four pages.
@@ -52,7 +53,7 @@ _GRAPHS = _Threshold(enough=1, spare=65_536, notable=65_536, steep=0)
 
 
 class _Note(msgspec.Struct, array_like=True, gc=False):
-    """What is remembered of a type: its maxima, the bytes of the first, and their number."""
+    """The record of a type: its maxima, its bytes at the first of them, and their number."""
 
     count: int = 0
     bytes: int = 0
@@ -63,7 +64,7 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
 
     @classmethod
     def first(cls, count: int, size: int) -> _Note:
-        """Return the note of a type that is new."""
+        """Return the note of a new type."""
         return cls(count, size, size)
 
     @property
@@ -93,10 +94,10 @@ _notes = msgspec.msgpack.Decoder(dict[str, _Note])
 class Suspicion:
     """Follows the counts of the types from one generation's end to the next.
 
-    A class is suspicious once its count reached a new maximum in two generations, or its bytes did
-    by 64 KiB each; the generations are consecutive, or as far apart as before. A builtin type is
-    suspicious once its bytes rose three times in a row, or by much if not in a row. The notes are
-    packed into one object, which a census does not count.
+    A class is suspicious once its count reached a new maximum in two generations, or its bytes rose
+    above their maximum by 64 KiB in two. The two generations are consecutive, or as far apart as
+    the rises before them. A builtin type is suspicious once its bytes rose three times in a row, or
+    by much if not in a row. The notes are packed into one object, which a census does not count.
     """
 
     def __init__(self) -> None:
@@ -110,34 +111,34 @@ class Suspicion:
         self._first = True
 
     def note_children(self, count: int) -> bool:
-        """Take the number of child processes at a generation's end; return whether it rises."""
+        """Record the number of child processes at a generation's end; return whether it rises."""
         return self._goes_on("children", count, 0, _CLASS)
 
     def note_graphs(self, types: Mapping[str, TypeCount]) -> bool:
-        """Take a census at a generation's end; return whether backward graphs became longer."""
+        """Record a census at a generation's end; return whether backward graphs became longer."""
         entry = types.get(GRAPH_NODE, _NO_NODES)
         return self._goes_on("graphs", entry.count, entry.bytes or 0, _GRAPHS)
 
     def note_memory(self, size: int) -> bool:
-        """Take the live memory at a generation's end; return whether it still grows."""
+        """Record the live memory at a generation's end; return whether it still grows."""
         self._apart += 1
         return self._goes_on("memory", 0, size, _MEMORY)
 
     def note_memory_at_look(self, size: int) -> bool:
-        """Take the bytes in use at a look; return whether they still grow from look to look.
+        """Record the bytes in use at a look; return whether they still grow from look to look.
 
         Small growth per generation adds up between looks that are far apart.
         """
         return self._goes_on("memory at looks", 0, size, _MEMORY)
 
     def _goes_on(self, what: str, count: int, size: int, threshold: _Threshold) -> bool:
-        """Take the next value of a followed number; return whether it still rises."""
+        """Record the next value of a followed number; return whether it still rises."""
         known = self._numbers.get(what) or _Note.first(count, size)
         self._numbers[what] = note = known.after(count, size, threshold)
         return note.is_suspicious(threshold)
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
-        """Take the census of a generation's end; return whether anything is suspicious."""
+        """Record the census of a generation's end; return whether anything is suspicious."""
         before, unknown = _notes.decode(self._packed), _Note()
         spare = min(max(_SOME * self._apart, _BUILTIN.spare), _BUILTIN.notable)
         builtin = _BUILTIN._replace(spare=spare)

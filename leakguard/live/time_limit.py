@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from leakguard.capture.run_queue import program_clock
 
-# Seconds to wait for the thread to end; it may be busy with other work of the guard.
+# Seconds to wait until the thread ends; it may be busy with other work of the guard.
 _JOIN_SECONDS = 0.1
 
 
@@ -19,12 +19,13 @@ class TimeLimit:
 
     Time in which other programs had the processors does not count.
 
-    The thread is not one of ``threading``: a program that waits for its own threads would wait for
-    it. It ends while the program forks, because a fork beside a thread causes a warning.
+    The thread is not one of ``threading``, because a program that joins its own threads would wait
+    for it. The thread ends before the program forks, because Python warns about a fork of a process
+    with several threads. It starts again afterwards.
     """
 
     def __init__(self, seconds: float, call: Callable[[], object]) -> None:
-        """Begin to wait."""
+        """Start waiting."""
         self._seconds = seconds
         self._call = call
         self._begin()
@@ -50,7 +51,7 @@ class TimeLimit:
         self._cancelled = threading.Event()
         self._running = _thread.allocate_lock()  # held by the thread until it ends
         self._thread: int | None = None
-        with contextlib.suppress(RuntimeError):  # there may be no more threads
+        with contextlib.suppress(RuntimeError):  # no thread can be started
             self._running.acquire()
             waits = (self._cancelled, self._running, self._seconds)
             self._thread = _thread.start_new_thread(self._wait, waits)

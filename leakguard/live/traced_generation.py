@@ -1,4 +1,4 @@
-"""The traced generation: begun, cut short if it takes too long, and asked for its lines."""
+"""The traced generation: it starts the trace, cuts it if it takes too long, and reads its lines."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from leakguard.model import Site
 
 @dataclass(slots=True)
 class TracedGeneration:
-    """The running generation while ``tracing`` wants something from it; otherwise it does nothing.
+    """Traces the running generation if ``tracing`` has something to trace; else does nothing.
 
-    A trace that was cut reports what it has seen, at the end of its generation. The holders are
-    asked for in the loop's own thread, where the program stands still. If the loop is not in the
+    A trace that was cut reports what it has seen at the end of its generation. The holders are
+    searched for in the loop's own thread, where the program stands still. If the loop is not in the
     main thread, the trace is given up.
     """
 
@@ -34,7 +34,7 @@ class TracedGeneration:
     _cut: tuple[Site, ...] | None = None
 
     def begin(self) -> None:
-        """Start to trace, if something is to be traced; note why if it cannot be."""
+        """Start a trace if something is to be traced; note the reason if that is impossible."""
         self._rounds += 1
         self.tracing.begin()
         self._cut = None
@@ -51,7 +51,7 @@ class TracedGeneration:
 
     @property
     def was_cut(self) -> bool:
-        """True for a generation whose trace ended before it did."""
+        """True for a generation whose trace ended before the generation."""
         return self._cut is not None
 
     def survivors(self) -> list[int]:
@@ -102,14 +102,14 @@ class TracedGeneration:
         return self.tracing.running and self._limit is not None and self._rounds == rounds
 
     def end_limit(self) -> None:
-        """Cancel the cut: the generation ends."""
+        """Cancel the time limit, because the generation ends."""
         if self._limit is not None:
             limit, self._limit = self._limit, None
             limit.cancel()
 
     def choose(self, look: Look) -> None:
-        """After growth: check whether a traced generation could add something to the run so far."""
-        # Objects grow between looks; memory is read without one.
+        """After growth, check whether a traced generation could add something to the run so far."""
+        # Growth of objects is known at looks only; memory is read at every generation's end.
         grew = self.looker.swells or (look.depth and self.looker.grows)
         counted = self.was_cut or bool(look.depth)
         worth_it = (grew or self.was_cut) and self.tracing.worth_asking(

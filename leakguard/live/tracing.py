@@ -1,4 +1,4 @@
-"""Decides when to trace a generation, to find the line that makes what grows (tier 3)."""
+"""Decides when to trace a generation, to find the line that allocates what grows (tier 3)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from leakguard.model import Finding, Site
 _OBJECTS = frozenset({"instances", "container", "tensors", "arrays", "autograd", "cycles", "tasks"})
 _BYTES = frozenset({"native", "memory"})
 _MOST_TRACES = 2
-# After a trace that was cut, the last one may take this many times as long, with fewer frames.
+# After a trace that was cut, the last trace may take this many times as long, with fewer frames.
 # Chosen: with tiny steps in deep stacks, as in off-policy learning, a traced generation takes 5 to
 # 7 times as long with 4 frames, and 11 to 15 times with 16.
 _TIMES_AGAIN = 2
 _FEWEST_ROUNDS = 3
-# Growing bytes are known before the objects are, and memray excludes asking for objects later.
+# Growth in bytes is known earlier than growth of objects, but after a trace by memray, objects
+# cannot be traced.
 _ROUNDS_FOR_BYTES = 5
-# Before this many generations, and without a look, the judge's answers about memory vary from one
-# to the next, and each costs a diagnosis, of which a run has few. Chosen: as many as the judge
-# needs to agree on growth.
+# Before this many generations, and without a look, the verdicts about memory vary from one
+# generation to the next, and each costs a diagnosis, of which a run has few. Chosen: as many as the
+# diagnosis needs to agree on growth.
 _ROUNDS_FOR_NUMBERS = 9
-# Generations before the first trace, as a share of those announced, and at most. Chosen: by then a
-# cache of some dozens of entries is full, and enough generations are left.
+# Generations before the first trace: the announced number divided by the first value, at most the
+# second. Chosen: by then a cache of some dozens of entries is full, and enough generations are
+# left.
 _WARM_SHARE, _WARM = 8, 12
 # A trace is cut after this many usual generations: a loop that allocates takes 2 to 7 times as long
-# under tracemalloc, and its last phase should be traced too. With short generations a trace may
+# under tracemalloc, and its last phase should be traced too. With short generations, a trace may
 # take as long as the run so far, within these seconds. Measured: loops that only make small objects
 # take 62 and 94 times as long, and a run of some seconds should not take half a minute. Chosen.
 _USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
@@ -41,12 +43,12 @@ _USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
 class Tracing:
     """Traces one later generation once the run so far has a suspect; a healthy run pays nothing.
 
-    The suspect must also have been one in the diagnosis before: some vanish with the next
+    The suspect must also have been one in the previous diagnosis, because some vanish with the next
     generation.
 
-    A second generation is traced for another suspect, or if the first was not found. If the first
-    trace was cut, perhaps before the growth, the second one records fewer frames and is cheaper.
-    While ``lines_are_known`` without one, as by a record of births, none is traced unasked.
+    A second generation is traced for another suspect, or if the first suspect was not found. If the
+    first trace was cut, perhaps before the growth, the second trace records fewer frames and is
+    cheaper. If ``lines_are_known`` returns true, as with a birth record, ``auto`` traces nothing.
     """
 
     trace: Trace = "auto"
@@ -73,25 +75,24 @@ class Tracing:
 
     @property
     def may_be_cut(self) -> bool:
-        """True while tracemalloc traces. A trace by memray can only be ended by its own thread."""
+        """True while tracemalloc traces; only its own thread can end a trace by memray."""
         return self._running is not None and self._used == "tracemalloc"
 
     @property
     def longest(self) -> float:
         """Seconds after which a trace is cut: four usual generations, or as long as the run so far.
 
-        The latter counts as at least 3 s and at most 10 s, so the traced generation takes at most
-        that much longer, however slow tracing is. After a trace that was cut the limit is twice as
-        long.
+        The run so far counts as at least 3 s and at most 10 s, so tracing makes a generation longer
+        by at most that, however slow it is. After a trace that was cut, the limit is twice as long.
         """
         usual = _USUAL_GENERATIONS * median(self._lengths) if self._lengths else 0.0
         once = max(usual, _SECONDS_AT_LEAST, min(self._lasted, _SECONDS_AT_MOST))
         return once * (_TIMES_AGAIN if self._was_cut else 1)
 
     def announce(self, total: int | None) -> None:
-        """Take the number of generations. If they are many, the first ones are a warm-up.
+        """Note the number of generations. If they are many, the first ones are a warm-up.
 
-        Caches fill then in healthy programs too, which should not be traced for it.
+        In the warm-up, caches fill in healthy programs too, and should not cause a trace.
         """
         if total is not None:
             self._next = max(self._next, min(_WARM, total // _WARM_SHARE))
@@ -99,7 +100,7 @@ class Tracing:
     def worth_asking(self, rounds: int, *, counted: bool = True) -> bool:
         """Return whether to search the run for suspects after so many generations.
 
-        ``counted`` says whether objects were counted in the last one.
+        ``counted`` is true if objects were counted in the last one.
         """
         if self.trace == "off" or (self.trace == "auto" and self.lines_are_known()):
             return False
@@ -108,7 +109,7 @@ class Tracing:
         return not done and not self._suspects and rounds >= first
 
     def choose(self, rounds: int, diagnose: Callable[[], Sequence[Finding]]) -> None:
-        """Choose what the next generation is traced for; if there is nothing, ask again later."""
+        """Choose what the next generation is traced for; if there is nothing, try again later."""
         self._next = rounds + max(1, rounds // 4)
         found = [f for f in diagnose() if f.verdict in ("leak", "suspect")]
         fresh = [
@@ -123,7 +124,7 @@ class Tracing:
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
         beside = [f for f in bytes_only if f.in_pools] if objects else bytes_only
         chosen = objects + beside
-        # The target of a trace that was cut may be attributed to another type now: ask for both.
+        # The growth for which a trace was cut may have another type now: trace both.
         again = self._unseen if chosen else ()
         self._suspects = tuple(dict.fromkeys((*again, *map(_suspect, chosen))))
         self._traces += bool(chosen)
@@ -140,13 +141,13 @@ class Tracing:
             return
         problem = self._start(name)
         if problem is not None and self.trace == "auto" and name == "memray" != self._used:
-            # It only knows the blocks of Python's allocators, but is always available.
+            # tracemalloc only knows the blocks of Python's allocators, but is always available.
             self._instead = problem if self._start("tracemalloc") is None else None
         if self._running is None and problem is not None:
             self._give_up(problem)
 
     def _start(self, name: str) -> str | None:
-        """Start a tool; return why it cannot: no package, no folder for files, no memory."""
+        """Start a tracer; return why it cannot start: no package, no folder, or no memory."""
         try:
             self._running = self.tracers[name](self._suspects, shallow=self._was_cut)
         except Exception as error:
@@ -180,11 +181,11 @@ class Tracing:
             tracer.stop()
 
     def note_cut(self) -> None:
-        """Note that the trace was cut for its cost; another one is considered at once."""
+        """Note that the trace was cut for its cost; another trace is considered at once."""
         self._was_cut, self._next, self._unseen = True, 0, self._suspects
 
     def timed(self, seconds: float, traced: bool) -> float | None:
-        """Note the length of a generation; return how many times longer a traced one was."""
+        """Note a generation's length; return how many times as long a traced generation took."""
         if not traced:
             self._lasted += seconds
             self._lengths = [*self._lengths, seconds][-9:]

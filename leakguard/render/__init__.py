@@ -1,4 +1,4 @@
-"""Reports as text: one file per format, loaded on demand."""
+"""Renders reports: one file per format, loaded on demand."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Layout:
 
     Attributes:
         width: columns of a terminal.
-        color: colours in a terminal.
-        redact: hide home folders, user names and secrets of command lines.
-        fail_on: the verdict from which a test report counts a finding as failed.
-        detail: how much a terminal shows: ``brief`` (verdict, fix, holder, line), ``usual``
-            (with the findings and what was cleared) or ``full`` (with every table).
-        sources: source lines may be quoted from files below this folder; None for no file.
+        color: whether a terminal shows colours.
+        redact: whether to hide home folders, user names and secrets of command lines.
+        fail_on: the least verdict for which a test report counts a finding as failed.
+        detail: how much a terminal shows: ``brief`` (verdict, fix, holder, line), ``usual`` (also
+            the findings and what was cleared) or ``full`` (every table).
+        sources: the folder below which files may be quoted as source lines; None to quote nothing.
     """
 
     width: int = 80
@@ -75,7 +75,7 @@ def render_many(
     """Return several reports, for example the restarts of one log, as one document.
 
     Raises:
-        UsageError: as `render`, or there is no report, or the format is no text.
+        UsageError: as for `render`; also if there is no report, or the format is not text.
     """
     drawn = document(reports, format, **options)
     if isinstance(drawn, bytes):
@@ -88,10 +88,11 @@ def document(
     format: str,  # noqa: A002
     **options: object,
 ) -> str | bytes:
-    """Return what `render_many` returns, and pictures as bytes.
+    """Return the document of `render_many`, or the bytes of a picture.
 
     Raises:
-        UsageError: as `render_many`; or a package that the format needs is not installed.
+        UsageError: as for `render_many`, except that pictures are allowed; also if a package that
+            the format needs is not installed.
     """
     if not reports:
         raise UsageError("there is no report to render")

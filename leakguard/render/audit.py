@@ -1,4 +1,4 @@
-"""Known leaks of an environment, for people and for machines."""
+"""Known leaks of an environment, for people and for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leakguard.render.section import Section
 from leakguard.render.text import clean
 
 _LEAK = "id kind trigger looks fix fixed unsure source"
-_UNNAMED = 5  # packages without a version that a line names
+_UNNAMED = 5  # packages without an exact version that a line names
 
 
 def render_audit(audits: Sequence[Audit], format: str, layout: Layout) -> str:  # noqa: A002
@@ -21,7 +21,7 @@ def render_audit(audits: Sequence[Audit], format: str, layout: Layout) -> str:  
 
 
 def verdict_line(audit: Audit) -> str:
-    """Return how many known leaks were found, in one line."""
+    """Return on one line how many known leaks were found."""
     found, packages = len(audit.exposures), len({e.package.name for e in audit.exposures})
     looked = f"{audit.packages:,} {_several(audit.packages, 'package')}"
     if not found:
@@ -88,7 +88,7 @@ def _unjudged(audit: Audit) -> str:
 
 
 def section(audit: Audit) -> Section:
-    """Return the known leaks as a table, with what was not looked at below it."""
+    """Return the known leaks as a table; packages that could not be judged are named below it."""
     rows = tuple(
         (_named(e), clean(e.leak.trigger), clean(e.leak.fix), e.leak.source)
         for e in audit.exposures

@@ -1,6 +1,6 @@
-"""The shortest report: verdict, fix, holder, line, and what the file lacks.
+"""The shortest report: verdict, fix, holder, line, and what the run file lacks.
 
-It imports only the wording, so that a watched program can afford it at its end.
+This module imports only the wording, so that a watched program can afford it at its end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _OTHERS = 3
 def paragraphs(report: Report) -> Iterator[str]:
     """Yield the verdict, the fix of the worst finding, and the names of the others.
 
-    If the file does not hold the whole run, it says so: the verdict is about what was read.
+    If the file does not hold the whole run, a paragraph says so: the verdict is about what was
+    read.
     """
     yield outline.verdict_line(report)
     yield from filter(None, [outline.explained(report)])
@@ -44,7 +45,7 @@ def missing(run: Run) -> Iterator[str]:
 
 
 def brief(report: Report, width: int = 80) -> str:
-    """Return the paragraphs, wrapped at ``width`` columns, what follows the verdict indented."""
+    """Return the paragraphs wrapped at ``width`` columns; those after the verdict are indented."""
     verdict, *details = paragraphs(report)
     lines = wrapped(f"leakguard: {verdict}", width)
     for detail in details:

@@ -1,7 +1,7 @@
-"""A leak trace as a picture, drawn by objgraph.
+"""Draws a leak trace with objgraph.
 
-The recorded run has the names of the hops but not the objects. So an object of a type with the same
-name, held in the same way, stands for each hop.
+The recorded run has the names of the hops but not the objects. So each hop is represented by an
+object of a type with the same name, which is held in the same way.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from leakguard.errors import UsageError, install
 from leakguard.model import Finding, Hop, Report
 
-_LINE = re.compile(r"(?P<label>.+?)  \((?P<type>.+)\)")  # The form of a hop in a leak trace.
+_LINE = re.compile(r"(?P<label>.+?)  \((?P<type>.+)\)")  # the form of a hop in a leak trace
 
 
 def draw_chain(report: Report, file: Path) -> None:
-    """Draw the trace of the report's first finding that has one; the suffix names the format.
+    """Draw the trace of the first finding that has one; the suffix of ``file`` is the format.
 
     Raises:
         UsageError: no finding has a trace, or objgraph or graphviz is missing.
@@ -59,9 +59,9 @@ def _convert(dot: str, file: Path) -> None:
 
 
 def _trace(report: Report, finding: Finding) -> tuple[Hop, ...]:
-    """Return the path from a root to a leaking object, as far as the run has it.
+    """Return the path from a root to a leaking object, as far as the run recorded it.
 
-    If a container holds the leaking object inside of its entries, the object is the last hop.
+    If a container holds the leaking object inside of its entries, the object is added as last hop.
     """
     snapshots = reversed(report.run.snapshots)
     held = (h.trace for s in snapshots for h in s.holders if h.path == finding.held_by)
@@ -79,13 +79,13 @@ def _label(item: object, chain: list[object], trace: tuple[Hop, ...]) -> str:
 
 
 def _stand_ins(trace: tuple[Hop, ...]) -> list[object]:
-    """Return one object a hop, each holding the next."""
+    """Return one object per hop; each holds the next."""
     chain: list[object] = []
     for hop in reversed(trace):
         module, _, name = hop.type.rpartition(".")
         members = {
             "__module__": module or "builtins",
-            "__slots__": ("holds",),  # a slot is referred to directly, on every Python
+            "__slots__": ("holds",),  # a slot is a direct reference in every version of Python
             "__repr__": lambda self: "",
         }
         stand_in = type(name, (), members)()

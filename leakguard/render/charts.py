@@ -1,4 +1,4 @@
-"""Which charts a report has: what leaks first, the memory under it, then everything counted."""
+"""The charts of a report: first what leaks, below it the memory, then everything counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leakguard.render.text import clean
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Charts under one title, one below the other over the same x axis, and how to read them."""
+    """Charts under one title, one below the other with a common x axis, and how to read them."""
 
     title: str
     plots: tuple[Plot, ...]
@@ -75,7 +75,7 @@ def _small(title: str, run: Run, curves: Sequence[Curve], caption: str = "") -> 
 
 def _frame(run: Run, finding: Finding | None) -> CommonAxis:
     axis = of.axis(run)
-    # A peak, or data kept twice, began with the run.
+    # A peak, or data in memory several times, began with the run.
     grows = finding is not None and finding.kind not in ("peak", "copies")
     since = finding.started_at if finding and grows else None
     return CommonAxis(
@@ -89,7 +89,7 @@ def _frame(run: Run, finding: Finding | None) -> CommonAxis:
 
 
 def _with_ceiling(report: Report, finding: Finding, curve: Curve) -> Curve:
-    """Return a curve of a count, with the count that the user expects."""
+    """Return a curve of a count, with the maximum that the user expects."""
     if curve.key not in ("type", "gauge"):
         return curve
     known = {c.key: c.ceiling for c in of.count_curves(report.run)}

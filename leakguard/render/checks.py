@@ -1,4 +1,4 @@
-"""Budget checks for people and for machines, in the formats of CI jobs."""
+"""Budget checks for people and for programs, in the formats of CI jobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render_checks(report: Report, checks: Sequence[Check], format: str, layout: 
 
 
 def verdict_line(checks: Sequence[Check]) -> str:
-    """Return the number of broken limits, in one line."""
+    """Return on one line how many limits are broken."""
     broken = sum(check.outcome == "broken" for check in checks)
     unknown = sum(check.outcome == "unknown" for check in checks)
     shown = f"{broken or len(checks) - unknown} of {len(checks)}"
@@ -53,7 +53,7 @@ def checks_section(checks: Sequence[Check]) -> Section:
 
 
 def subject(check: Check) -> str:
-    """Return the limited quantity, with the phase if the limit is about one."""
+    """Return the limited quantity, preceded by the phase if the limit is about a phase."""
     return f"{clean(check.phase)}: {check.subject}" if check.phase else clean(check.subject)
 
 
@@ -135,7 +135,7 @@ def _measured(check: Check) -> str:
 
 
 def _culprits(checks: Sequence[Check]) -> Iterator[str]:
-    """Yield the diagnosis behind broken limits, each once."""
+    """Yield the diagnoses behind broken limits, each once."""
     culprits = {c.culprit.fingerprint: c.culprit for c in checks if c.culprit is not None}
     return (clean_lines(leak_block(finding)) for finding in culprits.values())
 

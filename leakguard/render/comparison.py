@@ -1,4 +1,4 @@
-"""Two runs side by side, as text, Markdown, JSON and a comment on a change."""
+"""Renders the comparison of two runs as text, Markdown, JSON and a comment on a change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leakguard.render.section import Section
 from leakguard.render.text import clean, clean_lines, short_type
 
 _COLUMNS = ("", "Before", "After", "Change")
-_MEASURE = "name unit before after"  # of a number, in the JSON document
+_MEASURE = "name unit before after"  # the fields of a number in the JSON document
 
 
 def render_comparison(comparison: Comparison, format: str, layout: Layout) -> str:  # noqa: A002
@@ -52,7 +52,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def sections(comparison: Comparison) -> Iterator[Section]:
-    """Yield the tables of changed numbers, without empty ones."""
+    """Yield the tables of changed numbers that are not empty."""
     for key, title, measures in (
         ("measures", "The whole run", comparison.measures),
         ("phases", "Growth per generation by phase", comparison.phases),

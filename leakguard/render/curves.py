@@ -1,4 +1,4 @@
-"""The numbers of a run as lines over its generations, thinned without losing an extreme."""
+"""The numbers of a run as curves over its generations, thinned without losing an extreme."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from leakguard.model.units import format_number, format_size
 from leakguard.render.sparkline import extremes
 from leakguard.render.text import clean, short_type
 
-# Live memory and process memory share a chart; other kinds of memory have their own.
+# Live memory and process memory share a chart; other kinds of memory have their own charts.
 MEMORY = ("rss", "heap_in_use", "gpu_allocated")
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
-GENERATION = "Generation"  # The title of an axis that begins with the start of the run.
-_PLAIN = 0.2  # Share of its highest value; a smaller rise looks flat in a chart.
-_LARGEST_DRAWN = 1e300  # a gauge may read infinity or no number, which has no place in a chart
+GENERATION = "Generation"  # the title of an axis that begins with the start of the run
+_PLAIN = 0.2  # share of a curve's highest value; a smaller rise looks flat in a chart
+_LARGEST_DRAWN = 1e300  # a gauge may read infinity or NaN, which cannot be drawn
 _MOST_POINTS = 400
-_MOST_BANDS = 60  # generations whose phases are still wide enough to see
+_MOST_BANDS = 60  # most generations for which the phases are still wide enough to see
 _LEAK_METRICS = {"threads": "threads", "files": "open_files", "children": "children",
                  "gpu": "gpu_allocated", "fragmentation": "heap_held", "peak": "peak"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One value at one snapshot; ``text`` is the value as a person reads it."""
+    """One value at one snapshot; ``text`` is the value as shown to people."""
 
     x: float
     y: float
@@ -38,7 +38,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line of a chart: its title, its unit, and the highest value that is expected."""
+    """A line of a chart: its title, its unit, and the highest expected value."""
 
     key: str
     title: str
@@ -49,7 +49,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The stretch from one snapshot to the next that a phase took."""
+    """The interval on the x axis that a phase took, from one snapshot to the next."""
 
     start: float
     stop: float
@@ -60,8 +60,8 @@ class Band:
 class Axis:
     """The position of each snapshot on the x axis, within its generation.
 
-    A generation ends at its own number. The position before the first one is the start of the run.
-    In a run without generations, snapshots are in their order.
+    A generation ends at its own number. The position before the first generation is the start of
+    the run. In a run without generations, the positions are the indices of the snapshots.
     """
 
     title: str
@@ -129,7 +129,7 @@ def resource_curves(run: Run) -> list[Curve]:
 def leak_curve(run: Run, finding: Finding) -> Curve | None:
     """Return the growth of a finding over the run: objects, entries, a resource, or memory.
 
-    It is the first suitable number that rises visibly: twenty more among forty thousand strings
+    It is the first suitable number whose rise is visible: twenty more among forty thousand strings
     would look flat. None if no number is known at two moments.
     """
     curves = [_curve(run, *shown) for shown in _shown(finding)]
@@ -139,7 +139,7 @@ def leak_curve(run: Run, finding: Finding) -> Curve | None:
 
 
 def _rise(curve: Curve) -> float:
-    """Return by what share of its highest value a curve rises."""
+    """Return the rise of a curve as a share of its highest value."""
     highest = max(point.y for point in curve.points)
     return (highest - curve.points[0].y) / highest if highest > 0 else 0.0
 
@@ -163,7 +163,7 @@ def _shown(finding: Finding) -> Iterator[tuple[str, str, Reading, bool]]:
 
 
 def looks(run: Run) -> tuple[float, ...]:
-    """Return where objects were counted by type."""
+    """Return the positions of the looks that counted objects by type."""
     places = zip(axis(run).positions, run.snapshots, strict=True)
     return tuple(dict.fromkeys(x for x, snapshot in places if _looked(snapshot)))
 
@@ -173,9 +173,9 @@ def _looked(snapshot: Snapshot) -> bool:
 
 
 def bands(run: Run, phase: str | None) -> list[Band]:
-    """Return the stretches in which a phase ran; none if they would be too thin to see.
+    """Return the intervals in which a phase ran; none if they would be too narrow to see.
 
-    A phase that runs several times in a row is one stretch.
+    A phase that runs several times in a row is one interval.
     """
     if phase is None or len(run.generations) > _MOST_BANDS:
         return []
@@ -190,7 +190,7 @@ def bands(run: Run, phase: str | None) -> list[Band]:
 
 
 def start_of(run: Run, generation: int) -> float | None:
-    """Return where a generation begins on the x axis; None without a snapshot."""
+    """Return the position on the x axis where a generation begins; None if it has no snapshot."""
     positions = axis(run).positions
     for place, snapshot in enumerate(run.snapshots):
         if snapshot.generation == generation:

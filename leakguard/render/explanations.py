@@ -1,4 +1,4 @@
-"""The words of a report: meaning, how a leak looks in code, how to fix it, and a real case."""
+"""Explains the words of a report: meaning, how a leak looks in code, its fix, and a real case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENTRY = re.compile(r"^## (?P<name>.+)\n\*(?P<about>.+)\*\n\n(?P<text>(?:.|\n)+?
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One word: what it is (``kind``, ``pattern``, ``verdict`` or ``word``), its other names, text.
+    """One word: its group (``kind``, ``pattern``, ``verdict`` or ``word``), other names and text.
 
     ``text`` is Markdown.
     """

@@ -1,4 +1,4 @@
-"""A finding in words: the ``LEAK DETECTED`` block as (label, value) pairs, worded once."""
+"""A finding in words: the ``LEAK DETECTED`` block as (label, value) pairs, worded in one place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leakguard.render.text import arrows, clean, short_type
 
 
 class Fact(NamedTuple):
-    """One line of a finding; several lines of ``more`` follow a leak trace or a list."""
+    """One line of a finding; the lines ``more`` follow it, as for a leak trace or a list."""
 
     label: str
     value: str
@@ -25,7 +25,7 @@ HEADINGS = {
     "stable": "NO LEAK",
 }
 
-# Patterns of what takes memory and gives it back.
+# Patterns of memory that is needed for a while and then freed.
 _COSTS: frozenset[Pattern] = frozenset({"sawtooth", "transient"})
 
 _MANNERS: dict[Pattern, str] = {
@@ -68,7 +68,7 @@ _NO_OBJECT: dict[Kind, str] = {
 
 
 def heading(finding: Finding) -> str:
-    """Return what stands above a finding, ``LEAK DETECTED`` for a leak."""
+    """Return the heading above a finding, ``LEAK DETECTED`` for a leak."""
     if _is_cost(finding):
         return "A COST, NOT A LEAK"
     return HEADINGS[finding.verdict]
@@ -79,12 +79,12 @@ def _is_cost(finding: Finding) -> bool:
 
 
 def leak_facts(finding: Finding) -> tuple[Fact, ...]:
-    """Return the lines of the block in their fixed order, without unknown ones."""
+    """Return the known lines of the block in their fixed order."""
     return (*core_facts(finding), *deep_facts(finding))
 
 
 def core_facts(finding: Finding) -> tuple[Fact, ...]:
-    """Return the five lines that even a text log allows: phase, growth, object, start, pattern."""
+    """Return the lines that even a text log allows: phase, growth, object, start, pattern."""
     return (
         Fact("Phase", clean(finding.label or finding.phase or "no single phase stands out")),
         Fact("Growth", _growth_line(finding)),
@@ -95,7 +95,7 @@ def core_facts(finding: Finding) -> tuple[Fact, ...]:
 
 
 def _line(finding: Finding) -> str | None:
-    """Return the line that makes the objects and how sure it is, or why none is named."""
+    """Return the line that makes the objects and how certain it is, or why none is named."""
     if finding.created_at is not None:
         likely = " (likely: as many objects of this type survive from there as the growth)"
         return finding.created_at + (likely if finding.created_at_likely else "")
@@ -110,7 +110,7 @@ def _holder(finding: Finding) -> str | None:
 
 
 def deep_facts(finding: Finding) -> tuple[Fact, ...]:
-    """Return the lines that need more than a text log: holder, site, bytes at stake, fix."""
+    """Return the lines that need more than a text log: holder, site, retained bytes, fix."""
     lines = (
         ("Type", _qualified(finding)),
         ("Known leak of", finding.library),
@@ -139,7 +139,7 @@ def deep_facts(finding: Finding) -> tuple[Fact, ...]:
 
 
 def title(finding: Finding) -> str:
-    """Return the finding in one short line: what grows, by how much, where."""
+    """Return the finding on one short line: what grows, by how much, and where."""
     what = short_type(finding.type) if finding.type else _plural(finding)
     phase = f" in {clean(finding.phase)}" if finding.phase else ""
     if finding.bytes_per_generation is None and finding.count_per_generation is None:
@@ -191,7 +191,7 @@ def _is_cycle(finding: Finding) -> bool:
 
 
 def _is_wide(finding: Finding) -> bool:
-    # An interval that rounds to the rate adds nothing to it.
+    # An interval that rounds to the rate adds no information.
     center = finding.bytes_per_generation
     if finding.interval is None or center is None:
         return False
@@ -259,7 +259,7 @@ def _confidence(finding: Finding) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as whole per cent; 0 % and 100 % only if exact."""
+    """Return a share as a whole per cent; 0 % and 100 % only if exact."""
     rounded = round(share * 100)
     if rounded == 0 and share > 0:
         return "< 1 %"

@@ -1,4 +1,4 @@
-"""The bugs of many runs: one line a bug, the most damaging first."""
+"""The bugs of many runs: one line per bug, the most damaging first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def render_fleet(fleet: Fleet, format: str, layout: Layout) -> str:  # noqa: A00
 
 
 def headline(fleet: Fleet) -> str:
-    """Return how many bugs are in how many runs, in one line."""
+    """Return on one line how many bugs are in how many runs."""
     bugs = f"{fleet.found:,} {'bug' if fleet.found == 1 else 'bugs'}"
     runs = f"{fleet.leaking:,} of {fleet.runs:,} {'run' if fleet.runs == 1 else 'runs'}"
     return f"{bugs} in {runs}" if fleet.found else f"no leak in {fleet.runs:,} runs"

@@ -35,7 +35,7 @@ def _finding_annotation(finding: Finding, fail_on: str) -> str:
 
 
 def place(finding: Finding) -> dict[str, str]:
-    """Return the file and line of an annotation; nothing if they are unknown."""
+    """Return the file and line for an annotation; empty if they are unknown."""
     found = place_of(finding.created_at)
     return {} if found is None else {"file": found[0], "line": str(found[1])}
 
@@ -49,7 +49,7 @@ def _message(finding: Finding) -> str:
 
 
 def annotation(level: str, properties: dict[str, str], message: str) -> str:
-    """Return one workflow command; nothing in its values can end it or start another."""
+    """Return one workflow command; its values can neither end it nor start another command."""
     listed = ",".join(f"{key}={_escape(value, ',:')}" for key, value in properties.items())
     return f"::{level} {listed}::{_escape(message)}"
 

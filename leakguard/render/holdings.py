@@ -1,4 +1,4 @@
-"""What holds memory now and may go, for a terminal."""
+"""What holds memory now and may be dropped, for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOTHING = "Nothing of 100 kB or more hangs on one name of the main module, or m
 
 
 def render_holdings(holdings: Holdings) -> str:
-    """Return the list, what is missed least first: what each statement frees, and of what."""
+    """Return the list of what each statement frees, beginning with what is least needed."""
     ranked = holdings.ranked
     wide = max((len(holding.statement) for holding in ranked), default=0)
     lines = [f"leakguard: objects hold {format_bytes(holdings.bytes)}; what may go, and how:"]

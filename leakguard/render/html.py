@@ -1,7 +1,7 @@
 """The report as one HTML file without network access, with a few lines of script.
 
-The Content-Security-Policy allows only what its hashes name. All text enters through a template
-that escapes it. Charts are SVG in the page; no script draws them.
+The Content-Security-Policy allows only the style and script with its hashes. All text enters
+through a template that escapes it. Charts are SVG in the page; no script draws them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PICTOGRAPH = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+ ?")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return one page with all reports, the worst verdict in its title."""
+    """Return one page with all reports; its title has the worst verdict."""
     worst = outline.worst(reports)
     style, script = f"{asset('report.css')}\n{asset('plot.css')}", asset("report.js")
     return environment().get_template("report.html.j2").render(
@@ -98,12 +98,12 @@ def _finding_fields(report: Report, finding: Finding, layout: Layout) -> dict[st
 
 
 def _snapshot(report: Report, snapshot: Snapshot) -> str:
-    """Return the block of a log without pictographs, which many print fonts lack."""
+    """Return a log block without pictographs, which many print fonts lack."""
     return _PICTOGRAPH.sub("", clean_lines(snapshot_block(snapshot, report.run.info.large_object)))
 
 
 def _explained(word: str) -> tuple[str, Markup]:
-    """Return a word and its meaning as HTML; the text is this package's own."""
+    """Return a word and its meaning as HTML; the text comes from this package."""
     from markdown_it import MarkdownIt
 
     entry = explained(word)

@@ -1,4 +1,4 @@
-"""The text for a bug report: the diagnosis, its snapshot and where it ran, ready to paste."""
+"""The text for a bug report: the diagnosis, its snapshot and the environment, ready to paste."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return Markdown that stands alone in an issue tracker."""
+    """Return Markdown that is complete by itself in an issue tracker."""
     return "\n".join(map(_issue, reports))
 
 
 def finding_text(report: Report, finding: Finding) -> str:
-    """Return one finding as Markdown for an issue: its facts, and where it ran."""
+    """Return one finding as Markdown for an issue: its facts, and the environment."""
     return _document(
         f"{facts.heading(finding)}: {facts.title(finding)}", leak_block(finding, None), report
     )

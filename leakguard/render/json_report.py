@@ -1,6 +1,7 @@
-"""The report as JSON: names and meanings are a public promise, ``leakguard.report/1``.
+"""The report as JSON; its names and meanings are a stable public format, ``leakguard.report/1``.
 
-``templates/report.schema.json`` describes it. Unknown values are null, never left out.
+``templates/report.schema.json`` describes the format. Unknown values are null; they are never
+omitted.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "leakguard.report/1"
 
-# Direction marks and other control characters are escaped, because a terminal may show the file.
+# Direction marks and other invisible characters are escaped, because a terminal may show the file.
 _INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
-# The public promise: the keys of each value, in this order.
+# The public format: the keys of each value, in this order.
 _RUN = "name source started command pid rank python platform packages memory_limit"
 _FINDING = (
     "fingerprint kind verdict pattern phase started_at type counts count_per_generation "
@@ -49,7 +50,7 @@ Json = dict[str, Any]
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return the worst report; with several, all of them under ``runs``."""
+    """Return the worst report; if there are several, also all of them under ``runs``."""
     document = report_value(worst(reports))
     if len(reports) > 1:
         document["runs"] = [report_value(report) for report in reports]
@@ -57,13 +58,13 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
 
 
 def finite_json(document: Json) -> str:
-    """Return a document as every JSON reader takes it, non-finite numbers as null."""
+    """Return a document that every JSON reader accepts, with non-finite numbers as null."""
     text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
     return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def report_value(report: Report) -> Json:
-    """Return the report as plain values, keys in their documented order."""
+    """Return the report as plain values, with the keys in their documented order."""
     value = {
         "schema": SCHEMA,
         "verdict": report.verdict,
@@ -101,7 +102,7 @@ def _run(run: Run) -> Json:
 
 
 def fields(item: object, names: str) -> Json:
-    """Return the named fields of a value as JSON has them: lists for tuples, dicts for mappings."""
+    """Return the named fields of a value with JSON types: lists for tuples, dicts for mappings."""
     values = {name: getattr(item, name) for name in names.split()}
     return {name: _plain(value) for name, value in values.items()}
 
@@ -113,7 +114,7 @@ def _plain(value: Any) -> Any:
 
 
 def finding_value(finding: Finding) -> Json:
-    """Return a finding as plain values, keys in their documented order."""
+    """Return a finding as plain values, with the keys in their documented order."""
     return fields(finding, _FINDING) | {
         "forecast": _forecast(finding.forecast),
         "proof": _proof(finding.proof),
@@ -161,7 +162,7 @@ def _explained(balance: Balance | None) -> Json | None:
 
 
 def _finite(value: Any) -> Any:
-    """Return ``value`` as every JSON reader takes it: no NaN, no infinity, no lone surrogate."""
+    """Return ``value`` without NaN, infinity and lone surrogates, which JSON readers reject."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The report as JUnit XML: one suite per run, one test case per finding or cleared suspicion."""
+"""The report as JUnit XML: a suite per run, a test case per finding and per cleared suspicion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return the suites; findings from ``layout.fail_on`` on are failures."""
+    """Return the suites; findings with at least the verdict ``layout.fail_on`` are failures."""
     root = ET.Element("testsuites", name="leakguard")
     for report in reports:
         _add_suite(root, report, layout.fail_on)
@@ -30,7 +30,7 @@ def render(reports: Sequence[Report], layout: Layout) -> str:
 
 
 def document(root: ET.Element) -> str:
-    """Return the suites as a file, with their cases counted."""
+    """Return the suites as a file, with the totals of their cases."""
     for suite in (root, *root.iter("testsuite")):
         _set_totals(suite)
     ET.indent(root)
@@ -77,7 +77,7 @@ def _add_verdict(suite: ET.Element, report: Report) -> None:
 
 
 def add_case(suite: ET.Element, name: str, phase: str | None = None) -> ET.Element:
-    """Add a test case to a suite, in the class of its phase."""
+    """Add a test case to a suite; its class is named after its phase."""
     place = clean(phase) if phase else "run"
     return ET.SubElement(suite, "testcase", classname=legal(f"leakguard.{place}"),
                          name=legal(name), time="0")  # fmt: skip
@@ -95,5 +95,5 @@ def _threshold(fail_on: str) -> Verdict:
 
 
 def legal(text: str) -> str:
-    """Return ``text`` without what XML cannot hold."""
+    """Return ``text`` without the characters that XML cannot contain."""
     return _ILLEGAL.sub("", text)

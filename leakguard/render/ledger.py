@@ -1,4 +1,4 @@
-"""Where the growth of RSS went, in words and numbers that every renderer shares."""
+"""The growth of RSS by part, in words and numbers that all renderers share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NEGATIVE = (
 
 @dataclass(frozen=True, slots=True)
 class LedgerPart:
-    """One part of the growth with its share of all movements, 0 to 1."""
+    """One part of the growth, with its share (0 to 1) of the sum of all absolute changes."""
 
     title: str
     bytes: int
@@ -41,7 +41,7 @@ class LedgerPart:
 
 
 def parts(ledger: Ledger) -> list[LedgerPart]:
-    """Return the known parts that moved, and the rest even when it is 0."""
+    """Return the known parts that changed, and the unexplained rest even if it is 0."""
     known = {
         name: size
         for name, size in ledger.parts.items()
@@ -60,7 +60,7 @@ def parts(ledger: Ledger) -> list[LedgerPart]:
 
 
 def ledger_section(report: Report) -> Section:
-    """Return where the growth of RSS went, by part."""
+    """Return the growth of RSS by part."""
     ledger = report.ledger
     if ledger is None:
         return Section("ledger", "Where the growth of RSS went")

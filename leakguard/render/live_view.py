@@ -16,13 +16,13 @@ from leakguard.render.run_facts import name, watching_cost
 from leakguard.render.section import Section
 from leakguard.render.text import clean, short_type
 
-# Memory metrics shown beside RSS, if a run has them.
+# Memory metrics shown in addition to RSS, if a run has them.
 _MEMORY = ("live_memory", "heap_held", "private", "pss", "gpu_allocated", "swap", "peak")
-_VIEW_ROWS = 8  # Phases, types and holders on a screen.
+_VIEW_ROWS = 8  # phases, types and holders on a screen
 
 
 def live_view(report: Report, *, width: int, color: bool, state: str = "") -> str:
-    """Return the screen as text with ``width`` columns; ``state`` follows the name."""
+    """Return the screen as text with ``width`` columns; ``state`` is shown after the name."""
     page, run = Page(width, color), report.run
     cost = watching_cost(run)
     told = (name(run), *_where(run), state, f"watching cost {cost}" if cost else "")
@@ -57,7 +57,7 @@ def live_line(report: Report) -> str:
 
 
 def _where(run: Run) -> list[str]:
-    """Return the current generation, and how long it has been running."""
+    """Return the current generation, and the time since the run began."""
     rounds, last = run.generations, run.snapshots[-1] if run.snapshots else None
     told = [f"generation {rounds[-1]:,}"] if rounds else []
     if last is not None and last.seconds:
@@ -67,7 +67,7 @@ def _where(run: Run) -> list[str]:
 
 
 def _whose(report: Report) -> str | None:
-    """Return the process of a job that the numbers are from; None for a single process."""
+    """Return the process of a job that the numbers come from; None for a single process."""
     pid = report.run.info.pid
     return next((clean(row.label) for row in report.processes if row.pid == pid), None)
 
@@ -83,7 +83,7 @@ def _culprit(report: Report) -> list[str]:
 
 
 def _memory_line(report: Report, width: int) -> str:
-    """Return RSS over the run with its ends, and the limit that it approaches."""
+    """Return RSS over the run with its first and last value, and the memory limit."""
     limit = report.run.info.memory_limit
     most = f"  limit {format_size(limit)}" if limit else ""
     spark = outline.trend_sparkline(report, max(10, width - 36 - len(most)))
@@ -104,7 +104,7 @@ def _other_memory(run: Run) -> list[str]:
 
 
 def _phases(report: Report) -> Section:
-    """Return the last RSS, and the growth per generation of each phase."""
+    """Return the last RSS and the growth per generation of each phase."""
     last: dict[str, Snapshot] = {}
     for snapshot in report.run.snapshots:
         if snapshot.phase and snapshot.generation is not None and "rss" in snapshot.metrics:
@@ -132,7 +132,7 @@ def _inside(snapshot: Snapshot, largest: int) -> str:
 
 
 def _count_section(run: Run) -> Section:
-    """Return the counts of watched classes, else of the types that gained most."""
+    """Return the counts of watched classes, or of the types that gained most if none is watched."""
     watched = next((s.watched for s in reversed(run.snapshots) if s.watched), {})
     first = next((s.watched for s in run.snapshots if s.watched), {})
     rows = [
@@ -171,7 +171,7 @@ def _gained(run: Run) -> list[tuple[str, str, str, str]]:
 
 
 def _holders(run: Run) -> Section:
-    """Return the containers that gained entries at the last look, with their contents."""
+    """Return the containers that gained entries at the last look, with what they retain."""
     holders = next((s.holders for s in reversed(run.snapshots) if s.holders), ())
     grown = [h for h in holders if h.before is not None and h.entries > h.before]
     rows = tuple(

@@ -1,4 +1,4 @@
-"""The text blocks a training log carries: words and order are an interface people grep for."""
+"""The text blocks of a training log; their words and order are an interface that people grep."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from leakguard.render.text import clean
 
 FRAME = "=" * 70
 
-# Types every Python program has, under the names that memory logs use for them.
+# Types that every Python program has, with the names that memory logs use for them.
 CENSUS_NAMES = {
     "list": "Lists",
     "dict": "Dicts",
@@ -33,9 +33,10 @@ CENSUS_NAMES = {
     "torch.Tensor": "PyTorch Tensors",
 }
 
-_LARGE_OBJECT = 50 * MB  # from which size on a guard lists objects unless it is told otherwise
+_LARGE_OBJECT = 50 * MB  # the default size from which a guard lists objects
 
-# Columns where values end; a pictograph takes two columns on a terminal and is one character here.
+# Columns where values end. A pictograph takes two columns on a terminal but counts as one character
+# here.
 _SIZE_END, _COUNT_END, _TREND_END = 33, 29, 43
 
 
@@ -48,10 +49,10 @@ def snapshot_block(
 ) -> str:
     """Return the framed ``MEMORY SNAPSHOT`` block of one snapshot, without a final newline.
 
-    What is unknown is left out; it is never printed as 0. ``large_object`` is the threshold in
-    bytes that the heading of the large objects names; None for the usual one. ``exact`` adds what
-    a reader needs to judge the log like the run itself; ``first`` is the run's first census, which
-    later ones refer to.
+    Unknown values are omitted, never printed as 0. ``large_object`` is the threshold in bytes that
+    the heading of the large objects names; None for the default. ``exact`` adds what a reader needs
+    to diagnose the log like the run itself. ``first`` is the run's first census, to which later
+    ones refer.
     """
     sections = (
         _process_memory(snapshot.metrics),
@@ -70,7 +71,7 @@ def snapshot_block(
 
 def trend_block(rows: Sequence[TrendRow]) -> str:
     """Return the framed ``MEMORY TREND`` table: RSS by snapshot, and the change since the last."""
-    # Below 1 GB two decimals would hide steps of several MB.
+    # Below 1 GB, two decimals would hide steps of several MB.
     decimals = 2 if any(row.rss >= GB for row in rows) else 5
     lines = [
         f"{'Label':<30} {'RAM (GB)':<12} {'Change':>8}",
@@ -86,7 +87,7 @@ def growth_block(growth: BaselineGrowth) -> str:
         f"Baseline: {_one_line(growth.baseline)}",
         f"Current:  {_one_line(growth.current)}",
         *_ram_usage(growth),
-        # Counts of an earlier look are not the current ones.
+        # Counts of an earlier look are not the current counts.
         *(_count_changes(growth.counts) if growth.counted in (None, growth.current) else ()),
     ]
     return _framed("📈 MEMORY GROWTH ANALYSIS", lines)
@@ -95,9 +96,9 @@ def growth_block(growth: BaselineGrowth) -> str:
 def leak_block(
     finding: Finding, snapshot: Snapshot | None = None, large_object: int | None = None
 ) -> str:
-    """Return the diagnosis of one finding, followed by the whole block of ``snapshot``.
+    """Return the diagnosis of one finding, followed by the block of ``snapshot`` if given.
 
-    Facts the finding does not have are left out.
+    Facts that are unknown are omitted.
     """
     lines = [f"{heading(finding)}:"]
     for fact in leak_facts(finding):
@@ -109,7 +110,7 @@ def leak_block(
 
 
 def short_names(names: Mapping[str, object] | Sequence[str]) -> dict[str, str]:
-    """Return qualified type name to the name printed for it: the class name where it is unique."""
+    """Return the printed name of each qualified type name: the class name if that is unique."""
     reserved = set(CENSUS_NAMES.values())
     short = {name: _class_name(name) for name in names}
     seen = Counter(short.values())
@@ -134,7 +135,7 @@ def _gpu_memory(metrics: Mapping[str, int | float]) -> Iterator[str]:
 
 
 def _section(title: str, rows: Iterator[str]) -> Iterator[str]:
-    """Yield the title and the rows, or nothing when no row is known."""
+    """Yield the title and the rows, or nothing if no row is known."""
     first = next(rows, None)
     if first is not None:
         yield from (title, first, *rows)
@@ -171,7 +172,7 @@ def _census_rows(snapshot: Snapshot, first: Census | None) -> Iterator[str]:
     for name, title in CENSUS_NAMES.items():
         entry = None if census is None else census.types.get(name)
         if entry is None and census is not None and not census.complete and first is not None:
-            entry = first.types.get(name)  # a later census leaves out what did not change
+            entry = first.types.get(name)  # a later census omits types that did not change
         # A watched type is already among the rows above.
         if entry is not None and name not in snapshot.watched:
             yield _row(f"   {title}:", str(entry.count), _COUNT_END)
@@ -226,7 +227,7 @@ def _trend_row(row: TrendRow, decimals: int) -> str:
     ram = _row(_one_line(row.label), f"{row.rss / GB:.{decimals}f}", _TREND_END)
     if row.change is None:
         return f"{ram}     baseline"
-    # In GB like the column beside it, unless that would print a change as 0.00.
+    # In GB like the column before it, unless that would print a change as 0.00.
     in_gb = decimals == 2 and abs(row.change) >= 0.01 * GB
     change = f"{row.change / GB:+.2f} GB" if in_gb else _change(row.change)
     return f"{ram} {change:>11}"
@@ -260,12 +261,12 @@ def _count_changes(counts: Sequence[CountChange]) -> Iterator[str]:
 
 
 def _row(name: str, value: str, column: int) -> str:
-    """Right-align ``value`` so that it ends at ``column``, one space from the name at least."""
+    """Right-align ``value`` to end at ``column``, at least one space after the name."""
     return f"{name} {value:>{max(0, column - len(name) - 1)}}"
 
 
 def _size(size: float) -> str:
-    """Two decimals of GB, or of MB and kB below 1 GB, where GB would hide the changes."""
+    """Return a size with two decimals, in GB, or below 1 GB in MB or kB, to show small changes."""
     for unit, scale in (("GB", GB), ("MB", MB), ("kB", 1000)):
         if abs(size) >= scale:
             return f"{size / scale:.2f} {unit}"
@@ -277,12 +278,12 @@ def _change(size: float) -> str:
 
 
 def _round_size(size: int) -> str:
-    """A threshold as the user wrote it: ``50 MB``."""
+    """Return a threshold as the user wrote it: ``50 MB``."""
     return _size(size).replace(".00 ", " ")
 
 
 def _class_name(qualified: str) -> str:
-    """``pkg.mod.f.<locals>.Env`` is printed as ``Env``; a subscript keeps its dots."""
+    """Return ``Env`` for ``pkg.mod.f.<locals>.Env``; the dots in a subscript are kept."""
     head, bracket, rest = qualified.partition("[")
     return head.rsplit(".", 1)[-1] + bracket + rest
 

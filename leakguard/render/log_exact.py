@@ -1,6 +1,6 @@
-"""The end of a guard's log block: numbers to the byte, so that a log is judged like its run file.
+"""The end of a guard's log block: numbers to the byte, for the same diagnosis as the run file.
 
-What stands above them is for people and rounded; this part is what ``leakguard report`` reads.
+The lines above are rounded for people; this part is what ``leakguard report`` reads.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from leakguard.model import Census, Snapshot, TypeCount
 from leakguard.render.text import clean
 
-# Types, those with the largest change in bytes first. A look of a small program finds some 50,
-# mostly from imports and caches; a leak is among them within a look or two.
+# Number of types; those with the largest change in bytes are kept. A look of a small program finds
+# some 50, mostly from imports and caches; a leak is among them within one or two looks.
 MOST_TYPES = 100
-# Columns, as wide as the frame.
+# columns, as wide as the frame
 _FRAME_WIDTH = 70
 # Characters per record: log readers skip much longer lines. The deep fields are dropped first.
 _LONGEST_RECORD = 1900
@@ -27,8 +27,8 @@ def exact_sections(
 ) -> Iterator[str]:
     """Yield the lines of the sections.
 
-    Types are compared with ``first``, the run's first census; ``names`` maps the qualified names
-    of watched classes to those printed above.
+    Types are compared with ``first``, the run's first census. ``names`` maps the qualified names of
+    watched classes to the names printed above.
     """
     yield "🔢 Exact numbers:"
     yield from _packed(_numbers(snapshot))
@@ -48,7 +48,7 @@ def exact_sections(
 
 
 def _packed(tokens: Iterable[str], separator: str = " ", indent: str = "   ") -> Iterator[str]:
-    """Yield lines of whole tokens, as wide as the frame unless one token is wider."""
+    """Yield lines of whole tokens, at most as wide as the frame unless one token is wider."""
     line = ""
     for token in tokens:
         longer = line + separator + token if line else indent + token
@@ -61,9 +61,10 @@ def _packed(tokens: Iterable[str], separator: str = " ", indent: str = "   ") ->
 
 
 def _numbers(snapshot: Snapshot) -> Iterator[str]:
-    """``name=value(+change)`` with the change since the phase or generation began, 0 left out.
+    """Yield ``name=value(+change)``; the change is since the phase or generation began.
 
-    ``began`` says that the beginning is known, ``(?)`` that it is not known for this number.
+    A change of 0 is omitted. ``began`` means that the values at the beginning are known, ``(?)``
+    that this number's value there is unknown.
     """
     yield f"moment={snapshot.moment}"
     if snapshot.generation is not None:
@@ -79,7 +80,7 @@ def _numbers(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _totals(census: Census) -> Iterator[str]:
-    """What the whole heap holds; storage as ``objects/buffers/bytes``."""
+    """Yield the totals of the whole heap; a storage is ``objects/buffers/bytes``."""
     if census.objects is not None:
         yield f"live_objects={census.objects}"
     if census.bytes is not None:
@@ -105,7 +106,7 @@ def _phases(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _records(snapshot: Snapshot) -> Iterator[str]:
-    """Yield containers, garbage, broken promises and sites, one JSON record a row."""
+    """Yield containers, garbage, broken promises and sites, one JSON record per row."""
     collection = () if snapshot.collection is None else (snapshot.collection,)
     large = () if snapshot.census is None else snapshot.census.large
     records = {"large": large, "holder": snapshot.holders, "collection": collection,
@@ -115,7 +116,7 @@ def _records(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
-    """Return a record without empty fields, and without fields that make it too long for a line."""
+    """Return a record without empty fields, and without deep fields if it is too long."""
     import msgspec
 
     fields = {name: item for name, item in msgspec.to_builtins(value).items() if item not in _EMPTY}
@@ -149,13 +150,13 @@ def _changed(census: Census, first: Census) -> dict[str, tuple[TypeCount, TypeCo
 def _weight(
     name: str, snapshot: Snapshot, now: TypeCount, before: TypeCount
 ) -> tuple[bool, int, int]:
-    """Watched types come first, then those that changed most bytes."""
+    """Return the sort key: watched types first, then the types with most changed bytes."""
     size = abs((now.bytes or 0) - (before.bytes or 0))
     return name not in snapshot.watched, -size, -abs(now.count - before.count)
 
 
 def _type_token(now: TypeCount, before: TypeCount, here: TypeCount | None) -> str:
-    """``count(+change),bytes(+change),here+count,+bytes``: here is what this phase added."""
+    """Return ``count(+change),bytes(+change),here+count,+bytes``; ``here`` is this phase's part."""
     token = f"{now.count}({now.count - before.count:+})"
     if now.bytes is not None and before.bytes is not None:
         token += f",{now.bytes}({now.bytes - before.bytes:+})"

@@ -21,7 +21,7 @@ _ROWS_IN_TEXT = 60
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return one document; several reports begin with a table, each has its own top heading."""
+    """Return one document; several reports begin with a table, and each has its own top heading."""
     documents = [document(report) for report in reports]
     if len(reports) > 1:
         table = environment().get_template("section.md.j2")

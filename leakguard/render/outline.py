@@ -1,4 +1,4 @@
-"""The wording, numbers and order that every renderer shares; renderers only lay them out."""
+"""The wording, numbers and order that all renderers share; renderers only lay them out."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ MEANINGS = {
     "stable": "nothing grows without bound",
 }
 
-# Words that a headline may begin with although the verdict's word already says them.
+# Beginnings of a headline that repeat the word of the verdict.
 _SAID_ALREADY = ("No leak: ", "Cannot tell: ")
 
-# Share of the growth from which on what is no leak is worth a word. Chosen: a hundredth.
+# The least share of the growth at which growth that is no leak is mentioned. Chosen: a hundredth.
 _WORTH_SAYING = 0.01
 
 Row = tuple[str, ...]
 
 
 def worst(reports: Iterable[Report]) -> Report:
-    """Return the report with the worst verdict; of equals, the first."""
+    """Return the report with the worst verdict; among equals, the first."""
     return max(reports, key=lambda report: SEVERITY[report.verdict])
 
 
 def title(report: Report) -> str:
-    """Return the name of the run, with its place among the runs of one file."""
+    """Return the name of the run, with its position among the runs of one file."""
     return name(report.run)
 
 
@@ -62,7 +62,7 @@ def verdict_line(report: Report) -> str:
 def headline(report: Report) -> str:
     """Return the sentence of the verdict, or the meaning of the verdict if there is none.
 
-    The verdict's word stands in front of it, so the sentence does not repeat it.
+    The word of the verdict precedes the sentence, so the sentence does not repeat it.
     """
     sentence = clean(report.headline)
     for said in _SAID_ALREADY:
@@ -71,7 +71,7 @@ def headline(report: Report) -> str:
 
 
 def explained(report: Report) -> str | None:
-    """Return how much of the growth the findings explain; None where nothing is to be explained."""
+    """Return how much of the growth the findings explain; None without a leak or suspect."""
     balance = report.balance
     if balance is None or not any(f.verdict in ("leak", "suspect") for f in report.findings):
         return None
@@ -83,7 +83,7 @@ def explained(report: Report) -> str | None:
 
 
 def evidence(report: Report, finding: Finding) -> Snapshot | None:
-    """Return the snapshot that shows the finding best: the named one, or its phase's latest."""
+    """Return the snapshot that shows the finding best: its own, or the latest of its phase."""
     for snapshot in report.run.snapshots:
         if finding.serial is not None and snapshot.serial == finding.serial:
             return snapshot
@@ -114,7 +114,7 @@ def sections(report: Report, trend_rows: int | None = None) -> Iterator[Section]
 
 
 def overview(reports: Sequence[Report]) -> Section:
-    """Return the table before several reports: one line per run."""
+    """Return the table that precedes several reports: one line per run."""
     rows = tuple(
         (
             title(report),
@@ -128,7 +128,7 @@ def overview(reports: Sequence[Report]) -> Section:
 
 
 def subject(item: Cleared) -> str:
-    """Return the title of a metric that grew, or the name of anything else."""
+    """Return the title of a metric that grew, or the name of anything else that grew."""
     metric = METRICS.get(item.metric)
     return metric.title if metric else clean(item.metric)
 
@@ -143,7 +143,7 @@ def limits(report: Report) -> tuple[str, ...]:
 
 
 def trend_sparkline(report: Report, width: int = 40) -> str:
-    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``; nothing if the run has fewer than two rows."""
+    """Return ``4.23 GB ▁▃▅▇ 9.45 GB``; empty if the run has fewer than two rows."""
     sizes = [row.rss for row in report.trend]
     if len(sizes) < 2:
         return ""
@@ -165,12 +165,12 @@ def _ignored(report: Report) -> Section:
 
 
 def _asked(item: Ignored) -> str:
-    """Return the pattern that leaves a finding out, with the reason where one was given."""
+    """Return the pattern that excludes a finding, with the reason if one was given."""
     return clean(item.pattern if item.reason is None else f"{item.pattern} ({item.reason})")
 
 
 def _why(item: Cleared) -> str:
-    """Return the reason without the name it may begin with; the name stands beside it."""
+    """Return the reason without the name it may begin with: the name is in another column."""
     return clean(item.reason).removeprefix(clean(item.metric)).lstrip(" :,")
 
 
@@ -218,7 +218,7 @@ def _forecast_sentence(report: Report) -> str | None:
 
 
 def _phase_growth(report: Report) -> Mapping[str, float]:
-    """Return the growth of each phase; nothing for a stable run that shrinks."""
+    """Return the growth of each phase; empty for a stable run whose memory shrinks."""
     shrinks = sum(report.phase_growth.values()) <= 0
     return {} if report.verdict == "stable" and shrinks else report.phase_growth
 

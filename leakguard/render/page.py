@@ -21,7 +21,7 @@ _PADDING = (0, 1, 0, 2)
 
 
 class Page:
-    """A rich console that writes into memory; every text is plain, never markup."""
+    """A rich console that writes to memory; all texts are plain, never markup."""
 
     def __init__(self, width: int, color: bool) -> None:
         self._file = io.StringIO()
@@ -33,11 +33,11 @@ class Page:
         )  # fmt: skip
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Write one line that is never broken."""
+        """Write one line that is never wrapped."""
         self._console.print(Text(text, style), soft_wrap=True)
 
     def prose(self, text: str, style: str = "", indent: int = 0, hang: int = 0) -> None:
-        """Write a sentence, broken between words; a word longer than the line stays whole."""
+        """Write a sentence, wrapped between words; a word longer than the line stays whole."""
         wrapper = TextWrapper(
             self._width, initial_indent=" " * indent, subsequent_indent=" " * max(hang, indent),
             break_long_words=False, break_on_hyphens=False,
@@ -46,7 +46,7 @@ class Page:
             self.line(line, style)
 
     def lines(self, text: str) -> None:
-        """Write a block of lines, each broken between words below its own indent."""
+        """Write a block of lines, each wrapped between words with its own indent."""
         for line in clean_lines(text.rstrip("\n")).split("\n"):
             indent = len(line) - len(line.lstrip())
             self.prose(line.lstrip(), indent=indent, hang=indent + 2)
@@ -56,7 +56,7 @@ class Page:
         self.line(clean_lines(text.rstrip("\n")))
 
     def heading(self, text: str) -> None:
-        """Write what stands above a section, after an empty line."""
+        """Write the heading of a section, after an empty line."""
         self.line()
         self.line(text, "bold")
 
@@ -72,9 +72,9 @@ class Page:
             self.prose(sentence if section.rows else f"- {sentence}", indent=2, hang=4)
 
     def table(self, section: Section) -> None:
-        """Write a table: names and texts that may wrap, numbers, and a bar for a share.
+        """Write a table: names and texts that may wrap, numbers, and a bar for each share.
 
-        In an aligned table only the last text may wrap.
+        In an aligned table, only a text in the last column may wrap.
         """
         last, places = len(section.columns) - 1, _places(section, self._width)
         columns = [
@@ -107,7 +107,7 @@ def _sentence(label: str, rest: Sequence[str]) -> str:
 
 
 def _places(section: Section, width: int) -> list[int]:
-    """Return the columns that fit this width: all, or all but the spare ones."""
+    """Return the columns that fit this width: all of them, or all but some spare ones."""
     rows = (section.columns, *section.rows)
     widths = [sum(_PADDING[1::2]) + max(map(len, cells)) for cells in zip(*rows, strict=True)]
     places = list(range(len(widths)))

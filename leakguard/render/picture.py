@@ -1,4 +1,4 @@
-"""The picture of a run as a file of its own: what leaks and the memory, under the verdict."""
+"""The picture of a run in its own file: the verdict, the charts of what leaks and of the memory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from leakguard.render import Layout
 
 WIDTH = 760  # pixels
-_LETTERS = 88  # of the verdict in one line of that width
-_SMALL_LETTERS = 110  # of what stands below it
+_LETTERS = 88  # characters of the verdict on one line of that width
+_SMALL_LETTERS = 110  # characters of the smaller text below the charts
 _GAP = 14  # pixels between two charts
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
 
 def svg(reports: Sequence[Report], layout: Layout) -> str:
-    """Return the worst report as SVG, in the colours of paper."""
+    """Return the worst report as SVG, in colours for paper."""
     report = outline.worst(reports)
     chart = _chart(report)
     if chart is None:
@@ -51,14 +51,14 @@ def png(reports: Sequence[Report], layout: Layout) -> bytes:
 
 
 def printed_style() -> str:
-    """Return the style of charts with the colours of a light page in place of their names."""
-    # The colours of a dark page come second in the file; reversed, the light ones win.
+    """Return the style of charts with the colours of a light page in place of variables."""
+    # The colours of a dark page come second in the file; in reversed order, the light ones win.
     light = dict(reversed(re.findall(r"--([\w-]+): (#\w+)", asset("report.css"))))
     return _VARIABLE.sub(lambda name: light[name[1]], asset("plot.css"))
 
 
 def asset(name: str) -> str:
-    """Return the text of a file beside the templates."""
+    """Return the text of a file in the folder of the templates."""
     return files("leakguard.render").joinpath(f"templates/{name}").read_text("utf-8").strip()
 
 

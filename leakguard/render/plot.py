@@ -1,7 +1,7 @@
-"""The positions of a chart's marks, for SVG of any width.
+"""The positions of a chart's marks, for an SVG of any width.
 
-Positions from left to right are percentages of the width, those from top to bottom are pixels. So
-letters keep their size on a phone and on paper; only the lines are stretched.
+Horizontal positions are percentages of the width; vertical positions are pixels. So letters keep
+their size on a phone and on paper, and only the lines are stretched.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from leakguard.model.units import GB, KB, MB, format_number
 from leakguard.render.curves import GENERATION, Band, Curve, CurvePoint
 
-# Pixels: the legend above, the numbers of the x axis below, and the chart between them.
+# Pixels: of the legend above, of the x axis below, and of the usual and the small chart between.
 TOP, BOTTOM, HEIGHT, SMALL = 26, 36, 150, 60
 # Units of the stretched box in which lines are drawn.
 BOX = 1000
-# Per cent of the width: on the left the numbers of the y axis, on the right half a dot.
+# Per cent of the width: left for the numbers of the y axis, right for half a dot.
 _LEFT, _RIGHT = 11, 1.5
-_NEAREST_POINTS = 0.6  # Per cent of the width between two triangles.
+_NEAREST_POINTS = 0.6  # per cent of the width, between two triangles at least
 _COLORS = 8
-# More dots only cost bytes; the line shows them all.
+# More dots only cost bytes; the line shows all values.
 _MOST_DOTS = 150
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value with a tooltip; ``look`` if a look at the heap counted it."""
+    """A value with a tooltip; ``look`` is true if a look at the heap counted it."""
 
     x: float
     y: float
@@ -47,7 +47,7 @@ class PlottedLine:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A number on an axis and its place: per cent for x, pixels for y."""
+    """A number on an axis and its position: per cent for x, pixels for y."""
 
     at: float
     text: str
@@ -71,8 +71,8 @@ class Plot:
         title: what screen readers say.
         height: pixels, with the legend and the axis.
         bottom: the pixel of the x axis.
-        ceiling: the pixel of the highest expected value; None without one.
-        looks: per cent of the width at which there were looks.
+        ceiling: the pixel of the highest expected value; None if there is none.
+        looks: positions of the looks in per cent of the width.
         mark: the generation in which growth begins; None if unknown.
     """
 
@@ -97,17 +97,17 @@ class Scale:
     high: float
 
     def share(self, value: float) -> float:
-        """Return where a value lies, 0 at the low end and 1 at the high one."""
+        """Return the position of a value in the range, 0 at the low end and 1 at the high end."""
         return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def percent(self, value: float) -> float:
-        """Return where a value lies on the x axis, in per cent of the width."""
+        """Return the position of a value on the x axis, in per cent of the width."""
         return round(_LEFT + (100 - _LEFT - _RIGHT) * self.share(value), 2)
 
 
 @dataclass(frozen=True, slots=True)
 class CommonAxis:
-    """The common part of a run's charts: the x axis and its marks."""
+    """What all charts of a run share: the x axis and its marks."""
 
     x: Scale
     x_title: str
@@ -151,7 +151,7 @@ def plot(curves: Sequence[Curve], frame: CommonAxis, title: str, small: bool = F
 
 
 def ticks(low: float, high: float, most: int, whole: bool = True) -> list[float]:
-    """Return up to about ``most`` round numbers in a range: multiples of 1, 2 or 5 times 10^n."""
+    """Return about ``most`` round numbers in a range: multiples of 1, 2 or 5 times 10^n."""
     if not high > low:
         return [low]
     rough = (high - low) / most
@@ -169,7 +169,7 @@ def _y_scale(values: Sequence[float], ceilings: Sequence[float]) -> Scale:
         return Scale(low, high)
     if low < high / 2:
         return Scale(0, high * 1.05)
-    # The axis shows at least a hundredth of the whole, so that noise does not look like growth.
+    # The axis spans at least a hundredth of the whole, so that noise does not look like growth.
     span = max(high - low, high / 100, 1)
     return Scale(max(high - span * 1.25, 0), high + span * 0.05)
 
@@ -197,7 +197,7 @@ def _column(value: float, frame: CommonAxis) -> Tick:
 
 
 def _apart(places: Sequence[float]) -> Iterator[float]:
-    """Yield the positions that do not cover the one before: a long run has thousands of looks."""
+    """Yield the positions that do not overlap the one before: a long run has thousands of looks."""
     latest = -_NEAREST_POINTS
     for place in places:
         if place - latest >= _NEAREST_POINTS:

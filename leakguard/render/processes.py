@@ -1,4 +1,4 @@
-"""The processes of a job: a table with one row each, and what they have in common."""
+"""The processes of a job: a table with one row each, and remarks about all of them."""
 
 from __future__ import annotations
 

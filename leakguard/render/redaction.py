@@ -1,4 +1,4 @@
-"""A report without home folders, user names and secrets, fit to be published."""
+"""Removes home folders, user names and secrets from a report, so that it can be published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOT_HOME = re.compile(r"(?<![\w/])/root(?=/|\b)")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
-# A text without one of these needs no rule; most texts are labels and have none.
+# Only a text with one of these can need a rule; most texts are labels without any.
 _HINT = re.compile(
     r"(?i)[/\\@=]|token|secret|passw|passphrase|key|credential|auth|bearer|basic|hf_|gh[pousr]_"
     r"|github_pat|glpat|[sp]k-|xox|akia|asia|aiza|ya29|eyj"
@@ -25,7 +25,7 @@ _PLAIN = frozenset({int, float, bool, type(None)})
 
 
 def redacted(report: Report) -> Report:
-    """Return ``report`` with all texts fit to be published; numbers stay."""
+    """Return ``report`` with all texts safe to publish; numbers stay."""
     shots = report.run.snapshots
     rest = replace(report, run=replace(report.run, snapshots=()))
     inside = [_texts(shot) for shot in shots]
@@ -52,14 +52,14 @@ def _changed(texts: set[str]) -> dict[str, str]:
     """Return the unsafe texts with their replacements."""
     shown = {text: redact(text) for text in texts}
     users = sorted({user for text in texts for user in _HOME.findall(text) if len(user) > 2})
-    if users:  # a name known from a home folder may appear without it elsewhere
+    if users:  # a user name from a home folder may occur elsewhere without the folder
         named = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, users))})(?![\w-])")
         shown = {text: named.sub("user", kept) for text, kept in shown.items()}
     return {text: kept for text, kept in shown.items() if kept != text}
 
 
 def _texts(value: Any) -> set[str]:
-    """Return every string inside of ``value``; the same ones come again and again in a run."""
+    """Return every string inside of ``value``; a set, because a run repeats most of them."""
     found: set[str] = set()
     pending = [value]
     while pending:
@@ -79,7 +79,7 @@ def _texts(value: Any) -> set[str]:
 
 
 def _replaced(value: Any, changed: Mapping[str, str]) -> Any:
-    """Return ``value`` with the replaced strings; a value without any stays the same object."""
+    """Return ``value`` with strings replaced; the same object if there are none to replace."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -109,7 +109,7 @@ def _replaced_mapping(value: Mapping[Any, Any], changed: Mapping[str, str]) -> M
 
 
 def _field_names(value: object) -> Iterable[str]:
-    # The field names that dataclasses.fields returns, without a new tuple for each value of a run.
+    # The names that dataclasses.fields gives, without a new tuple for each value of a run.
     return getattr(value, "__dataclass_fields__", ())
 
 

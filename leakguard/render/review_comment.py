@@ -1,4 +1,4 @@
-"""Two runs as a comment on a pull request: what the change adds, who holds it, what to change."""
+"""Two runs as a comment on a pull request: what the change adds, its holder, what to change."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from leakguard.render.markdown import MARKS
 from leakguard.render.template import environment
 from leakguard.render.text import clean, clean_lines, short_type
 
-# A bot looks for it, to change its comment and not to write a second one.
+# A bot finds its earlier comment by this line, and edits it instead of writing a second one.
 MARKER = "<!-- leakguard: memory of this change -->"
-_TOLD = 3  # new findings; a change that adds more is seldom a review
+_TOLD = 3  # new findings that are told in full; a review rarely has more
 
 
 def render(comparison: Comparison, layout: Layout) -> str:
@@ -34,7 +34,7 @@ def render(comparison: Comparison, layout: Layout) -> str:
 
 
 def headline(comparison: Comparison) -> str:
-    """Return in one sentence what the change does to memory, and how it was without it."""
+    """Return one sentence on what the change does to memory, compared with the run before."""
     before = f"`{_before_name(comparison)}`"
     if comparison.new:
         first = comparison.new[0]
@@ -57,12 +57,12 @@ def _worst(comparison: Comparison) -> str:
 
 
 def _before_name(comparison: Comparison) -> str:
-    """Return the file of the run without the change, such as ``main``."""
+    """Return the name of the run without the change, such as ``main``."""
     return PurePath(outline.title(comparison.before)).stem.replace("`", "")
 
 
 def _amount(finding: Finding) -> str:
-    """Return ``3.0 MB per generation``, or how many of what."""
+    """Return ``3.0 MB per generation``, or the number of objects and their kind."""
     if finding.bytes_per_generation is None and finding.count_per_generation is None:
         return clean(finding.reason.partition(" (")[0])
     return facts.rate(finding).lstrip("+")

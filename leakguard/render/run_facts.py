@@ -16,7 +16,7 @@ _SOURCES = {
 
 
 def name(run: Run) -> str:
-    """Return the name of the run, with its place among the runs of one file."""
+    """Return the name of the run, with its position among the runs of one file."""
     named = clean(run.info.name or run.info.command or "this run")
     rank = f", rank {run.info.rank}" if run.info.rank is not None else ""
     part, parts = run.part
@@ -57,7 +57,7 @@ def notes(run: Run) -> tuple[str, ...]:
 
 
 def watching_cost(run: Run) -> str | None:
-    """Return the seconds that the snapshots took, and their share of the run if it is known."""
+    """Return the seconds that the snapshots cost, and their share of the run if known."""
     spent = run.watch_seconds
     if not spent:
         return None
@@ -67,7 +67,7 @@ def watching_cost(run: Run) -> str | None:
 
 
 def _slowed(run: Run, lasted: float | None) -> str:
-    """Return how much longer the traced generations took; the looks' seconds exclude that."""
+    """Return how much longer the traced generations took, which the cost of looks excludes."""
     more = run.tracing_seconds
     share = f" ({more / lasted * 100:.2g} %)" if lasted else ""
     return f"; tracing took {more:.2g} s more{share}" if more > 0 else ""

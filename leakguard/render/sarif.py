@@ -1,4 +1,4 @@
-"""Findings in SARIF 2.1.0, for the tools that review code: one rule a kind, one run a report.
+"""Findings in SARIF 2.1.0, for code review tools: one rule per kind, one SARIF run per report.
 
 The specification is OASIS's "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-_FRAMES = 5  # of the stack that made what leaks; more say nothing to who reviews a line
+_FRAMES = 5  # frames of the stack that made what leaks; more do not help to review a line
 
 
 def render(reports: Sequence[Report], layout: Layout) -> str:
-    """Return a log with a run for each report; what was ignored on request is suppressed."""
+    """Return a log with a SARIF run for each report; findings ignored on request are suppressed."""
     return _log(_report_run(report, layout) for report in reports)
 
 
 def render_audits(audits: Sequence[Audit]) -> str:
-    """Return a log with a run for each audit of an environment or a lock file."""
+    """Return a log with a SARIF run for each audit of an environment or a lock file."""
     return _log(map(_audit_run, audits))
 
 
@@ -114,9 +114,10 @@ def _message(finding: Finding) -> str:
 
 
 def _fingerprints(fingerprint: str) -> dict[str, str]:
-    """Return what tells that two results are one: it depends on the holder and not on a line.
+    """Return the identity of a result: it depends on the holder and not on a line.
 
-    GitHub compares ``primaryLocationLineHash``, and makes one of the line's text without it.
+    GitHub compares ``primaryLocationLineHash``; without it, GitHub computes one from the line's
+    text.
     """
     return {"leakguard/v1": fingerprint, "primaryLocationLineHash": f"{fingerprint}:1"}
 
@@ -135,7 +136,7 @@ def _properties(finding: Finding) -> Json:
 
 
 def _holder_place(finding: Finding) -> Json | None:
-    """Return the holder: it lies in the memory of the program, and no line is known of it."""
+    """Return the holder as a logical location: it is in memory, so no source line is known."""
     if finding.held_by is None:
         return None
     name = clean(finding.held_by)
@@ -146,18 +147,18 @@ def _holder_place(finding: Finding) -> Json | None:
 
 
 class _Places:
-    """Lines of source files, named from the root of the checkout where they lie in it."""
+    """Lines of source files, with paths relative to the root of the checkout if they are in it."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = root
 
     def made(self, finding: Finding) -> Json | None:
-        """Return the line that makes what leaks; None where it is not known."""
+        """Return the line that makes what leaks; None if it is unknown."""
         likely = "likely " if finding.created_at_likely else ""
         return self._line(finding.created_at, f"{likely}made here")
 
     def frames(self, finding: Finding) -> Iterator[Json]:
-        """Yield the lines that led there, the innermost first."""
+        """Yield the lines of the calls that led there, the innermost first."""
         others = [site for site in finding.created_stack if site != finding.created_at]
         for site in others[:_FRAMES]:
             line = self._line(site, f"on the way: {clean(site)}")
@@ -166,7 +167,7 @@ class _Places:
 
     def _line(self, site: str | None, message: str) -> Json | None:
         found = place_of(site)
-        if found is None or found[0].startswith("<"):  # code that has no file
+        if found is None or found[0].startswith("<"):  # code without a file
             return None
         physical = {
             "artifactLocation": file_location(found[0], self._root),
@@ -176,7 +177,7 @@ class _Places:
 
 
 def file_location(name: str, root: Path | None) -> Json:
-    """Return where a file is: below the root of the checkout, or by its whole path."""
+    """Return the location of a file: relative to the root of the checkout, or its whole path."""
     path = PurePosixPath(name)
     if root is not None and path.is_relative_to(root.as_posix()):
         path = path.relative_to(root.as_posix())

@@ -12,15 +12,15 @@ class Section:
     Attributes:
         key: stable name, for anchors and for the picture that belongs to it.
         title: the heading.
-        columns: heads of the table; the first column is left-aligned, the others are numbers.
+        columns: headings of the table; the first column is left-aligned, the others are numbers.
             Empty for a list of sentences.
-        rows: cells as text, one tuple a row, as long as ``columns``.
-        shares: for each row its part of the whole, 0 to 1; empty where there is none to draw.
-        sentences: the list, or the remarks under a table.
-        spark: the table's numbers in a line of characters, with the first and the last in words.
-        aligned: in a terminal, too, a table, although some columns hold text: the texts are short.
+        rows: cells as text, one tuple per row, as long as ``columns``.
+        shares: for each row its share of the whole, 0 to 1; empty if there is none to draw.
+        sentences: the list, or the remarks below a table.
+        spark: the table's numbers as a line of characters, with the first and the last in words.
+        aligned: True for a table in a terminal, too, although some columns hold text: it is short.
         texts: indices of the columns that hold text although they are not the first.
-        spare: indices of columns that a page which is too narrow leaves out, the first one first.
+        spare: indices of columns that a narrow page leaves out, in this order.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""A running process at one moment, for the terminal: who holds what, or its memory from outside."""
+"""A running process at one moment, for the terminal: its holders, or its memory from outside."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from leakguard.render.page import Page
 from leakguard.render.section import Section
 from leakguard.render.text import clean
 
-_COLUMNS = 100  # columns: ways to a holder are long
+_COLUMNS = 100  # columns; paths to a holder are long
 _SHOWN = ("rss", "rss_high_water", "rss_anonymous", "rss_file", "rss_shared", "private", "pss",
           "swap", "vms", "threads", "open_files", "children")  # fmt: skip
 
 
 def render_holders(snapshot: Snapshot) -> str:
-    """Return the snapshot's block and its containers, those that keep most alive first."""
+    """Return the snapshot's block and its containers, those that retain most first."""
     table = Table("Retained", "Entries", "Of", "Held by", title="Who holds what", box=None)
     for holder in sorted(snapshot.holders, key=lambda holder: -(holder.retained_bytes or 0)):
         table.add_row(*_cells(holder))

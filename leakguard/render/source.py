@@ -10,7 +10,7 @@ from leakguard.render.text import clean
 
 _SITE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?: in .+)?")
 _AROUND = 3
-_LARGEST_FILE = 2_000_000  # bytes; no one writes a longer module by hand
+_LARGEST_FILE = 2_000_000  # bytes; modules written by hand are shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,15 @@ class SourceLine:
 
 
 def place_of(site: str | None) -> tuple[str, int] | None:
-    """Return file and line of ``rollout.py:88 in play``; None if it has none."""
+    """Return the file and line of ``rollout.py:88 in play``; None if ``site`` has none."""
     found = _SITE.fullmatch(clean(site or ""))
     return None if found is None else (found["file"], int(found["line"]))
 
 
 def source_lines(site: str | None, folder: Path | None) -> tuple[SourceLine, ...]:
-    """Return the line with three lines on each side; nothing unless it is Python below ``folder``.
+    """Return the line with three lines on each side; empty unless it is Python below ``folder``.
 
-    A run may come from a stranger, and a report may be passed on: no other file is quoted.
+    A run may come from a stranger, and a report may be passed on, so no other file is quoted.
     """
     place = place_of(site)
     if place is None or folder is None:

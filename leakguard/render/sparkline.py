@@ -1,4 +1,4 @@
-"""A series in a few characters, and a long series in few points."""
+"""Draws a series in a few characters, and reduces a long series to few points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """Return one character per value, from the lowest to the highest; long series by peaks."""
+    """Return one character per value, from the lowest to the highest.
+
+    A series longer than ``width`` is split into parts, each shown by its highest value.
+    """
     if not values:
         return ""
     shown = [max(part) for part in parts(values, width)]
@@ -21,14 +24,14 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 
 
 def parts(values: Sequence[float], most: int) -> list[Sequence[float]]:
-    """Split ``values`` into at most ``most`` runs of nearly equal length, in order."""
+    """Split ``values`` into at most ``most`` parts of nearly equal length, in order."""
     count = min(most, len(values))
     edges = [i * len(values) // count for i in range(count + 1)]
     return [values[a:b] for a, b in pairwise(edges)]
 
 
 def extremes(values: Sequence[float], most: int) -> list[int]:
-    """Return at most ``most`` positions, in order, with the ends and each bucket's extremes.
+    """Return at most ``most`` positions, in order: the ends and the extremes of each part.
 
     A spike of one snapshot in a hundred thousand stays visible.
     """

@@ -1,4 +1,4 @@
-"""The templates of this package, and how foreign text enters them safely."""
+"""The templates of this package, and how text from outside is escaped in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from leakguard.render.text import clean
 
-# Characters that could start emphasis, code, a link, a table cell, a heading or a tag; `@` and `#`
+# Characters that could start emphasis, code, a link, a table cell, a heading or a tag; `@` and `#`,
 # because some hosts turn them into notifications and references. An underscore inside a word starts
 # nothing.
 _MARKDOWN = re.compile(r"([\\`*{}\[\]|~#]|(?<![^\W_])_|_(?![^\W_]))")
@@ -19,7 +19,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the one template environment; those of HTML and SVG escape what they get."""
+    """Return the shared template environment; templates of HTML and SVG escape their values."""
     env = Environment(
         loader=PackageLoader("leakguard.render"),
         autoescape=select_autoescape(["html.j2", "svg.j2"]),
@@ -35,13 +35,13 @@ def environment() -> Environment:
 
 
 def markdown_text(text: object) -> str:
-    """Return ``text`` so that Markdown shows it as it is, in a paragraph or a table cell."""
+    """Return ``text`` escaped so that Markdown, in a paragraph or table cell, shows it as it is."""
     safe = re.sub("[&<>@]", lambda m: _ENTITIES[m[0]], clean(text))
     return _MARKDOWN.sub(r"\\\1", safe)
 
 
 def preformatted(block: str) -> str:
-    """Return a block for a place inside HTML, where some dialects of Markdown know no fences."""
+    """Return a block for use inside HTML, where some Markdown dialects do not support fences."""
     return f"<pre>\n{escape(block)}\n</pre>"
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _ROWS_ON_SCREEN = 24
 _MORE = "--full adds paths, evidence, what was ruled out, trend, ledger and objects"
 _WHOLE_FINDINGS = 4
-# What a reader needs first: lines of a finding beside the five that any log allows, and tables
-# right after the findings; the full report has the others.
+# What a reader needs first: lines of a finding in addition to the five that any log allows, and
+# tables directly after the findings. The full report has the others.
 _USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Fix"})
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 
@@ -28,7 +28,7 @@ _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 def render(reports: Sequence[Report], layout: Layout) -> str:
     """Return the reports one after the other, wrapped at ``layout.width`` columns.
 
-    Several begin with a table; of those that found nothing the verdict is enough then.
+    Several reports begin with a table, and a report without findings then shows only its verdict.
     """
     page = Page(layout.width, layout.color)
     if len(reports) > 1:
@@ -93,7 +93,7 @@ def _write_others(findings: Sequence[Finding], page: Page, full: bool) -> None:
 
 
 def _write_facts(finding: Finding, page: Page, full: bool, without_fix: bool = False) -> None:
-    """Write a finding: its usual lines, or all of them with those that stand below each."""
+    """Write a finding: its usual lines, or in full all lines with their further lines."""
     page.line(f"{facts.heading(finding)}:", VERDICT_COLORS[finding.verdict])
     for fact in facts.core_facts(finding):
         page.line(f"- {fact.label}: {fact.value}")

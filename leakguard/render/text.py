@@ -1,4 +1,4 @@
-"""Text that came from a log or a foreign program, made safe to print; and short names."""
+"""Makes text from a log or another program safe to print, and shortens names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import unicodedata
 from collections.abc import Sequence
 from textwrap import wrap
 
-# Escape sequences first, as a whole: stripping only the escape character would leave "[31m" behind.
+# Escape sequences are removed as a whole first: if only the escape character were removed, "[31m"
+# would remain.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-# Cf holds the marks that turn the reading direction, Cs lone surrogates that no encoder accepts.
+# Cf contains the marks that change the reading direction, Cs lone surrogates that no encoder
+# accepts.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_ARROWS = 7  # Values of a series in one line.
+_ARROWS = 7  # values of a series on one line
 _WIDEST_TEXT = 100  # columns; longer lines are hard to read
 
 
@@ -30,12 +32,12 @@ def clean_lines(text: str) -> str:
 
 
 def columns() -> int:
-    """Return the columns of the terminal, 80 without one, within a readable length of line."""
+    """Return the width of the terminal (80 if unknown), limited to a readable line length."""
     return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST_TEXT)
 
 
 def wrapped(text: str, width: int, first: str = "", rest: str = "  ") -> list[str]:
-    """Return a text in lines broken between words; a path or a name stays whole."""
+    """Return a text as lines wrapped between words; a path or a name stays whole."""
     return wrap(
         text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
         break_on_hyphens=False,
@@ -43,12 +45,12 @@ def wrapped(text: str, width: int, first: str = "", rest: str = "  ") -> list[st
 
 
 def short_type(name: str) -> str:
-    """Return the last part of a qualified type name, ``numpy.ndarray`` to ``ndarray``."""
+    """Return the last part of a qualified type name: ``ndarray`` for ``numpy.ndarray``."""
     name = clean(name)
     return name.rsplit(".", 1)[-1] or name
 
 
 def arrows(values: Sequence[str]) -> str:
-    """Return ``2 → 18 → 34``; of a long series the first and the last values."""
+    """Return ``2 → 18 → 34``; for a long series, only the first and the last values."""
     shown = values if len(values) <= _ARROWS else [*values[:3], "…", *values[-3:]]
     return " → ".join(shown)

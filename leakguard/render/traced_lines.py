@@ -1,4 +1,4 @@
-"""The lines of a traced generation: what each made that was still alive at its end."""
+"""The lines of a traced generation: for each, its objects still alive at the generation's end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leakguard.render.section import Section
 from leakguard.render.source import source_lines
 from leakguard.render.text import clean
 
-_MOST_ROWS = 30  # Rows; further ones are far smaller than a leak.
+_MOST_ROWS = 30  # rows; further ones are far smaller than a leak
 _UNKNOWN = ""
 _COLUMNS = ("Line", "Source", "Type", "Objects", "Bytes", "Held by")
 _NUMBERS = ("Objects", "Bytes")
@@ -19,8 +19,8 @@ _NUMBERS = ("Objects", "Bytes")
 def traced_lines(run: Run, folder: Path | None) -> Section:
     """Return the latest traced generation as a table, largest first; no rows if there was none.
 
-    A column without any entry is left out. ``folder`` is where source lines may be read; None for
-    none.
+    A column without any entry is left out. ``folder`` is where source lines may be read; None to
+    read none.
     """
     traced = next((s for s in reversed(run.snapshots) if s.sites), None)
     if traced is None:

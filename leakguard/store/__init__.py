@@ -1,4 +1,4 @@
-"""Runs at rest: JSON lines written by a guard, run folders, and the text logs of trainers."""
+"""Reads runs from disk: JSON lines that a guard wrote, run directories, and trainers' text logs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from leakguard.store import jsonl
 
 __all__ = ["is_url", "load_job", "load_runs", "run_files"]
 
-_START = 4096  # bytes of a file that its format is told by
+_START = 4096  # bytes at the start of a file, from which its format is recognized
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def is_url(path: Path | str) -> bool:
-    """Return whether a run directory lies where only fsspec reaches."""
+    """Return whether a run directory is at a URL, which only fsspec can read."""
     return isinstance(path, str) and _URL.match(path) is not None
 
 
 def load_job(path: Path | str) -> Job | None:
-    """Read the processes of a run directory; None where ``path`` is a file or holds no job.
+    """Read the processes of a run directory; None if ``path`` is a file or holds no job.
 
     Raises:
-        UnreadableRun: a URL holds none, or cannot be reached.
-        UsageError: a package is missing for such a URL.
+        UnreadableRun: the URL holds no job, or cannot be reached.
+        UsageError: a package that such a URL needs is not installed.
     """
     if not is_url(path):
         from leakguard.store.run_directory import read_job
@@ -61,7 +61,7 @@ def load_runs(path: Path) -> list[Run]:
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that hold runs: those of guards, else curves of other tools."""
+    """Return a folder's run files: those of guards, or else the curves of other tools."""
     from leakguard.store import curves
 
     return sorted(folder.glob("*.jsonl")) or curves.curve_files(folder)
@@ -77,5 +77,5 @@ def _load_folder(folder: Path) -> list[Run]:
 
 
 def _named_after(run: Run, file: Path) -> Run:
-    """Return the run called after its file, unless its program gave it a name."""
+    """Return the run with its file's name, unless its program gave it a name."""
     return replace(run, info=replace(run.info, name=run.info.name or str(file)))

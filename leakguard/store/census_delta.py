@@ -1,4 +1,4 @@
-"""A census beside the first one of its run: most types never change, and are written once."""
+"""Writes a census as its difference from the run's first: most types never change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from leakguard.model import Census, Snapshot, TypeCount
 
 
 class CensusDelta:
-    """Leaves out of each census what is as it was in the ``first``; ``whole`` puts it back."""
+    """Omits from a census the types that are as in the ``first`` one; ``whole`` restores them."""
 
     def __init__(self) -> None:
         self.first: Census | None = None
 
     def reduced(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot as it is written; the first one with a census stays as it is."""
+        """Return the snapshot as written; the first snapshot with a census is written in full."""
         census = snapshot.census
         if census is None or not census.complete:
             return snapshot
@@ -31,7 +31,7 @@ class CensusDelta:
 
 
 def whole(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
-    """Put back the types that a census left out because they were as in the run's first one."""
+    """Restore the types that a census omits because they equal the run's first census."""
     return list(_completed(snapshots))
 
 
@@ -40,15 +40,15 @@ def _completed(snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
     for snapshot in snapshots:
         census = snapshot.census
         if census is not None and census.complete:
-            first = census  # a second one where an interrupt came before the first was written
+            first = census  # a second complete one: an interrupt came before the first was written
         elif census is not None and first is not None:
             snapshot = replace(snapshot, census=_whole(census, first))
         yield snapshot
 
 
 def _whole(census: Census, first: Census) -> Census:
-    # ChainMap shares the first census: thousands of types that never change are kept once. It asks
-    # for mutable maps, and nothing here mutates them.
+    # ChainMap shares the first census, so thousands of types that never change are kept once. Its
+    # signature requires mutable maps, although nothing here mutates them.
     shared = cast("dict[str, TypeCount]", first.types)
     own = cast("dict[str, TypeCount]", census.types)
     return replace(census, types=ChainMap(own, shared), complete=True)

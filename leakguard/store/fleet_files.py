@@ -16,11 +16,11 @@ _SUFFIXES = (".jsonl", ".parquet")
 
 
 def files_below(place: Path | str) -> list[str]:
-    """Return the run files and tables at a path or URL, by name.
+    """Return the run files and tables below a path or URL, sorted by name.
 
     Raises:
-        UnreadableRun: there is none, or the URL cannot be reached.
-        UsageError: a package is missing for such a URL.
+        UnreadableRun: there is no such file, or the URL cannot be reached.
+        UsageError: a package that such a URL needs is not installed.
     """
     found = _remote(str(place)) if is_url(place) else _local(Path(place))
     if not found:
@@ -42,14 +42,14 @@ def _remote(url: str) -> list[str]:
     system, path = file_system(url)
     try:
         names = system.find(path)
-    except Exception as error:  # each file system has exceptions of its own
+    except Exception as error:  # each file system raises its own exceptions
         raise UnreadableRun(without_secrets(f"{url} cannot be read: {error}")) from error
     return sorted(system.unstrip_protocol(name) for name in names if name.endswith(_SUFFIXES))
 
 
 @contextmanager
 def local_file(name: str) -> Iterator[Path]:
-    """Give a file of the fleet as one on this machine; a copy of what lies at a URL."""
+    """Provide a file of the fleet as a local path; a file at a URL is copied temporarily."""
     if not is_url(name):
         yield Path(name)
         return

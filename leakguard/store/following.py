@@ -1,4 +1,4 @@
-"""Runs that are still being written, read on from where the last reading ended."""
+"""Runs that are still being written: each reading continues where the previous one ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READ_AT_ONCE = 1 << 20
 
 
 class Tail:
-    """The whole lines that were added to a file since the last reading; a torn one waits."""
+    """Yields the complete lines added to a file since the last reading; an incomplete one waits."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -27,17 +27,17 @@ class Tail:
         self._ready = b""
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines that are new, with their ends."""
+        """Yield the new lines, with their line ends."""
         while piece := self._more():
             yield from piece.splitlines(keepends=True)
 
     @property
     def shrank(self) -> bool:
-        """True where the file is shorter than what was read: it is another one now."""
+        """True if the file is shorter than what was read: it has been replaced or truncated."""
         return self.path.stat().st_size < self._offset
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill ``buffer`` with whole lines, as a log is read; 0 where none is new."""
+        """Fill ``buffer`` with complete lines, as the log reader needs; 0 if none is new."""
         if not self._ready:
             self._ready = self._more()
         part, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
@@ -45,7 +45,7 @@ class Tail:
         return len(part)
 
     def _more(self) -> bytes:
-        """Read on to the last line end there is, at most a megabyte where lines are short."""
+        """Read up to the last line end; at most 1 MiB, or more if one line is longer than that."""
         with self.path.open("rb") as file:
             file.seek(self._offset)
             piece = file.read(_READ_AT_ONCE)
@@ -57,21 +57,21 @@ class Tail:
 
 
 class Followed(Protocol):
-    """Something that grows: ``poll`` reads what is new and says whether there was anything."""
+    """A source that grows: ``poll`` reads what is new and returns whether there was anything."""
 
     def poll(self) -> bool:
-        """Read on.
+        """Read what is new.
 
         Raises:
             OSError: the file cannot be read.
         """
 
     def runs(self) -> list[Run]:
-        """Return the runs so far; none where nothing was written yet."""
+        """Return the runs read so far; empty if nothing has been written yet."""
 
     @property
     def is_over(self) -> bool:
-        """True where nothing more will come."""
+        """True if nothing more will come."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class FollowedRun:
         self._tail = Tail(self.path)
 
     def poll(self) -> bool:
-        """Read on; a run that begins takes the place of the one before it."""
+        """Read what is new; a run that begins replaces the run before it."""
         if self._tail.shrank:
             self.__post_init__()
             self._begin(None)
@@ -109,7 +109,7 @@ class FollowedRun:
 
     @property
     def is_over(self) -> bool:
-        """True where the run said so, or no process has the file open for writing."""
+        """True if the run has an end line, or no process has the file open for writing."""
         return self._finished or not is_locked(self.path)
 
     def _take(self, raw: bytes) -> None:
@@ -130,15 +130,15 @@ class FollowedRun:
 
 
 class FollowedLog:
-    """The runs of a text log, which may go on at any time."""
+    """The runs of a text log, to which more lines may be added at any time."""
 
     def __init__(self, path: Path) -> None:
-        """Begin at the start of the log."""
+        """Start at the beginning of the log."""
         self._path = path
         self._begin(brackets=False)
 
     def poll(self) -> bool:
-        """Read on; a log in which no word names a round is read for ``[3/25]`` as well."""
+        """Read what is new; if no word in the log names a round, read it again for ``[3/25]``."""
         if self._tail.shrank:
             self._begin(brackets=False)
         changed = self._reading.read_on()
@@ -148,15 +148,16 @@ class FollowedLog:
         return changed
 
     def runs(self) -> list[Run]:
-        """Return the runs so far, those of a launcher's processes one after the other."""
+        """Return the runs so far; the runs of a launcher's processes follow one another."""
         try:
-            return copy.deepcopy(self._reading).runs()  # putting them in order settles their rounds
+            # runs() changes the rounds of what it sorts, so it gets a copy
+            return copy.deepcopy(self._reading).runs()
         except UnreadableRun:
             return []
 
     @property
     def is_over(self) -> bool:
-        """A log never says that it is."""
+        """Always False: a log does not record its own end."""
         return False
 
     def _begin(self, *, brackets: bool) -> None:
@@ -166,15 +167,15 @@ class FollowedLog:
 
 
 class FollowedFolder:
-    """The files of a run directory, each with its last run; new ones join."""
+    """The files of a run directory, each with its last run; new files are added as they appear."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin with the files that are there."""
+        """Start with the files that exist."""
         self._folder = folder
         self._files: dict[Path, FollowedRun] = {}
 
     def poll(self) -> bool:
-        """Read on in all files."""
+        """Read what is new in all files."""
         for path in sorted(self._folder.glob("*.jsonl")):
             self._files.setdefault(path, FollowedRun(path))
         return sum(file.poll() for file in self._files.values()) > 0
@@ -184,20 +185,20 @@ class FollowedFolder:
         return [run for file in self._files.values() for run in file.runs()]
 
     def files(self) -> list[tuple[Path, list[Run]]]:
-        """Return the same by file, for a job to be made of them."""
+        """Return the last run of each file with its path, as a job needs them."""
         return [(path, file.runs()) for path, file in self._files.items()]
 
     @property
     def is_over(self) -> bool:
-        """True where each file is."""
+        """True if every file is over."""
         return all(file.is_over for file in self._files.values()) and bool(self._files)
 
 
 def followed(path: Path) -> Followed:
-    """Return what follows a path: a folder, a run file, or any text.
+    """Return an object that follows a path: a folder, a run file, or any text log.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the path cannot be read.
     """
     if path.is_dir():
         return FollowedFolder(path)

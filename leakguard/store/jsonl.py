@@ -1,4 +1,4 @@
-"""Runs on disk: written a flushed line at a time, read back whatever the last moment cut off."""
+"""Runs on disk: written one flushed line at a time, and readable although the last line is cut."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ _MAX_NOTES = 5
 
 
 class RunWriter:
-    """Appends one run to a file; a file that already holds runs keeps them.
+    """Appends one run to a file; runs that the file already holds are kept.
 
-    ``is_full`` says that the run has come to ``most_bytes`` and wants to be written ``anew``.
+    ``is_full`` is true when the run is larger than ``most_bytes``; it should then be written
+    ``anew``.
     """
 
     def __init__(self, path: Path, info: RunInfo, most_bytes: int | None = None) -> None:
-        """Open ``path``, making its folder, and write the header.
+        """Open ``path``, create its folder, and write the header.
 
         Raises:
             UsageError: the file cannot be opened for writing, or another guard writes to it.
@@ -50,34 +51,36 @@ class RunWriter:
                 f"cannot write the run to {path}: {error.strerror}; choose another out= path"
             ) from None
         self._identity = identity(self._file)
-        self._path = path.resolve()  # what a link leads to is replaced, and not the link
+        self._path = path.resolve()  # the target of a link is replaced, not the link
         self._count = 0
         self._size = len(self._header)
         self._most_bytes = most_bytes if path.is_file() else None
 
     @property
     def is_full(self) -> bool:
-        """True once the run has come to its bound."""
+        """True once the run is larger than ``most_bytes``."""
         return self._most_bytes is not None and self._size > self._most_bytes
 
     def anew(self, lines: Iterable[bytes], stride: int) -> None:
-        """Put ``lines`` in the place of what was written of this run; one in ``stride`` is left.
+        """Replace this run's text by ``lines``, which keep one generation in ``stride``.
 
-        Whoever reads or kills the process meanwhile finds the file of before or the new one.
+        At any moment, a reader finds either the old file or the new one, also if the process is
+        killed.
 
         Raises:
-            OSError: there is no room for a second file; the first one goes on, to twice its bound.
+            OSError: there is no room for a second file. The run continues in the first file, whose
+                bound is then doubled.
         """
         text = self._header + schema.encode_thinned(stride) + b"".join(lines)
         try:
             self._keep_open()
             self._replace(*new_beside(self._file, self._path, self._begins, text))
             self._size = len(text)
-        finally:  # what cannot be thinned any further is not tried again with each line
+        finally:  # a file that cannot be thinned any further is not tried again at each line
             self._most_bytes = max(self._most_bytes or 0, 2 * self._size)
 
     def _replace(self, new: FileIO, beside: Path) -> None:
-        """Go on in the new file once it lies in the place of the old one, whatever interrupts."""
+        """Continue in the new file once it has replaced the old one, also if an interrupt comes."""
         old = self._file
         try:
             self._file = new
@@ -89,10 +92,11 @@ class RunWriter:
             beside.unlink(missing_ok=True)
 
     def write(self, line: bytes) -> None:
-        """Append one encoded snapshot; it is in the kernel's hands when this returns.
+        """Append one encoded snapshot; when this returns, the kernel has it.
 
         Raises:
-            OSError: it cannot be written, or nobody would find it: the file was deleted.
+            OSError: the snapshot cannot be written, or the file was deleted and nobody would find
+                it.
         """
         self._keep_open()
         if not os.fstat(self._file.fileno()).st_nlink:
@@ -102,7 +106,7 @@ class RunWriter:
         self._count += 1
 
     def _keep_open(self) -> None:
-        """Open the file again where the program has closed its descriptor, as daemons close all."""
+        """Reopen the file if the program closed its descriptor, as a daemon closes all of them."""
         if identity(self._file) != self._identity:
             abandon(self._file)
             self._file = open_run_file(self._path)
@@ -119,11 +123,11 @@ class RunWriter:
 def read_runs(path: Path) -> list[Run]:
     """Read every run of a JSONL file, in order.
 
-    Lines that cannot be read are skipped and counted in ``Run.notes``; the last line of a killed
+    Lines that cannot be read are skipped and counted in ``Run.notes``: the last line of a killed
     process may be cut.
 
     Raises:
-        UnreadableRun: no line of the file is a snapshot, or the file is of a later version.
+        UnreadableRun: no line of the file is a snapshot, or a later version wrote the file.
     """
     with path.open("rb") as file:
         runs = list(_runs_of(file, path))
@@ -133,7 +137,7 @@ def read_runs(path: Path) -> list[Run]:
 
 
 def decode_snapshots(lines: Iterable[bytes]) -> list[Snapshot]:
-    """Decode lines that this version encoded itself."""
+    """Decode lines that this version encoded."""
     decoded = [line.snapshot for line in map(schema.decode, lines) if line.snapshot is not None]
     return whole(decoded)
 

@@ -1,4 +1,4 @@
-"""Which releases a file pins: requirements, ``pip freeze``, pylock.toml, uv.lock, poetry.lock."""
+"""Reads which releases a file pins: requirements, ``pip freeze``, pylock, uv.lock, poetry.lock."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ else:
 
 _COMMENT = re.compile(r"(^|\s)#.*$")
 _OPTION = re.compile(r"\s--?[a-z].*$")  # --hash of a requirement
-_TABLES = ("packages", "package")  # of pylock.toml, and of uv.lock and poetry.lock
+_TABLES = ("packages", "package")  # in pylock.toml, and in uv.lock and poetry.lock
 _ENTRY = re.compile(r"^\[\[packages?\]\]", re.MULTILINE)
 
 
 def packages_in(text: str, name: str) -> list[Package]:
-    """Return the packages that a file lists; those without one exact version have None.
+    """Return the packages that a file lists; the version is None if it is not exactly pinned.
 
     Args:
-        text: of the file.
-        name: of the file, for messages. What it is, its text says: some call a list of
-            requirements a .lock.
+        text: the text of the file.
+        name: the name of the file, for messages. Except for .toml, the text decides the format,
+            because some call a list of requirements a .lock.
 
     Raises:
-        UsageError: it is no lock file and no list of requirements, or lists none.
+        UsageError: the file is neither a lock file nor a list of requirements, or lists no package.
     """
     locked = name.endswith(".toml") or _ENTRY.search(text) is not None
     packages = _locked(text, name) if locked else list(_required(text, name))
@@ -59,7 +59,7 @@ def _package(entry: Mapping[str, Any], line: int | None) -> Package:
 
 
 def _lines_of(text: str, names: list[str]) -> Iterator[int | None]:
-    """Yield the line of each name; the entries of a lock file follow one another."""
+    """Yield the line number of each name; the entries of a lock file are in the same order."""
     lines, last = text.splitlines(), 0
     for name in names:
         said = re.compile(rf"""\s*name\s*=\s*["']{re.escape(name)}["']""")
@@ -71,7 +71,7 @@ def _lines_of(text: str, names: list[str]) -> Iterator[int | None]:
 def _required(text: str, name: str) -> Iterator[Package]:
     for number, line in _logical_lines(text):
         if line.startswith("-"):
-            continue  # an option, a file that is included, or an editable checkout
+            continue  # an option, an included file, or an editable checkout
         try:
             requirement = Requirement(_OPTION.sub("", line))
         except InvalidRequirement as error:
@@ -82,7 +82,7 @@ def _required(text: str, name: str) -> Iterator[Package]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number of the first line, text) of what stands on one or several lines."""
+    """Yield (number of the first line, text) of each entry; a backslash continues a line."""
     waiting, begun = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         begun = begun if waiting else number
@@ -96,6 +96,6 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _exact(requirement: Requirement) -> str | None:
-    """Return the one version that a requirement allows; None where it allows several."""
+    """Return the exact version that a requirement pins; None if it allows several."""
     pins = [s.version for s in requirement.specifier if s.operator in ("==", "===")]
     return next((version for version in pins if not version.endswith(".*")), None)

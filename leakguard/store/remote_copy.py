@@ -1,7 +1,8 @@
-"""Copies a growing run directory to where fsspec reaches, in a process of its own.
+"""Copies a growing run directory to an fsspec URL, in a separate process.
 
-Object stores cannot append, so whole files are copied, and rarer the longer a copy takes. The
-process outlives the trainer it copies for: what a killed trainer wrote last arrives, too.
+Object stores cannot append, so whole files are copied; the longer a copy takes, the longer the
+pause after it. The process outlives its trainer, so the last lines of a killed trainer are copied,
+too.
 
     python -m leakguard.store.remote_copy FOLDER URL
 """
@@ -21,20 +22,20 @@ from typing import IO, Any
 from leakguard.errors import UsageError, install
 from leakguard.model.secrets import without_secrets
 
-_COPY_EVERY = 5.0  # seconds from one copy to the next, at least
-_COPYING_SHARE = 0.05  # of the time that passes, what copying may take
-_TRIES = 5  # a store that fails at the end is tried so often, a second more between two tries
-# File systems in which a folder must be there before a file is; elsewhere the first part of a path
-# is a bucket, which is not ours to make.
+_COPY_EVERY = 5.0  # the shortest time in seconds between two copies
+_COPYING_SHARE = 0.05  # the largest share of the time that copying may take
+_TRIES = 5  # tries of the last copy; before each, the wait is one second longer
+# File systems in which a folder must exist before a file is written. Elsewhere the first part of a
+# path is a bucket, which leakguard must not create.
 _WITH_FOLDERS = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "webhdfs", "ftp"})
-_LAST_COPY = 60.0  # seconds that a trainer which is over waits for the last copy
+_LAST_COPY = 60.0  # seconds that a trainer at its end waits for the last copy
 
 
 def file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL and the path in it.
 
     Raises:
-        UsageError: fsspec, or what it needs for such a URL, is not installed.
+        UsageError: fsspec, or a package that such a URL needs, is not installed.
     """
     try:
         import fsspec
@@ -50,10 +51,10 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def copy_changed(folder: Path, url: str, copied: dict[Path, int]) -> None:
-    """Copy the files of ``folder`` that are larger than ``copied`` says, and note their sizes.
+    """Copy the files of ``folder`` whose size is not that in ``copied``, and store it there.
 
     Raises:
-        Exception: whatever the file system raises; what was copied before is noted.
+        Exception: whatever the file system raises; the files copied before are in ``copied``.
     """
     system, path = file_system(url)
     for file in sorted(folder.glob("*.jsonl")):
@@ -77,11 +78,11 @@ def _put(system: Any, path: str, content: bytes) -> None:
 class RemoteCopy:
     """The process that copies ``folder`` to ``url`` while a run is written.
 
-    What lies in this process's own memory (``memory://``) is copied by the process itself.
+    A ``memory://`` URL is in the memory of this process, so this process copies to it by itself.
     """
 
     def __init__(self, folder: Path, url: str) -> None:
-        """Begin to copy.
+        """Start copying.
 
         Raises:
             UsageError: the URL cannot be used here.
@@ -89,7 +90,7 @@ class RemoteCopy:
         try:
             system, _ = file_system(url)
         except UsageError:
-            shutil.rmtree(folder, ignore_errors=True)  # made for a run that will not be
+            shutil.rmtree(folder, ignore_errors=True)  # made for a run that will not start
             raise
         self._folder, self._url = folder, url
         self._copied: dict[Path, int] = {}
@@ -105,14 +106,15 @@ class RemoteCopy:
         )
 
     def close(self) -> None:
-        """Copy what is there, and wait for it to arrive."""
+        """Copy what is there, and wait until it has arrived."""
         if self._process is None:
             copy_changed(self._folder, self._url, self._copied)
             shutil.rmtree(self._folder, ignore_errors=True)
             return
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._process.communicate(b"end\n", timeout=_LAST_COPY)
-            if self._process.returncode < 0:  # somebody killed it, as for its memory
+            # it was killed by a signal, for example for its memory
+            if self._process.returncode < 0:
                 self._begun().communicate(b"end\n", timeout=_LAST_COPY)
 
 
@@ -122,12 +124,12 @@ def _path_with_us() -> str:
 
 
 def follow(folder: Path, url: str, orders: IO[bytes]) -> int:
-    """Copy until ``orders`` says something or is closed, then a last time; return a status."""
+    """Copy until ``orders`` has data or is closed, then once more; return an exit status."""
     copied: dict[Path, int] = {}
     wait = _COPY_EVERY
     while not select.select([orders], [], [], wait)[0]:
         began = time.monotonic()
-        with contextlib.suppress(Exception):  # the next copy holds all that this one would have
+        with contextlib.suppress(Exception):  # the next copy includes what this one missed
             copy_changed(folder, url, copied)
         wait = max(_COPY_EVERY, (time.monotonic() - began) / _COPYING_SHARE)
     return _last_copy(folder, url, copied)

@@ -1,4 +1,4 @@
-"""Reads a run directory: which files are of one job, which are restarts, who still writes."""
+"""Reads a run directory: which files belong to a job, which are restarts, which still grow."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from leakguard.store import jsonl
 from leakguard.store.remote_copy import file_system
 from leakguard.store.run_lock import is_locked
 
-# Seconds to which starts are written down.
+# The resolution in seconds with which starts are recorded.
 _START_RESOLUTION = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One run of a run directory, when it began and was last heard of in seconds, and its state."""
+    """One run of a run directory, its state, and its first and last times (epoch seconds)."""
 
     run: Run
     state: State
@@ -34,9 +34,9 @@ class _File:
 
 
 def read_job(folder: Path, *, is_copy: bool = False) -> Job | None:
-    """Read the processes of a run directory; None where the folder holds no job.
+    """Read the processes of a run directory; None if the folder holds no job.
 
-    ``is_copy`` says that the files were fetched from elsewhere: nobody writes to them here.
+    ``is_copy`` is true for files that were fetched from elsewhere: no process here writes to them.
 
     Raises:
         UnreadableRun: the folder cannot be read.
@@ -48,7 +48,7 @@ def read_job(folder: Path, *, is_copy: bool = False) -> Job | None:
 def job_of(
     read: Sequence[tuple[Path, list[Run]]], notes: Iterable[str] = (), *, is_copy: bool = False
 ) -> Job | None:
-    """Return the job that the runs of some files are; None where none of them is of a job."""
+    """Return the job that the runs of these files form; None if no run belongs to a job."""
     files: list[_File] = []
     others: list[Run] = []
     for path, runs in read:
@@ -66,11 +66,11 @@ def job_of(
 
 @contextmanager
 def fetched(url: str) -> Iterator[Path]:
-    """Fetch a run directory from where fsspec reaches, for as long as the block lasts.
+    """Fetch a run directory from an fsspec URL into a temporary folder for the ``with`` block.
 
     Raises:
-        UnreadableRun: there is none, or it cannot be reached.
-        UsageError: a package is missing for such a URL.
+        UnreadableRun: there is no run directory, or it cannot be reached.
+        UsageError: a package that such a URL needs is not installed.
     """
     system, path = file_system(url)
     with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
@@ -91,8 +91,8 @@ def fetched_job(url: str) -> Job:
     """Read the processes of a run directory at a URL.
 
     Raises:
-        UnreadableRun: there is none, or it cannot be reached.
-        UsageError: a package is missing for such a URL.
+        UnreadableRun: there is no run directory, or it cannot be reached.
+        UsageError: a package that such a URL needs is not installed.
     """
     with fetched(url) as folder:
         job = read_job(folder, is_copy=True)
@@ -102,7 +102,7 @@ def fetched_job(url: str) -> Job:
 
 
 def _read(folder: Path, notes: list[str]) -> Iterator[tuple[Path, list[Run]]]:
-    """Yield the runs of each file; why one cannot be read goes to ``notes``."""
+    """Yield the runs of each file; the reason why a file cannot be read is added to ``notes``."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
             yield path, jsonl.read_runs(path)
@@ -123,7 +123,8 @@ def _state(run: Run, path: Path, is_copy: bool) -> State:
         return "unknown"
     if run.info.observer is None:
         return "running" if is_locked(path) else "lost"
-    with contextlib.suppress(OSError):  # who watches it from outside holds no lock for it
+    # an observer from outside holds no lock, so only its process is checked
+    with contextlib.suppress(OSError):
         os.kill(run.info.observer, 0)
         return "unknown"
     return "lost"
@@ -139,7 +140,7 @@ def _file(run: Run, state: State) -> _File:
 
 
 def _members(files: Iterable[_File]) -> Iterator[Member]:
-    """Yield each process once: a run that began after another of the same rank is its restart."""
+    """Yield each process once: a run that began after one of the same rank ended is a restart."""
     current: dict[tuple[object, ...], list[list[_File]]] = {}
     for file in sorted(files, key=lambda file: (file.began, file.run.info.pid or 0)):
         lines = current.setdefault(_key(file.run), [])
@@ -161,7 +162,7 @@ def _key(run: Run) -> tuple[object, ...]:
 
 
 def _of_now(members: list[Member]) -> Iterator[Member]:
-    """Leave out what an earlier start of the job left behind, and what is told twice."""
+    """Leave out processes of an earlier start of the job, and second records of a process."""
     inside = [member for member in members if member.run.info.observer is None]
     sizes = [(m.run.info.started or "", m.run.info.world_size) for m in inside]
     size = max(((when, n) for when, n in sizes if n is not None), default=("", None))[1]
@@ -177,7 +178,7 @@ def _of_now(members: list[Member]) -> Iterator[Member]:
 
 
 def _unique(member: Member, members: list[Member]) -> Member:
-    """Add the pid to the role where two processes would be called the same."""
+    """Add the pid to the role if two processes would have the same label."""
     if sum(other.label == member.label for other in members) < 2:
         return member
     info = member.run.info

@@ -1,4 +1,4 @@
-"""A run file belongs to one process: it is opened for its user alone, and locked while it runs."""
+"""Gives a run file to one process: only its user can read it, and it is locked while open."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from leakguard.store import schema
 
 try:
     import fcntl
-except ImportError:  # no such locks on Windows
+except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 _HEADER = b'{"schema":"leakguard.run/'
 _LONGEST_HEADER = 65_536
 _COPIED = 1_000_000
-_TRIES = 5  # a file system may give a file another number at every question
-#: Opens a file that its user alone may read; no interrupt comes between it and the file object.
+_TRIES = 5  # a file system may report another inode number at every call
+#: Opens a file that only its user may read. It is C code, so that no interrupt can come between
+#: opening the descriptor and creating the file object.
 for_user_alone = functools.partial(os.open, mode=0o600)
 _open_files: weakref.WeakSet[FileIO] = weakref.WeakSet()
 
@@ -35,7 +36,7 @@ def open_run_file(path: Path) -> FileIO:
 
     Raises:
         UsageError: another guard writes to it.
-        OSError: it cannot be opened.
+        OSError: the file cannot be opened.
     """
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISFIFO(path.stat().st_mode):
@@ -44,22 +45,22 @@ def open_run_file(path: Path) -> FileIO:
     for _ in range(_TRIES):
         if lies_at(file, path):
             break
-        file.close()  # its owner has replaced it between opening and locking
+        file.close()  # its owner replaced it between opening and locking
         file = _opened(path, "ab+")
     return file
 
 
 def new_beside(file: FileIO, path: Path, begins: int, text: bytes) -> tuple[FileIO, Path]:
-    """Write the first ``begins`` bytes of a run file and ``text`` to a new file beside it.
+    """Write the first ``begins`` bytes of a run file and then ``text`` to a new file next to it.
 
     Returns:
-        The file, open and locked as the first one is, and its path.
+        The new file, open and locked as ``file`` is, and its path.
 
     Raises:
-        OSError: it cannot be written; nothing of it is left.
+        OSError: the new file cannot be written; it is removed.
     """
     beside = path.with_name(f".{path.name}.thinned")
-    beside.unlink(missing_ok=True)  # of a process that was killed
+    beside.unlink(missing_ok=True)  # left by a process that was killed
     new = _opened(beside, "xb+")  # follows no link, and overwrites nothing
     try:
         os.fchmod(new.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
@@ -73,7 +74,7 @@ def new_beside(file: FileIO, path: Path, begins: int, text: bytes) -> tuple[File
 
 
 def lies_at(file: FileIO, path: Path) -> bool:
-    """Return whether this open file is the one at ``path``."""
+    """Return whether this open file is the file at ``path``."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -81,7 +82,7 @@ def lies_at(file: FileIO, path: Path) -> bool:
 
 
 def identity(file: FileIO) -> tuple[int, int] | None:
-    """Return which file a descriptor is of; None where the program has closed it."""
+    """Return device and inode of an open file; None if the program has closed its descriptor."""
     try:
         status = os.fstat(file.fileno())
     except OSError:
@@ -90,13 +91,13 @@ def identity(file: FileIO) -> tuple[int, int] | None:
 
 
 def abandon(file: FileIO) -> None:
-    """Never close a descriptor that the program has closed, and that may be its own since then."""
+    """Never close a descriptor that the program closed: it may belong to another file by now."""
     _open_files.discard(file)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(file))
 
 
 def write_all(file: FileIO, text: bytes) -> None:
-    """Write all of ``text``: a disk that is nearly full takes a part of it without an error."""
+    """Write all of ``text``: on a nearly full disk, one write may take only a part of it."""
     rest = memoryview(text)
     while rest:
         rest = rest[file.write(rest) :]
@@ -136,7 +137,7 @@ def _lock(file: FileIO, path: Path) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process is writing to the file now; False where locks are not known."""
+    """Return whether a process is writing to the file now; False if locks are not supported."""
     with path.open("rb") as file, contextlib.suppress(OSError):
         try:
             if fcntl is not None:
@@ -147,7 +148,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _writer_of(file: FileIO) -> str:
-    """Return what the last header in the file says of the process that wrote it."""
+    """Return which process wrote the last header in the file."""
     try:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             start = content.rfind(_HEADER)
@@ -162,9 +163,9 @@ def _writer_of(file: FileIO) -> str:
 
 
 def _close_in_child() -> None:
-    """Close what a forked child inherits: it would keep the lock after its parent has ended."""
+    """Close inherited files in a forked child, which would keep the lock after its parent ends."""
     for file in list(_open_files):
-        try:  # noqa: SIM105 - less of this package is called, whose pages the child would unshare
+        try:  # noqa: SIM105 - calling less of this package keeps its pages shared with the parent
             file.close()
         except OSError:
             pass

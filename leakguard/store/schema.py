@@ -1,16 +1,16 @@
 """The lines of a run file: one JSON object each, versioned, read back into the model.
 
-A file is a header line, snapshot lines in order, and an end line when the run finished:
+A file has a header line, then snapshot lines in order, and an end line if the run finished:
 
     {"schema": "leakguard.run/1", "run": {...}}
     {"snapshot": {...}}
     {"end": {"snapshots": 150}}
 
-A file that came to its bound holds ``{"thinned": {"stride": 4}}`` behind its header: of what came
-before, one generation in four is left, with all looks and extremes.
+A file that reached its size limit holds ``{"thinned": {"stride": 4}}`` after its header: of the
+generations up to then, one in four is kept, and all looks and extremes are kept.
 
-Fields that hold nothing are left out. Readers ignore fields they do not know, so newer minor
-versions stay readable; a higher number after the slash means that they are not.
+Empty fields are left out. Readers ignore unknown fields, so newer minor versions stay readable; a
+file with a higher number after the slash is not readable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA = "leakguard.run/1"
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a run file; exactly one field beside ``schema`` is set."""
+    """One line of a run file; exactly one field is set, or ``schema`` and ``run``."""
 
     schema: str | None = None
     run: RunInfo | None = None
@@ -50,12 +50,12 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
 
 
 def encode_thinned(stride: int) -> bytes:
-    """Return the line that says that one generation in ``stride`` is left."""
+    """Return the line that says that one generation in ``stride`` was kept."""
     return _encode({"thinned": {"stride": stride}})
 
 
 def encode_end(snapshots: int, spent: float | None = None) -> bytes:
-    """Return the last line of a run that finished; ``spent`` seconds are what the guard cost."""
+    """Return the last line of a finished run; the guard has cost ``spent`` seconds in all."""
     cost = {} if spent is None else {"spent": spent}
     return _encode({"end": {"snapshots": snapshots, **cost}})
 
@@ -64,7 +64,7 @@ def decode(line: bytes) -> Line:
     """Read one line back.
 
     Raises:
-        ValueError: the line is cut, is no JSON, does not fit the schema, or is nested too deeply.
+        ValueError: the line is cut, is not JSON, does not fit the schema, or is nested too deeply.
     """
     try:
         read = _decoder.decode(line)
@@ -78,7 +78,7 @@ def decode(line: bytes) -> Line:
 def _encode(line: dict[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(line) + b"\n"
-    except UnicodeEncodeError:  # bytes that no text holds, such as those of a command line
+    except UnicodeEncodeError:  # bytes that are not valid text, for example in a command line
         return msgspec.json.encode(_encodable(line)) + b"\n"
 
 
@@ -90,7 +90,7 @@ _SIMPLE = (int, float, str, bool)
 
 
 def _without_nothing(value: Any) -> Any:
-    """Leave out what holds nothing; numbers, most of what there is, are passed by at once."""
+    """Leave out empty values; numbers, which are most of the values, are checked for first."""
     if isinstance(value, dict):
         stripped = {}
         for key, item in value.items():
@@ -105,7 +105,7 @@ def _without_nothing(value: Any) -> Any:
 
 
 def _encodable(value: Any) -> Any:
-    """Write what no UTF-8 holds as escapes."""
+    """Replace characters that UTF-8 cannot encode by escapes."""
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""The table of a fleet, in DuckDB: filled from rows and Parquet files, asked for bugs, written.
+"""The table of a fleet, in DuckDB: filled from rows and Parquet, queried for bugs, and written.
 
-One table, ``sightings``, with the columns of `leakguard.model.fleet.Sighting`; the queries are
-plain SQL, so that any engine which reads the Parquet file answers them.
+It is one table, ``sightings``, with the columns of `leakguard.model.fleet.Sighting`. The queries
+are plain SQL, so any engine that reads the Parquet file can answer them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = {
     "line": "VARCHAR", "library": "VARCHAR", "bytes_per_generation": "DOUBLE",
     "leaked_bytes": "DOUBLE", "damage": "DOUBLE", "fix": "VARCHAR",
 }  # fmt: skip
-#: What sightings can be grouped by, and the column that says it.
+#: What sightings can be grouped by, each with its column.
 GROUPS = {
     "bug": "fingerprint", "holder": "held_by", "type": "type", "line": "line", "kind": "kind",
     "library": "library", "host": "host", "python": "python",
@@ -59,7 +59,7 @@ class Sightings:
         self._tables.execute(f"CREATE TABLE sightings ({columns})")
 
     def add(self, rows: Iterable[Sighting]) -> None:
-        """Add rows; they pass through a file, which DuckDB reads faster than parameters."""
+        """Add rows through a temporary file, which DuckDB reads faster than query parameters."""
         with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
             page = Path(folder) / "rows.json"
             with page.open("w", encoding="utf-8") as file:
@@ -76,7 +76,7 @@ class Sightings:
         """Add the rows of a Parquet file that `write` made.
 
         Raises:
-            UsageError: it is none; ``name`` is what the user calls it.
+            UsageError: the file is not such a table; ``name`` is how the user calls it.
         """
         try:
             self._tables.execute(
@@ -87,7 +87,7 @@ class Sightings:
             raise UsageError(f"{name} is no table of leakguard fleet -o: {reason}") from error
 
     def write(self, file: Path) -> None:
-        """Write all rows as Parquet, by time, then run.
+        """Write all rows as Parquet, sorted by start time, then run.
 
         Raises:
             UsageError: the file cannot be written.
@@ -102,8 +102,8 @@ class Sightings:
 
         Args:
             group: a key of `GROUPS`.
-            since: leave out runs that began before, or do not say when.
-            top: how many to return.
+            since: leave out runs that began earlier, and runs without a start time.
+            top: how many bugs to return.
         """
         self._tables.execute(
             "CREATE OR REPLACE TEMP TABLE seen AS "

@@ -1,7 +1,8 @@
 """How programs and tools spell memory in a log: words, units and columns, all in one table.
 
-A new spelling is one more row here. Of the log reader, ``spelled`` reads numbers behind words and
-``tool_table`` the tables that tools print; ``curves`` reads columns of tables by their names.
+A new spelling is one more row here. In the log reader, ``spelled`` reads numbers that follow words,
+and ``tool_table`` reads the tables that tools print. ``curves`` recognizes the columns of a table
+by their names.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-# Bounded, as all repeats of the log reader's patterns: a line costs what its length is worth.
+# Bounded, as are all repeats in the log reader's patterns, so that the time for a line grows only
+# with its length.
 NUMBER = r"\d{1,30}(?:[,_]\d{3}){0,9}(?:\.\d{1,30})?"
 
 # -- numbers behind words: ``rss=3.42GiB``, ``"rss_mb": 920.4`` ------------------------------------
@@ -19,14 +21,14 @@ NUMBER = r"\d{1,30}(?:[,_]\d{3}){0,9}(?:\.\d{1,30})?"
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Words that a number of memory stands behind.
+    """Words that a memory amount follows.
 
     Attributes:
         key: the words, as a regular expression that ignores case.
-        metric: what they tell.
-        rank: of two that tell the same metric in one log, the one with the lower rank counts.
-        after: words one of which must stand before it; empty where none must.
-        kernel: True where kB are KiB, as the kernel prints them.
+        metric: the metric that the number is.
+        rank: if several spellings give the same metric in one log, the lowest rank counts.
+        after: one of these words must precede the key; empty if none is required.
+        kernel: True if kB means KiB, as in what the kernel prints.
     """
 
     key: str
@@ -38,16 +40,16 @@ class Spelling:
 
 _PROCESS = frozenset({"process", "proc", "host", "cpu", "current", "cur", "used", "python", "main",
                       "worker", "trainer", "sys", "system"})  # fmt: skip
-#: Before any of the words: another memory, or a number that is no amount in use.
+#: A word that, before any of the keys, means other memory or an amount that is not in use.
 NEVER = frozenset({"free", "available", "avail", "limit", "swap", "disk", "shared", "cached",
                    "delta", "gained", "freed", "min", "buffer"})  # fmt: skip
-#: Before any of the words: it is the GPU's.
+#: A word that, before any of the keys, means memory of the GPU.
 OF_GPU = frozenset({"gpu", "cuda", "device", "vram"})
-#: Before the best of the words: highest and whole amounts, which count where nothing better is
-#: told; before any other, they tell nothing.
+#: Words that mean a maximum or a total. Before a key of rank 0, the number counts only if the log
+#: gives nothing better. Before any other key, it is ignored.
 WEAK = frozenset({"max", "peak", "maximum", "highest", "total", "model"})
 WEAKER = 10
-#: What is added to the rank of words without a sign behind them: ``RSS 3.2 GB``.
+#: Added to the rank of a key without ``:`` or ``=`` after it, such as ``RSS 3.2 GB``.
 UNSIGNED = 5
 
 SPELLINGS = (
@@ -63,13 +65,13 @@ SPELLINGS = (
     Spelling(r"vms|vsz", "vms", 0),
     Spelling(r"vram", "gpu_used", 1),
 )
-#: The same words of a GPU, by what follows them.
+#: The same for a GPU; a word of ``OF_GPU`` comes before each of these keys.
 GPU_SPELLINGS = (
     Spelling(r"(?:mem(?:ory)?|ram)[ _.-]?allocated|allocated", "gpu_allocated", 0),
     Spelling(r"(?:mem(?:ory)?|ram)[ _.-]?reserved|reserved", "gpu_reserved", 0),
     Spelling(r"(?:mem(?:ory)?|ram)(?:[ _.-]?(?:usage|used|in[ _]use))?", "gpu_used", 1),
 )
-#: Bytes; a whole number without a unit is one of bytes from here on.
+#: A whole number without a unit is taken for bytes if it is at least this large.
 BARE = 1 << 20
 
 _UNIT = r"[kmgt]i?b?|bytes|b"
@@ -80,13 +82,13 @@ def _alternatives(prefix: str, spellings: tuple[Spelling, ...]) -> str:
     return "|".join(f"(?P<{prefix}{n}>{one.key})" for n, one in enumerate(spellings))
 
 
-#: The spellings by the group of ``SPELLED`` that finds them.
+#: The spelling of each named group of ``SPELLED``.
 BY_GROUP = {
     **{f"s{n}": one for n, one in enumerate(SPELLINGS)},
     **{f"g{n}": one for n, one in enumerate(GPU_SPELLINGS)},
 }
 _GPU_WORDS = "|".join(sorted(OF_GPU - {"vram"}))
-#: A number behind one of the words, with what stands before them, and a limit behind a slash.
+#: A number after one of the keys, with the word before the key, and a limit after a slash.
 SPELLED = re.compile(
     rf"(?<![\w%])(?:(?:{_GPU_WORDS})[ _.-]?(?:{_alternatives('g', GPU_SPELLINGS)})"
     rf"|(?:(?P<of>[a-z]{{1,20}})[ _.-])?(?:{_alternatives('s', SPELLINGS)}))"
@@ -95,14 +97,14 @@ SPELLED = re.compile(
     rf"(?P<used>{SIZE})(?![\w%]|\.\d|\s?%)(?:\s?/\s?(?P<limit>{SIZE}))?",
     re.IGNORECASE,
 )
-#: What counts rounds on a line that tells memory, too.
+#: The counters of rounds on a line that also gives memory.
 STEP = re.compile(
     r"(?<![\w.])(?P<word>generation|gen|epoch|global_step|step|iteration|iter|it|round|episode"
     r"|update)[\"']?\s?[:=#]?\s?[\"']?(?P<number>\d{1,15})(?:\.0)?(?![\w.%]|,\d)",
     re.IGNORECASE,
 )
 
-#: One of them is in each line that ``STEP`` finds anything in; of generations ``one_line`` knows.
+#: Every line that ``STEP`` matches contains one of these; ``one_line`` itself reads generations.
 STEP_WORDS = ("step", "epoch", "iter", "it=", "it ", "it:", "round", "episode", "update", "gen=",
               "generation=", 'gen"', 'generation"', "gen'", "generation'")  # fmt: skip
 
@@ -116,17 +118,18 @@ class Columns:
     """A table with a heading.
 
     Attributes:
-        tool: what prints it.
+        tool: the tool that prints it.
         noun: what one series of it is.
-        means: what its numbers are.
-        heading: the cells by which the heading is known.
-        memory: the cell above the numbers.
-        who: the cells above what tells the series apart; those that a heading lacks are left out.
-        metric: what the numbers tell.
-        unit: of a number without one; None where each number must have one.
-        number: a cell above numbers only, which tells rows from other lines.
-        apart: what stands between two cells.
-        ends: True where the last row of a table is the sample, not each of them.
+        means: what its numbers measure.
+        heading: the cells that identify the heading.
+        memory: the heading of the memory column.
+        who: headings of the columns that distinguish the series; those absent from a table are
+            skipped.
+        metric: the metric that the numbers are.
+        unit: the unit of a number without one; None if each number must have a unit.
+        number: a column with numbers only, which distinguishes rows from other lines.
+        apart: what separates two cells.
+        ends: True if only the last row of a table is a sample; False if each row is.
     """
 
     tool: str
@@ -172,17 +175,17 @@ COLUMNS = (
 
 
 def is_of_tool(cells: Iterable[str]) -> bool:
-    """Return whether cells are the heading of a table of a tool."""
+    """Return whether cells are the heading of a known tool's table."""
     known = {cell.strip() for cell in cells}
     return any(known.issuperset(columns.heading) for columns in COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A line of its own: groups ``value``, maybe ``limit``, ``unit`` and ``who``.
+    """A line without a heading: groups ``value``, and maybe ``limit``, ``unit`` and ``who``.
 
-    ``named`` finds who it is of on a line before; ``sized`` tells the unit by how large ``limit``
-    is, where the tool prints none.
+    ``named`` finds, on a line before, which series the value belongs to. ``sized`` is true if the
+    tool prints no unit: the unit is then inferred from the size of ``limit``.
     """
 
     tool: str
@@ -226,24 +229,24 @@ SHAPES = (
     Shape("Ray's object store", "node", "what plasma holds of", "lasma memory usage",
           re.compile(rf".*?lasma memory usage {_VALUE}(?=,)")),
 )  # fmt: skip
-#: Units of a tool that prints none, by the number it gives for the whole memory of a machine.
+#: Units of a tool that prints none: the first row whose number exceeds the machine's total memory.
 SIZED = ((1 << 10, "GiB"), (1 << 20, "MiB"), (1 << 33, "KiB"), (1 << 62, "B"))
-#: A line of a function that memory_profiler shows, and where the function has its name.
+#: A row of memory_profiler's table for a function, and the row that has the function's name.
 LINE_OF_FUNCTION = re.compile(rf"\s*\d{{1,9}}\s{{1,12}}(?P<value>{NUMBER} [KMGT]iB)\s")
 FUNCTION = re.compile(r"\bdef\s{1,4}(\w{1,100})")
 
-#: What a line that tells of memory holds one of, whatever the rest of it.
+#: Each line that gives memory contains at least one of these.
 MEMORY_WORDS = ("RAM", "RSS", "rss", "emory", "mem", "Mem", "MEM", "ram=", "ram:", "ram_", 'ram"',
                 "esident", "vram", "VMS", "RES ", "MiB,", "MiB |", " MB |", "Off |", "On |",
                 "m   ")  # fmt: skip
 
 # -- columns of any table, by their names ----------------------------------------------------------
 
-#: What counts the rounds, the best first: a step is one where nothing coarser is told.
+#: The columns that count rounds, the best first: a step counts only without a coarser counter.
 ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
 UNIT_IN_NAME = re.compile(r"(?:^|[^a-z])(kib|mib|gib|kb|mb|gb|bytes)(?![a-z])", re.IGNORECASE)
 GPU_IN_NAME = re.compile(r"gpu|cuda|allocated_bytes|reserved_bytes", re.IGNORECASE)
-#: The surest name first; a share in percent is no amount.
+#: The most reliable name first; a share in percent is not an amount.
 MEMORY_IN_NAME = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (r"(?<![a-z])rss(?![a-z])", r"(?<![a-z])ram(?![a-z])", r"mem(?:ory)?(?![a-z])")

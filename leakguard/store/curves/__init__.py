@@ -1,7 +1,8 @@
 """Curves that other tools recorded: memory over time, sometimes by step, and nothing else.
 
-One file a format, which says by the first bytes and the name whether a file is its own. A curve
-names no type and no holder; the analysis is the same, and says what it could not see.
+Each format has its own file, whose ``is_mine`` recognizes the format by the first bytes and the
+name of a file. A curve names no type and no holder. It is analyzed as any run is, and the report
+says what could not be seen.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _READERS: tuple[_Reader, ...] = (
 )
 
 
-# How tools call the files that they put into a folder of their own.
+# How tools name the files that they put into a folder of their own.
 _CALLED = ("*.wandb", "*.tfevents.*")
 
 
 def curve_files(folder: Path) -> list[Path]:
-    """Return the files in a folder that are curves by their names."""
+    """Return the files in a folder whose names are those of curves."""
     return sorted(path for pattern in _CALLED for path in folder.glob(pattern))
 
 
 def curve_reader(path: Path, start: bytes) -> Callable[[Path], list[Run]] | None:
-    """Return what reads the file, which begins with ``start``; None where no format is its own."""
+    """Return what reads a file that begins with ``start``; None if its format is unknown."""
     return next((read for is_mine, read in _READERS if is_mine(path, start)), None)

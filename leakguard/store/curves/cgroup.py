@@ -1,4 +1,4 @@
-"""``memory.events`` of a control group (Kubernetes, Docker, systemd), and the files beside it."""
+"""``memory.events`` of a control group (Kubernetes, Docker, systemd), and the files next to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _KEYS = frozenset((*_EVENTS, "oom_group_kill"))
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file counts the memory events of a group."""
+    """Return whether a file counts the memory events of a control group."""
     words = start.split()
     names = {word.decode("ascii", "replace") for word in words[::2]}
     return "oom_kill" in names and names <= _KEYS and all(word.isdigit() for word in words[1::2])
 
 
 def read(path: Path) -> list[Run]:
-    """Read what happened, and what the group holds now where the files lie beside it."""
+    """Read the events, and the memory that the group holds now if those files are there, too."""
     events = dict(zip(*[iter(path.read_text("ascii").split())] * 2, strict=False))
     amounts = {name: _amount(path.with_name(f"memory.{name}")) for name in ("current", "peak")}
     metrics = {

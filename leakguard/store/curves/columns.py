@@ -13,7 +13,7 @@ from leakguard.store.spellings import ROUNDS, is_of_tool
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file is a table that has a column of memory, and is none of a known tool."""
+    """Return whether a file is a table with a memory column that no known tool printed."""
     if path.suffix.lower() not in (".csv", ".tsv"):
         return False
     names = _heading(start.decode("utf-8", "replace"))
@@ -21,10 +21,10 @@ def is_mine(path: Path, start: bytes) -> bool:
 
 
 def read(path: Path) -> list[Run]:
-    """Read the columns that tell of memory, by the column that counts the rounds.
+    """Read the memory columns, with the generations from the column that counts them.
 
     Raises:
-        UnreadableRun: no row has a value of memory.
+        UnreadableRun: no row has a memory value.
     """
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -41,7 +41,7 @@ def _heading(text: str) -> list[str]:
     line = text.split("\n", 1)[0].strip()
     try:
         return next(csv.reader([line], delimiter="\t" if "\t" in line else ","), [])
-    except csv.Error:  # a carriage return in the middle, a cell of 131 kB
+    except csv.Error:  # a carriage return inside the line, or a cell of 131 kB
         return []
 
 
@@ -56,7 +56,7 @@ def _round_of(names: Sequence[str]) -> str | None:
 def _points(
     rows: csv.DictReader[str], names: Mapping[str, str], round_: str | None
 ) -> Iterator[Point]:
-    """Yield a point for each row with a value; loggers leave cells empty."""
+    """Yield a point for each row with a value; loggers leave some cells empty."""
     for row in rows:
         values = {metric: _cell_value(row.get(name), name) for name, metric in names.items()}
         known = {metric: value for metric, value in values.items() if value is not None}

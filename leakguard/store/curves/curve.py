@@ -1,4 +1,4 @@
-"""A curve in the making: which of a stranger's numbers is memory, and points become rounds."""
+"""Builds a run from a curve: finds which columns are memory, and makes generations of points."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.model.units import UNITS
 from leakguard.store.spellings import GPU_IN_NAME, MEMORY_IN_NAME, NO_AMOUNT, UNIT_IN_NAME
 
-# A sampler takes ten points a second. Of more points than this, so many groups are made, and the
-# lowest of a group stands for it: what a program keeps shows at its low points.
+# A sampler takes ten points a second. A curve with more than ``_MOST_POINTS`` is reduced to
+# ``_GROUPS`` groups. The lowest point of a group represents it, because memory that a program keeps
+# shows at its low points.
 _MOST_POINTS, _GROUPS = 2_000, 500
 
-# A process that ends is sampled a few times more while it gives its memory back: so many samples at
-# most, and the last of them below that share of the highest. Chosen: an interpreter with 100 MB was
-# seen to take two samples of 0.25 s.
+# A process that ends is sampled a few more times while it frees its memory: at most ``_ENDING``
+# samples, of which the last is below the share ``_GIVEN_BACK`` of the highest. Chosen: an
+# interpreter with 100 MB was seen to take two samples of 0.25 s.
 _ENDING, _GIVEN_BACK = 6, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One moment of a curve: metrics by name, the round it is of and the seconds, if known."""
+    """One moment of a curve: metrics by name, and its round and its time in seconds if known."""
 
     metrics: Mapping[str, int | float]
     round: int | None = None
@@ -34,7 +35,7 @@ class Point:
 def curve_run(
     path: Path, points: Iterable[Point], what: str, command: str | None = None
 ) -> list[Run]:
-    """Return the run that a curve is, each point or group of points a round.
+    """Return the run of a curve, in which each point or group of points is a round.
 
     Raises:
         UnreadableRun: there is no point.
@@ -55,7 +56,7 @@ def curve_run(
 
 
 def _last_of_each(points: Iterable[Point]) -> Iterator[Point]:
-    """Yield the last point of each round; what a round told before it holds."""
+    """Yield the last point of each round, completed with metrics that only earlier points have."""
     rounds: dict[int, Point] = {}
     for point in points:
         number = point.round or 0
@@ -65,7 +66,7 @@ def _last_of_each(points: Iterable[Point]) -> Iterator[Point]:
 
 
 def _before_exit(points: list[Point], notes: list[str]) -> list[Point]:
-    """Leave out the last samples, in which the process gave back what it had."""
+    """Leave out the last samples, in which the ending process freed its memory."""
     sizes = [_point_size(point) for point in points[-_ENDING:]]
     after = sizes[::-1].index(max(sizes))
     if len(points) <= 2 * _ENDING or sizes[-1] >= _GIVEN_BACK * max(sizes):
@@ -95,7 +96,7 @@ def _snapshot(serial: int, point: Point, started: float) -> Snapshot:
 
 
 def memory_names(names: Iterable[str]) -> dict[str, str]:
-    """Return which of ``names`` is which metric, at most one for each metric."""
+    """Return the metric of each name that is a memory amount, at most one name per metric."""
     usable = [name for name in names if not NO_AMOUNT.search(name)]
     found: dict[str, str] = {}
     for pattern in MEMORY_IN_NAME:
@@ -109,6 +110,6 @@ def memory_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def factor(name: str) -> int:
-    """Return the bytes that a value stands for, by the unit in its name; bytes without one."""
+    """Return the bytes in one unit of a value, by the unit in its name; 1 if there is none."""
     match = UNIT_IN_NAME.search(name.replace("_", " "))
     return UNITS.get(match[1].lower(), 1) if match else 1

@@ -12,12 +12,12 @@ _MIB = 1 << 20
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file is one that ``mprof run`` wrote."""
+    """Return whether ``mprof run`` wrote a file."""
     return start.startswith((b"CMDLINE ", b"MEM ")) and b"MEM " in start
 
 
 def read(path: Path) -> list[Run]:
-    """Read the memory of the process, and that of each child as a run of its own.
+    """Read the memory of the process, and the memory of each child as a separate run.
 
     Raises:
         UnreadableRun: there is no sample.
@@ -48,5 +48,5 @@ def _words(path: Path) -> Iterator[list[str]]:
 def _point(size: str, time: str) -> list[Point]:
     try:
         return [Point({"rss": round(float(size) * _MIB)}, seconds=float(time))]
-    except (ValueError, OverflowError):  # a torn line
+    except (ValueError, OverflowError):  # an incomplete line
         return []

@@ -1,4 +1,4 @@
-"""``psrecord --log``: a table of seconds, CPU and memory in MB, which it counts by 1024."""
+"""``psrecord --log``: a table of seconds, CPU and memory in MB, which are multiples of 1024**2."""
 
 from __future__ import annotations
 

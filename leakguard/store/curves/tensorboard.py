@@ -1,4 +1,4 @@
-"""TensorBoard event files: scalars whose tag speaks of memory, by step."""
+"""TensorBoard event files: scalars whose tags name memory, by step."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from leakguard.store.curves.curve import Point, curve_run, factor, memory_names
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file has a name as TensorBoard gives it."""
+    """Return whether a file is named as TensorBoard names its files."""
     return ".tfevents." in path.name
 
 
 def read(path: Path) -> list[Run]:
-    """Read the scalars that tell of memory.
+    """Read the scalars that are memory.
 
     Raises:
-        UnreadableRun: there is none.
+        UnreadableRun: no scalar is memory.
         UsageError: tensorboard is not installed.
     """
     try:
@@ -39,7 +39,7 @@ def read(path: Path) -> list[Run]:
 
 
 def _scalars(loader: Any) -> Iterator[tuple[str, int, float, float]]:
-    """Yield (tag, step, time, value) of both ways in which scalars are written."""
+    """Yield (tag, step, time, value) of scalars, in both formats in which they are written."""
     for event in loader.Load():
         for value in event.summary.value:
             if value.HasField("simple_value"):

@@ -1,9 +1,9 @@
 """Runs of Weights & Biases on disk: ``wandb/offline-run-*/run-*.wandb``.
 
-Such a file is a log in the manner of LevelDB (its doc/log_format.md): blocks of 32 KiB hold
-fragments of records, each behind a header of checksum, length and kind; a record is a protobuf
-message of the package wandb, which is asked to read it. What the program logged comes first, by
-step; where it logged nothing of memory, what W&B sampled of the process is read.
+Such a file is a log in the format of LevelDB (see its doc/log_format.md). Blocks of 32 KiB hold
+fragments of records. Before each fragment is a header with its checksum, length and kind. A record
+is a protobuf message, which the package wandb decodes. The memory that the program logged, by step,
+is preferred; if it logged none, the samples that W&B took of the process are read.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _FILE_HEADER = 7  # bytes: the magic, a number and a version
 _RECORD_BLOCK = 32_768  # bytes
 _HEADER = struct.Struct("<IHB")  # checksum, length and kind of a fragment
 _FULL, _FIRST, _MIDDLE, _LAST = range(1, 5)
-# The metrics that W&B samples by itself, with the bytes that their values count: it divides what
-# psutil says by 1024 twice.
+# The metrics that W&B samples by itself, each with the bytes in one unit of its values. W&B divides
+# psutil's bytes by 1024 twice.
 _SAMPLED = {
     "proc.memory.rssMB": ("rss", 1 << 20),
     "gpu.process.0.memoryAllocatedBytes": ("gpu_allocated", 1),
 }
-_GENERATION = "leakguard/generation"  # what our own sink writes
+_GENERATION = "leakguard/generation"  # our own sink writes this name
 
 
 @dataclass(slots=True)
 class _Records:
-    """What the records of a file say of memory: rows that were logged, and samples."""
+    """What the records of a file contain about memory: logged rows and samples."""
 
     rows: list[Mapping[str, float]] = field(default_factory=list)
     samples: list[Point] = field(default_factory=list)
 
 
 def is_mine(path: Path, start: bytes) -> bool:
-    """Return whether a file begins as those of W&B do."""
+    """Return whether a file begins as W&B files do."""
     return start.startswith(_MAGIC)
 
 
 def read(path: Path) -> list[Run]:
-    """Read what was logged of memory, else what was sampled of the process.
+    """Read the memory that the program logged, else the samples that W&B took of the process.
 
     Raises:
         UnreadableRun: there is neither.
@@ -76,19 +76,19 @@ def _read_records(path: Path) -> _Records:
         for content in _records(file):
             try:
                 record = Record.FromString(content)
-            except DecodeError:  # of a version to come
+            except DecodeError:  # written by a newer version of wandb
                 continue
             _take(record, told)
     return told
 
 
 def _records(file: BinaryIO) -> Iterator[bytes]:
-    """Yield whole records; what a killed process left half-written ends them."""
+    """Yield whole records; stop at a record that a killed process left incomplete."""
     file.seek(_FILE_HEADER)
     position, record = _FILE_HEADER, b""
     while True:
         left = _RECORD_BLOCK - position % _RECORD_BLOCK
-        if left < _HEADER.size:  # too short for a header: zeros
+        if left < _HEADER.size:  # too short for a header: zeros fill the block
             file.seek(left, 1)
             position += left
         header = file.read(_HEADER.size)
@@ -118,7 +118,7 @@ def _take(record: Any, told: _Records) -> None:
 
 
 def _numbers(items: Any) -> Iterator[tuple[str, float]]:
-    """Yield the values that are numbers, by name; nested names are joined by dots."""
+    """Yield the numeric values by name; the parts of a nested name are joined by dots."""
     for item in items:
         try:
             value = json.loads(item.value_json)
@@ -129,7 +129,7 @@ def _numbers(items: Any) -> Iterator[tuple[str, float]]:
 
 
 def _logged(rows: Sequence[Mapping[str, float]]) -> Iterator[Point]:
-    """Yield a point for each row with a value of memory, by what counts the rounds best."""
+    """Yield a point for each row with a memory value, in the round that the best counter gives."""
     names = memory_names(dict.fromkeys(name for row in rows for name in row))
     rows = [row for row in rows if any(name in row for name in names)]
     counts = (_GENERATION, *ROUNDS, "_step")

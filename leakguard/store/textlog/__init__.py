@@ -1,21 +1,22 @@
-"""Runs out of the text logs that trainers print.
+"""Reads runs from the text logs that trainers print.
 
-The road of a line, with the file that each station lies in:
+A line passes through these modules in order:
 
-``file``      bytes of the log, unpacked; only the lines around a few words that matter go on
-``line``      text without colours, bars and JSON; the prefix tells process and time
-``block``     framed lines are gathered, whatever stands between them
-``snapshot``  the rows of a ``MEMORY SNAPSHOT``, ``exact`` the numbers to the byte at its end, which
-              a guard writes; ``table`` the rows of the trend and of the growth
-``one_line``  ``RAM: 35.2 GB``, ``Generation 3 / 25`` and their kin, which need no block; the
-              words of memory stand in ``spellings``, ``spelled`` reads what stands behind them
-``tool_table``  what ``kubectl top``, ``docker stats``, ``top``, ``nvidia-smi`` and others print,
-              columns of ``spellings`` too; ``series`` makes a run of each pod, container or GPU
-``moment``    all of them become drafts of snapshots, each at its place in the run
-``runs``      drafts by process, thinned when there are too many; ``part`` puts one run in order
+``file``      bytes of the log, decompressed; keeps only the lines around a few words that matter
+``line``      text without colours, bars and JSON; the prefix gives the process and the time
+``block``     collects the lines of each framed block, whatever is printed between them
+``snapshot``  reads the rows of a ``MEMORY SNAPSHOT``, ``exact`` the numbers to the byte that a
+              guard writes at its end; ``table`` reads the rows of the trend and of the growth
+``one_line``  reads ``RAM: 35.2 GB``, ``Generation 3 / 25`` and similar lines without a block; the
+              words for memory are in ``spellings``, ``spelled`` reads the numbers after them
+``tool_table``  reads what ``kubectl top``, ``docker stats``, ``top``, ``nvidia-smi`` and others
+              print, with columns from ``spellings``; ``series`` makes a run of each pod,
+              container or GPU
+``moment``    drafts of snapshots, made from all of these, each at its place in the run
+``runs``      drafts by process, thinned if there are too many; ``part`` orders one run
 
-``pattern`` reads a log by the user's own regular expression instead.
-``number`` reads sizes and counts. ``reading`` is one walk along the whole road.
+``pattern`` instead reads a log by the user's own regular expression.
+``number`` reads sizes and counts. ``reading`` runs one pass through all of these.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from leakguard.store.textlog.reading import Reading
 
 __all__ = ["read_runs"]
 
-# Bytes; from here on looking for single lines beside blocks costs more than the few runs it helps.
+# Bytes. In a larger log, the search for single lines in addition to blocks takes too long for the
+# few runs that need it.
 _LARGE_LOG = 50_000_000
 
 

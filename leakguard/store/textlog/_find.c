@@ -1,10 +1,10 @@
-/* Which of several words comes first in a buffer; `anchors.py` has the same in Python.
+/* Finds which of several words comes first in a buffer; `anchors.py` has the same in Python.
 
-   Words are at least three bytes long, and fall into eight groups, one bit each. A byte at the
-   first, second or third place of a word leaves the bits of the groups that have it there; where
-   all three leave a common bit, the words are compared. With AVX2 the bits of 32 places come at
-   once out of tables by half bytes (Teddy, of Hyperscan and of Rust's aho-corasick); without it,
-   place by place out of tables by whole bytes. */
+   Each word has at least three bytes and belongs to one of eight groups, one bit each. A table for
+   each of a word's first three bytes gives the groups that have this byte at this place. Where the
+   three tables have a bit in common, the words are compared. With AVX2, tables by half bytes give
+   the bits of 32 places at once (Teddy, of Hyperscan and of Rust's aho-corasick). Without AVX2,
+   tables by whole bytes give them place by place. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -38,8 +38,8 @@ typedef struct {
 static void
 add(Words *words, const char *text, Py_ssize_t size, Py_ssize_t total)
 {
-    /* Neighbours share a group. They are sorted, so most of a group have their first byte in common,
-       and few mixtures of their bytes look like a word. */
+    /* Neighbours share a group. The words are sorted, so most words of a group begin with the same
+       byte, and few mixtures of their bytes look like a word. */
     uint8_t group = (uint8_t)(1u << (words->count * GROUPS / total));
     for (int place = 0; place < LEAST; place++) {
         uint8_t byte = (uint8_t)text[place];
@@ -52,7 +52,7 @@ add(Words *words, const char *text, Py_ssize_t size, Py_ssize_t total)
     words->words[words->count++] = (Word){text, size};
 }
 
-/* Whether a word begins here and ends before `end`. */
+/* Return whether a word begins at `at` and ends before `end`. */
 static int
 begins(const Words *words, const char *at, const char *end)
 {
@@ -127,7 +127,7 @@ first_by_lanes(const Words *words, const char *at, const char *end)
 }
 #endif
 
-/* The letters of English and of numbers, the commonest first; any other byte is rarer still. */
+/* Letters, digits and signs of English text, the commonest first; any other byte is rarer. */
 static const char common[] = "e taoinsrhldcumfpgwybvk0123456789.,:;=-_/ETAOINSRLDCUPMHGBFYWKVXJQZxjqz";
 
 static Py_ssize_t
@@ -148,7 +148,7 @@ rarest(const char *text, Py_ssize_t size)
     return best;
 }
 
-/* One word is looked for by its rarest letter. */
+/* Search for a single word by its rarest letter. */
 static const char *
 first_of_one(const Word *word, const char *at, const char *end)
 {

@@ -1,4 +1,4 @@
-"""Which of several words comes first in a buffer: what a log is searched for."""
+"""Finds the first of several words in a buffer: how a log is searched."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ _Find = Callable[[bytearray, int, int], int]
 
 
 class Anchors:
-    """Words of three bytes or more, looked for all at once."""
+    """Words of at least three bytes, searched for all at once."""
 
     def __init__(self, texts: Iterable[bytes], *, compiled: bool = _find is not None) -> None:
-        """Look for ``texts``, by the compiled search where there is one."""
-        # In order, words that begin alike are neighbours, which the compiled search makes use of.
+        """Prepare to search for ``texts``, with the compiled search if it is installed."""
+        # Sorting makes words with the same beginning neighbours, which the compiled search
+        # exploits.
         self.texts = tuple(sorted(set(texts)))
         self.longest = max(map(len, self.texts))
         self._find = _compiled(self.texts) if compiled else _by_pattern(self.texts)
 
     def find(self, buffer: bytearray, begin: int, end: int) -> int:
-        """Return the first place in ``buffer[begin:end]`` where a word stands; -1 without one."""
+        """Return the position of the first word in ``buffer[begin:end]``; -1 if there is none."""
         return self._find(buffer, begin, end)
 
 

@@ -1,4 +1,4 @@
-"""Framed blocks, picked out of whatever else a log's processes print at the same time."""
+"""Extracts framed blocks from a log in which several processes may print at the same time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = re.compile(
     rb"={20,}\n([^=\n\r]*)MEMORY SNAPSHOT:([^\n\r]*)\n={20,}\n"
     rb"((?:[^=\n\r][^\n\r]*\n)+)={20,}(?:\n|\Z)"
 )
-# A line with one of these in it needs the care of reading line by line.
+# A line that contains one of these must be read line by line.
 _ODD = ("MEMORY ", "=" * 20, "/s", ".py:")
 _LONGEST_BLOCK_LINE = 2000
 
@@ -29,7 +29,7 @@ class Plain(NamedTuple):
 
 
 def plain_block(piece: bytearray) -> Plain | None:
-    """Return the block that a piece of a log begins with; None unless it is as it was written."""
+    """Return the block at the start of a piece of a log; None unless it is undamaged."""
     match = _BLOCK.match(piece)
     if match is None:
         return None
@@ -50,7 +50,7 @@ Kind = Literal["SNAPSHOT", "TREND", "GROWTH"]
 _FRAME = "=" * 20
 _HEADING = "MEMORY "
 _CAPITALS = string.ascii_uppercase + " "
-# A pictograph, its mojibake, its replacement, or its name in ASCII.
+# A pictograph, its garbled bytes, its replacement character, or its name in ASCII.
 PICTOGRAPH = (
     r"(?:\\U[0-9a-fA-F]{8}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\N\{[^}]{0,80}\}|&#\w{1,10};"
     r"|:(?:mag|bar_chart|chart_with_upwards_trend|floppy_disk|video_game)\w{0,20}:"
@@ -58,7 +58,7 @@ PICTOGRAPH = (
 )
 _PICTOGRAPH = re.compile(PICTOGRAPH)
 _VERDICTS = ("LEAK DETECTED", "LEAK SUSPECTED", "NOT DECIDED", "NO LEAK")
-# Everything a block is made of; other lines between its own are noise.
+# What the lines of a block look like; other lines between them are noise.
 _CONTENT = re.compile(r".*:(?:\s+\S.*)?$|.*\d\s+(?:baseline|[+-]\d.*|[+-]?)$|[-\s]*$|Label\s")
 _STARTS: dict[Kind, re.Pattern[str]] = {
     "SNAPSHOT": re.compile(
@@ -74,19 +74,19 @@ _QUOTE_LINES = 80
 
 
 def without_pictograph(text: str) -> str:
-    """Return what follows the pictograph that a title begins with; at least its last character."""
+    """Return what follows the pictograph before a title; at least the last character."""
     match = _PICTOGRAPH.match(text)
     return text[match.end() :] or text[-1:] if match is not None else text
 
 
 def _without_pictograph_at_end(text: str) -> str:
-    """Return the text up to the first place from which on only a pictograph follows."""
+    """Return the text without the pictograph that it ends with."""
     starts = (n for n in range(len(text)) if _PICTOGRAPH.fullmatch(text, n))
     return text[: next(starts, len(text))]
 
 
 def _heading_of(line: str) -> tuple[str, Kind, str] | None:
-    """Return the lead, the kind and the label of the first heading that a line ends with."""
+    """Return the lead, kind and label of the first heading that extends to the end of a line."""
     capitals_from = len(line.rstrip(_CAPITALS))
     start = line.find(_HEADING)
     while start >= 0:
@@ -108,9 +108,9 @@ def _is_content(payload: str) -> bool:
 
 @dataclass(slots=True)
 class Block:
-    """The payload lines of one block, each with whether it came with its line end.
+    """The payload lines of one block; for each, whether its line end was read.
 
-    ``cut`` is true when the closing frame never came; ``quoted`` when the block stands below a
+    ``cut`` is true if the closing frame never came. ``quoted`` is true if the block follows a
     diagnosis, which repeats a snapshot.
     """
 
@@ -125,7 +125,7 @@ class Block:
     started: bool = False
 
     def add(self, payload: str, whole: bool) -> None:
-        """Keep a line that can belong to a block."""
+        """Keep a line if it can belong to a block."""
         if len(payload) > _LONGEST_PAYLOAD:
             self.noise += 1
             return
@@ -138,14 +138,14 @@ class Block:
             self.noise += 1
 
     def frame(self) -> bool:
-        """Take a line of ``=``; return whether it closes the block."""
+        """Process a line of ``=``; return whether it closes the block."""
         closes = self.started or (self.underlined and bool(self.lines))
         self.underlined = True
         return closes
 
 
 class Blocks:
-    """Feed it lines; it delivers each block when its last line has come."""
+    """Takes the lines of a log; delivers each block when its last line has come."""
 
     def __init__(self, deliver: Callable[[Block], None]) -> None:
         self._deliver = deliver
@@ -155,11 +155,11 @@ class Blocks:
 
     @property
     def busy(self) -> bool:
-        """True while a block is open, so that the lines that follow matter."""
+        """True while a block is open, so that the next lines matter."""
         return bool(self._open)
 
     def feed(self, line: str, whole: bool) -> None:
-        """Take one line without its line end."""
+        """Process one line without its line end."""
         self._quote -= 1
         if _HEADING in line and (heading := _heading_of(line)) is not None:
             self._heading(*heading)
@@ -173,7 +173,7 @@ class Blocks:
             self._quote = _QUOTE_LINES
 
     def feed_plain(self, piece: bytearray) -> int:
-        """Take the undamaged block that a piece begins with; return where the block ends."""
+        """Process an undamaged block at the start of a piece; return where it ends, or 0."""
         plain = None if self._open or self._quote > 0 else plain_block(piece)
         if plain is None or _PICTOGRAPH.fullmatch(plain.lead) is None:
             return 0
@@ -186,7 +186,7 @@ class Blocks:
         return plain.end
 
     def close(self) -> None:
-        """Deliver what is still open, cut as it is."""
+        """Deliver the blocks that are still open, as cut ones."""
         for block in list(self._open):
             self._finish(block, cut=True)
         self._frames.clear()
@@ -200,7 +200,7 @@ class Blocks:
         self._quote = 0
 
     def _prefix_of(self, lead: str) -> Prefix:
-        """The prefix is what stood before the frame above; without one, what is no pictograph."""
+        """Return the prefix: the text before the frame above, else the lead before a pictograph."""
         if len(lead) > _LONGEST_PREFIX:
             return Prefix.of("", False)
         last = next(reversed(self._frames.values()), None)
@@ -218,7 +218,7 @@ class Blocks:
             return
         frame = Prefix.of(text, True)
         self._frames.pop(frame.constant, None)
-        self._frames[frame.constant] = frame  # the last one comes last
+        self._frames[frame.constant] = frame  # the most recent frame is last
         if len(self._frames) > 256:
             del self._frames[next(iter(self._frames))]
         for block in list(self._open):
@@ -228,7 +228,7 @@ class Blocks:
                 self._finish(block, cut=False)
 
     def _body(self, line: str, whole: bool) -> None:
-        if line == "--":  # grep puts it between two matches
+        if line == "--":  # grep prints it between two matches
             self.close()
             return
         block, start = self._owner(line)
@@ -241,7 +241,7 @@ class Blocks:
             self._finish(block, cut=True)
 
     def _owner(self, line: str) -> tuple[Block | None, int]:
-        """The open block whose prefix fits the line best, and where the payload begins."""
+        """Return the open block with the longest prefix that fits, and the payload's start."""
         if len(self._open) == 1 and not self._open[0].prefix.text:
             return self._open[0], 0
         best, start = None, -1
@@ -252,7 +252,10 @@ class Blocks:
         return (best, start) if best is not None else (self._unprefixed(line), 0)
 
     def _unprefixed(self, line: str) -> Block | None:
-        """Only the first line of a record that holds the whole block may carry the prefix."""
+        """Return the block that a line without prefix starts.
+
+        If one record holds a whole block, only the first line of the record may carry the prefix.
+        """
         for block in reversed(self._open):
             if not block.started and _STARTS[block.kind].match(line):
                 block.prefix = Prefix.of("", True)

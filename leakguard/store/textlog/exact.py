@@ -45,11 +45,12 @@ _MORE = re.compile(r"and \d{1,9} more")
 
 @dataclass(slots=True)
 class Exact:
-    """What the exact sections of one block say.
+    """What the exact sections of one block contain.
 
-    ``names`` maps the printed names of watched classes to their full ones. ``types`` maps a type
-    to its count now and in the run's first census; with ``all_types`` those it lacks are as they
-    were then. It is None where the heap was not looked into.
+    ``names`` maps the printed names of watched classes to their full names. ``types`` maps a type
+    to its count now and its count in the run's first census. If ``all_types`` is true, types that
+    are missing have the same count as in the first census. ``types`` is None if the heap was not
+    inspected.
     """
 
     moment: Moment | None = None
@@ -70,7 +71,7 @@ class Exact:
     def census(
         self, types: Mapping[str, TypeCount], large: tuple[LargeObject, ...]
     ) -> Census | None:
-        """Return the census of these types, None where nothing was counted."""
+        """Return the census of these types, or None if nothing was counted."""
         large = self.found_of(LargeObject) or large
         if not (types or large or self.types is not None):
             return None
@@ -83,7 +84,7 @@ class Exact:
         )  # fmt: skip
 
     def take(self, section: str, row: str) -> None:
-        """Take a whole row of one of the ``SECTIONS``."""
+        """Read a complete row of one of the ``SECTIONS``."""
         if section == _NUMBERS:
             self._take_numbers(row)
         elif section == _PHASES:

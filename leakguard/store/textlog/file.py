@@ -1,4 +1,4 @@
-"""The lines of a log that matter, found without looking at each line of a large file."""
+"""Finds the lines of a log that matter, without examining each line of a large file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SAMPLE = 4096
 
 @contextmanager
 def open_log(path: Path) -> Iterator[Readable]:
-    """Open a log for reading bytes in UTF-8 or a code page that agrees with it on ASCII.
+    """Open a log for reading bytes, in UTF-8 or in a code page that equals it for ASCII.
 
     Raises:
-        UnreadableRun: it is missing, a folder, forbidden, empty or damaged.
+        UnreadableRun: the path is missing, a folder, forbidden, empty or damaged.
     """
     try:
         with path.open("rb") as file:
@@ -42,7 +42,7 @@ def open_log(path: Path) -> Iterator[Readable]:
 
 
 def looks_binary(path: Path) -> bool:
-    """Return whether the start of a file is no text in any encoding."""
+    """Return whether the start of a file is not text in any known encoding."""
     with path.open("rb") as file:
         sample = file.read(_SAMPLE)
     if sample.startswith(_GZIP) or _wide_encoding(sample) is not None:
@@ -52,7 +52,7 @@ def looks_binary(path: Path) -> bool:
 
 
 def _wide_encoding(sample: bytes) -> str | None:
-    """UTF-16 by its mark, or by a zero in nearly every second byte."""
+    """Recognize UTF-16 by its byte order mark, or by a zero in nearly every second byte."""
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     half = len(sample) // 2
@@ -62,7 +62,7 @@ def _wide_encoding(sample: bytes) -> str | None:
 
 
 class _Unpacked:
-    """A gzip file that was cut is read up to the cut."""
+    """Decompresses a gzip file; a truncated file is read up to its end."""
 
     def __init__(self, file: Readable) -> None:
         self._file = file
@@ -101,40 +101,40 @@ class _Transcoded:
 _WINDOW = 1 << 18
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
-# About a block: what is read beyond a block is looked at line by line. Where one line of interest
-# follows the other, ever more of them are taken at once.
+# Bytes to read after an anchor: about the size of a block, because what is read beyond a block is
+# examined line by line. If lines of interest follow one another directly, the number grows.
 _READ_AHEAD, _MOST_AHEAD = 1024, 1 << 14
 
 Piece = tuple[bytearray, bool]
 
 
 class Readable(Protocol):
-    """Anything bytes can be read from, a pipe or a compressed file included."""
+    """Anything that bytes can be read from, including a pipe or a compressed file."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
-        """Fill ``buffer`` from its start; return how many bytes, 0 at the end."""
+        """Fill ``buffer`` from its start; return the number of bytes, 0 at the end of the file."""
         ...
 
 
 class LogSource:
-    """A log read in chunks into one buffer: memory stays the same however long it is.
+    """A log read in chunks into one buffer: its memory does not grow with the length of the log.
 
-    Reading costs as much as a memory map, and unlike one it survives a log that is truncated
-    meanwhile, takes pipes, and keeps the file's pages out of the reader's RSS.
-    Positions are offsets in the buffer, which holds what comes after the last piece yielded.
+    Reading costs as much as a memory map. Unlike a map, it survives a log that is truncated
+    meanwhile, accepts pipes, and keeps the pages of the file out of the reader's RSS. Positions are
+    offsets in the buffer, which holds what follows the last piece yielded.
     """
 
     def __init__(self, file: Readable, anchors: Anchors, blocks: bytes, leads: Anchors) -> None:
-        """Read ``file``; each line that holds one of ``anchors`` will be among the lines.
+        """Read from ``file`` every line that contains one of ``anchors``.
 
-        So will be the lines from the first of ``leads`` on, within 4 kB before the anchor, and
-        those that follow one that begins with ``blocks``.
+        Also keep the lines before an anchor, starting at the first of ``leads`` within 4 kB, and
+        the lines after an anchor that begins with ``blocks``.
         """
         self._file = file
         self._blocks = blocks
         self._leads = leads
         self._buffer = bytearray(_WINDOW + _CONTEXT + 2 * _LONGEST_LINE)
-        # The log's first line has a line end before it, too: anchors may begin with one.
+        # A line end is put before the first line of the log, too: anchors may begin with one.
         self._buffer[:1] = b"\n"
         self._position = self._anchor = self._searched = self._ahead = 0
         self._end = 1
@@ -142,10 +142,10 @@ class LogSource:
         self.size = 0
 
     def pieces(self, busy: Callable[[], bool]) -> Iterator[Piece]:
-        """Yield (lines, whether the last one is whole) around anchors and while ``busy()``.
+        """Yield (lines, whether the last one is complete) around anchors and while ``busy()``.
 
-        A piece has no line end behind its last line. Called again, it goes on with what was added
-        to the file meanwhile.
+        A piece has no line end after its last line. A second call continues with what was added to
+        the file meanwhile.
         """
         while busy() and (piece := self._piece(self._position, _READ_AHEAD)) is not None:
             yield piece
@@ -156,7 +156,7 @@ class LogSource:
                 piece = self._piece(self._position, _READ_AHEAD) if busy() else None
 
     def _seek(self) -> bool:
-        """Go to the lines just before the next anchor; False when there is none."""
+        """Move to the lines just before the next anchor; False if there is no anchor."""
         while True:
             begin = max(self._position, self._searched)
             found = self.anchors.find(self._buffer, begin, self._end)
@@ -186,15 +186,15 @@ class LogSource:
         return anchor if found < 0 else found
 
     def _line_start(self, place: int) -> int:
-        """Return where the line of ``place`` begins; a long line is taken from its middle on."""
+        """Return where the line of ``place`` begins; of a long line, the beginning is left out."""
         low = max(self._position, place - _LONGEST_LINE + 1)
         last = self._last_line_end(low, place)
         return low if last < 0 else last + 1
 
     def _piece(self, least: int, ahead: int) -> Piece | None:
-        """Take whole lines, at least the one that ``least`` is in, as far as it is not too long.
+        """Take whole lines up to the end of the line that contains ``least``.
 
-        It may be more, by up to ``ahead`` bytes.
+        The piece may extend up to ``ahead`` bytes further. A line that is too long is cut.
         """
         length = least - self._position + _LONGEST_LINE
         while self._end - self._position < length and self._fill():
@@ -219,7 +219,7 @@ class LogSource:
         return newline if end < 0 else end
 
     def _fill(self) -> bool:
-        """Forget what lies before the position and read on; False at the end of the file."""
+        """Discard the buffer before the position and read on; False at the end of the file."""
         kept = self._end - self._position
         self._buffer[:kept] = self._buffer[self._position : self._end]
         self._anchor -= self._position

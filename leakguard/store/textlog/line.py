@@ -17,9 +17,9 @@ _ESCAPES = re.compile(
 )
 _LINE_END = re.compile(r"[\r\n]")
 _CONTROLS = dict.fromkeys((*range(32), 0x7F, *range(0x80, 0xA0), 0xA0), " ")
-# A progress bar ends without a line end, so what is printed next stands on its line.
+# A progress bar is printed without a line end, so the next text follows it on the same line.
 _RATE = re.compile(r"\d(?:it/s|s/it|B/s)")
-# rich and some formatters put the place of the call at the right margin.
+# rich and some formatters print the place of the call at the right margin.
 _PLACE_AT_END = re.compile(r"[\w./\\-]{1,120}\.py:\d{1,9}")
 _LONGEST_BAR = 2000
 _JSON_TEXT = ("log", "message", "msg", "event", "text")
@@ -30,10 +30,10 @@ _MOST_FIELDS, _DEEPEST, _LONGEST_FIELD = 100, 3, 100
 
 
 def texts(piece: bytes | bytearray) -> list[str]:
-    """Return the lines of a piece of a log; a line that is a JSON record may hold several.
+    """Return the lines of a piece of a log; a JSON record on one line may hold several.
 
-    Lines end at ``\\n`` and ``\\r`` only; other characters that Unicode calls line ends occur in
-    garbled text.
+    Lines end at ``\\n`` and ``\\r`` only, because the other Unicode line ends occur in garbled
+    text.
     """
     if b"\x1b" in piece or b"^[" in piece:
         piece = _ESCAPES.sub(b"", piece)
@@ -55,7 +55,7 @@ def _tidy(text: str) -> str:
 
 
 def _without_bar(text: str) -> str:
-    """Return what is printed behind the last bar: what follows its closing bracket at once."""
+    """Return the text directly after the closing bracket of the last progress bar."""
     end = text.rfind("]", 0, len(text) - 1)
     while end >= 0:
         begin = text.rfind("]", 0, end)
@@ -74,7 +74,7 @@ def _without_place(text: str) -> str:
 
 
 def _unpacked(line: str) -> list[str]:
-    """Return the lines that a container runtime or a JSON formatter wrapped up."""
+    """Return the lines in the JSON record of a container runtime or a log formatter."""
     if not line.startswith("{"):
         return [line]
     try:
@@ -97,7 +97,7 @@ def _unpacked(line: str) -> list[str]:
 
 
 def _speaker_of(record: Mapping[str, object]) -> str:
-    """Return a prefix that names the process a record is of, where it says so."""
+    """Return a prefix that names the process that wrote a record; empty if it is unknown."""
     rank = next((record[key] for key in _JSON_RANK if type(record.get(key)) is int), None)
     if rank is not None:
         return f"[rank{rank}]: "
@@ -107,7 +107,7 @@ def _speaker_of(record: Mapping[str, object]) -> str:
 
 
 def _fields(record: Mapping[str, object], path: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield the numbers and words of a record as ``key=value``, nested ones by their path."""
+    """Yield the numbers and short texts of a record as ``key=value``; a nested key is its path."""
     for key, value in islice(record.items(), _MOST_FIELDS):
         name = f"{path}.{key}" if path else key
         if isinstance(value, dict) and depth < _DEEPEST:
@@ -145,7 +145,8 @@ _PARTS = re.compile(
 )
 _GENERAL = {"time": rf"\[?(?:{_TIME})\]?", "place": r"[^\s:]{1,120}(?::[\w<>]{1,80}){0,2}",
             "level": r"(?:[A-Z]{1,12} {0,12}?)"}  # fmt: skip
-# Loggers print a time, a level and a place or two; what more there is must come back as it was.
+# Loggers print one time, one level and one or two places; further matches must be repeated
+# verbatim.
 _MOST_GENERAL = 4
 
 _RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]{0,20}|\[default|\[\d{1,9},)(\d{1,6})")
@@ -155,9 +156,9 @@ _NUMBERED = re.compile(r"(\d{1,5}):|\[(\d{1,5})\].*")
 
 
 class Speaker(NamedTuple):
-    """Which of several processes wrote a line.
+    """The process, among several, that wrote a line.
 
-    ``sure`` is false for a prefix that merely has a number in it, which may count something.
+    ``sure`` is false if the prefix only contains a number, which may count something.
     """
 
     name: str | None = None
@@ -169,8 +170,8 @@ class Speaker(NamedTuple):
 class Prefix:
     """The text before the payload of a block's lines, and how to find it on other lines.
 
-    ``fixed`` says that the prefix came back unchanged on a second line; a number in a prefix that
-    did not may be a line number or a counter.
+    ``fixed`` is true if the prefix was repeated unchanged on a second line. Otherwise a number in
+    the prefix may be a line number or a counter.
     """
 
     __slots__ = ("_constant", "_pattern", "fixed", "text")
@@ -178,7 +179,7 @@ class Prefix:
     @staticmethod
     @functools.lru_cache(maxsize=512)
     def of(text: str, fixed: bool) -> Prefix:
-        """Return the prefix of this text, the same one for the same text."""
+        """Return the prefix object for this text; equal arguments share a cached object."""
         return Prefix(text, fixed)
 
     def __init__(self, text: str, fixed: bool) -> None:
@@ -195,12 +196,12 @@ class Prefix:
         return self._constant
 
     def end(self, line: str) -> int | None:
-        """Return where the payload of ``line`` begins, None when the prefix is not this one."""
+        """Return where the payload of ``line`` begins; None if the line has another prefix."""
         if self.fixed and line.startswith(self.text):
             return len(self.text)
         if self.fixed and self.constant == " ".join(self.text.split()):
             return None  # nothing in it ever changes
-        if self._pattern is None:  # compiling takes longer than reading a block
+        if self._pattern is None:  # compiled on demand: that takes longer than reading a block
             self._pattern = _pattern(self.text, self.fixed)
         match = self._pattern.match(line)
         return None if match is None else match.end()
@@ -216,7 +217,8 @@ def _pattern(text: str, fixed: bool) -> re.Pattern[str]:
     parts, position, left = [], 0, _MOST_GENERAL
     for match in _PARTS.finditer(text):
         general = _GENERAL.get(str(match.lastgroup)) if left else None
-        if match["time"] and general:  # rich prints a time once and spaces below it
+        # rich prints a time once, and spaces in its place on the lines below
+        if match["time"] and general:
             general = rf"(?:{general}| {{{len(match[0])}}})"
         left -= general is not None
         parts += [_literal(text[position : match.start()], fixed), general or re.escape(match[0])]
@@ -229,7 +231,7 @@ def _literal(text: str, fixed: bool) -> str:
     escaped = re.escape(text)
     if fixed:
         return escaped
-    # grep numbers a match as `12:` and its context as `13-`.
+    # grep prints the line number of a match as `12:` and that of its context as `13-`.
     numbers = re.sub(r"(?:\\ ){0,20}\d{1,40}", r" {0,20}\\d{1,40}(?!\\d)", escaped)
     return numbers.replace(":", "[:-]")
 
@@ -267,7 +269,7 @@ _WHEN = re.compile(rf"({_DAY})(\d\d:\d\d:\d\d)(?:[.,](\d{{1,6}}))?\d*(Z|[+-]\d\d
 
 
 def when(text: str) -> datetime | None:
-    """Return the date and time in a prefix; without a zone it is the log's own."""
+    """Return the date and time in a prefix; without a time zone, both are in the log's own zone."""
     match = _WHEN.search(text)
     if match is None:
         return None

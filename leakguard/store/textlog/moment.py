@@ -1,4 +1,4 @@
-"""A snapshot in the making: what the blocks of a log say about one moment."""
+"""Drafts of snapshots: what the blocks and lines of a log say about one moment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class When(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """The rounds that ran when a line was printed, by the word that announced them.
+    """The rounds that were running when a line was printed, by the word that announced them.
 
     ``counted`` is the n of a bare ``[n/N]``.
     """
@@ -38,9 +38,9 @@ class Rounds(NamedTuple):
 
 NO_ROUNDS = Rounds()
 _WORDS = {"generation": "Gen", "epoch": "Epoch", "counted": "Round"}
-# With fewer epochs than this, the steps in them are the rounds where their numbers go on.
+# With fewer epochs than this, their steps are the rounds if the step numbers keep rising.
 _FEW_EPOCHS = 8
-# So many lines in the only round that is named are a series themselves, one line a round.
+# If only one round is named, at least this many lines in it form a series, one round per line.
 _SERIES = 4
 
 _GENERATION = re.compile(
@@ -58,7 +58,7 @@ _RUN_END = re.compile(
 
 
 def parse_label(label: str) -> When:
-    """Read ``Gen N: After PHASE`` and its kin; any other label is a phase of no generation."""
+    """Parse labels such as ``Gen N: After PHASE``; any other label is a phase of no generation."""
     match = _GENERATION.fullmatch(label)
     generation, rest = (int(match[1]), match[2].strip()) if match else (None, label)
     if "(baseline)" in rest.lower():
@@ -71,7 +71,7 @@ def parse_label(label: str) -> When:
 
 
 def in_generation(place: When, generation: int | None) -> When:
-    """Return the place of a label without a generation, printed while ``generation`` ran."""
+    """Return the place of a label without a generation that was printed during ``generation``."""
     if generation is None or place.moment != "mark" or place.phase is None:
         return place
     if _GENERATION_END.fullmatch(place.phase):
@@ -79,7 +79,7 @@ def in_generation(place: When, generation: int | None) -> When:
     return When("phase", _AFTER.sub("", place.phase), generation)
 
 
-# The names that memory logs use for types every Python program has.
+# The names that memory logs use for types of every Python program.
 CENSUS_TYPES = {
     "Lists": "list",
     "Dicts": "dict",
@@ -93,10 +93,11 @@ _BARE_TYPES = {"ndarray": "numpy.ndarray", "Tensor": "torch.Tensor", "list": "li
 class Draft:
     """One moment.
 
-    ``step`` is the bytes that the last printed digit of its RSS stands for, ``rounds`` what other
-    lines had announced, ``order`` the line it stands on, ``is_single`` true when it has no block
-    of its own, ``whole`` when its block is not cut, ``threshold`` the size of a large object,
-    ``ranks`` how good the words are that its metrics were told by (0 is best).
+    ``step`` is the bytes in one unit of the last printed digit of its RSS. ``rounds`` is what other
+    lines had announced. ``order`` is the line number of the moment. ``is_single`` is true if the
+    moment has no block of its own. ``whole`` is true if its block is not cut. ``threshold`` is the
+    least size of a large object. ``ranks`` gives, for each metric, how reliable the words for it
+    are (0 is best).
     """
 
     label: str
@@ -132,37 +133,37 @@ class Draft:
 
     @property
     def rss(self) -> int | None:
-        """RSS in bytes where the log told."""
+        """RSS in bytes; None if the log does not give it."""
         value = self.metrics.get("rss")
         return None if value is None else int(value)
 
     def rank_of(self, metric: str) -> int:
-        """Return how good the words are that a metric was told by; 0 where it is not known."""
+        """Return how reliable the words for a metric are (0 is best); 0 if that is unknown."""
         return self.ranks.get(metric, 0)
 
     def has_rss(self, rss: int, step: int) -> bool:
-        """True when this moment's RSS is ``rss``, as far as both were printed."""
+        """True if this moment's RSS equals ``rss`` within the precision of both printed values."""
         own = self.rss
         return own is None or abs(own - rss) <= (self.step + step) / 2 + 1
 
     def tells_the_same(self, other: Draft) -> bool:
-        """True when another block has the same label and the same values."""
+        """True if another block has the same label and the same values."""
         return (self.label, self.metrics, self.watched, self.types, self.gauges) == (
             (other.label, other.metrics, other.watched, other.types, other.gauges)
         )
 
     @property
     def counts_nothing(self) -> bool:
-        """True when a block that came to its end counts no objects: nobody looked."""
+        """True if a complete block counts no objects: no look was taken."""
         return self.whole and not self.watched and not self.types
 
     @property
     def says_something(self) -> bool:
-        """True where there is any number."""
+        """True if the draft has any number."""
         return bool(self.metrics or self.watched or self.gauges)
 
     def add_exact(self, exact: Exact) -> None:
-        """Take what a guard wrote to the byte; it stands above what is rounded."""
+        """Add what a guard wrote to the byte; these values replace the rounded ones."""
         if not exact.metrics:
             return
         self.exact = exact
@@ -175,7 +176,7 @@ class Draft:
             self.place = When(exact.moment, after if exact.moment == "phase" else None, generation)
 
     def add_count(self, name: str, count: int) -> None:
-        """Add the live count of a type, unless a block of this moment counted for itself."""
+        """Add the live count of a type, unless this moment's own block already gave it."""
         if name in self.watched or self.exact is not None:
             return
         known = CENSUS_TYPES.get(name) or _BARE_TYPES.get(name)
@@ -185,7 +186,7 @@ class Draft:
             self.types.setdefault(known, count)
 
     def snapshot(self, serial: int, start: datetime | None, whole: WholeTypes) -> Snapshot:
-        """Return the finished value; ``start`` is the time of the run's first snapshot."""
+        """Return the finished snapshot; ``start`` is the time of the run's first snapshot."""
         exact = self.exact or Exact()
         return Snapshot(
             serial,
@@ -208,10 +209,10 @@ class Draft:
 
 
 class WholeTypes:
-    """The run's first census as far as later blocks tell of it, and full names of classes."""
+    """The run's first census, as far as later blocks report it, and the full names of classes."""
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
-        """Gather what the blocks of one run say about its beginning."""
+        """Collect what the blocks of one run say about its beginning."""
         self.names: dict[str, str] = {}
         self._first: dict[str, TypeCount] = {}
         for exact in (draft.exact for draft in drafts if draft.exact is not None):
@@ -220,13 +221,13 @@ class WholeTypes:
                 self._first.setdefault(name, before)
 
     def types_of(self, draft: Draft) -> Mapping[str, TypeCount]:
-        """Return the counts of a moment; what its block leaves out is as it was first."""
+        """Return the counts of a moment; a type that its block omits is as in the first census."""
         counts = {name: TypeCount(count) for name, count in draft.types.items()}
         exact = draft.exact
         if exact is None or exact.types is None:
             return counts
         own = {name: now for name, (now, _) in exact.types.items()}
-        # ChainMap asks for mutable maps, and nothing here changes them.
+        # ChainMap's signature requires mutable maps, although nothing here changes them.
         return ChainMap(own, self._first, counts) if exact.all_types else ChainMap(own, counts)
 
 
@@ -238,9 +239,9 @@ def _seconds(start: datetime | None, time: datetime | None) -> float | None:
 
 
 def best_spelled(drafts: Iterable[Draft]) -> list[Draft]:
-    """Keep of each metric what the best of its spellings tells: others are of something else.
+    """Keep each metric only where its best spelling gives it: worse ones measure something else.
 
-    Moments of single lines that have nothing left are left out.
+    Moments of single lines without remaining values are left out.
     """
     known = list(drafts)
     best: dict[str, int] = {}
@@ -255,10 +256,11 @@ def best_spelled(drafts: Iterable[Draft]) -> list[Draft]:
 
 
 def settle(drafts: Sequence[Draft]) -> str | None:
-    """Give the moments of one process their generations; return the kind of round they are.
+    """Assign generations to the moments of one process; return the kind of round that was used.
 
-    Generations go before epochs, which may begin anew in each, and both before a bare ``[n/N]``.
-    None means that no line names a round: then each moment of single lines counts as one.
+    Generations are preferred to epochs, which may restart in each generation, and both to a bare
+    ``[n/N]``. None means that no line names a round: each moment of single lines then counts as
+    one.
     """
     singles = [draft for draft in drafts if draft.is_single]
     kind = _kind_of_round(drafts)
@@ -280,7 +282,7 @@ def settle(drafts: Sequence[Draft]) -> str | None:
 
 
 def _kind_of_round(drafts: Sequence[Draft]) -> str | None:
-    """The first kind that most moments have and that goes on, else the one that tells most."""
+    """Return the first kind that most moments have and that varies, else the most varied kind."""
     known = {
         kind: [n for n in (getattr(draft.rounds, kind) for draft in drafts) if n is not None]
         for kind in _WORDS
@@ -296,7 +298,7 @@ def _kind_of_round(drafts: Sequence[Draft]) -> str | None:
 
 
 def _goes_on(numbers: Sequence[int], moments: int) -> bool:
-    """True where most moments have a number, each a higher one than the moment before."""
+    """True if most moments have a number, and each number is higher than the one before."""
     rises = all(after > before for before, after in pairwise(numbers))
     return rises and 2 * len(numbers) > moments and len(numbers) >= _FEW_EPOCHS
 
@@ -304,7 +306,7 @@ def _goes_on(numbers: Sequence[int], moments: int) -> bool:
 def _settle_round(
     group: list[Draft], word: str, number: int, phase: str | None, ends: bool
 ) -> None:
-    """Let the last of a round's lines stand for its end; what was printed in it before holds.
+    """Let the last line of a round stand for its end, with the earlier values that it lacks.
 
     ``ends`` is false for the lines of a round before its first phase.
     """

@@ -1,4 +1,4 @@
-"""Numbers as logs print them; what cannot be read for certain is None, never a guess."""
+"""Numbers as logs print them; a number that cannot be read for certain is None, never a guess."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from leakguard.store.spellings import NUMBER
 
 _NUMBER = re.compile(NUMBER)
 _SIZE = re.compile(rf"([+-]?)\s{{0,40}}({NUMBER})\s{{0,40}}([A-Za-z]{{1,5}})")
-# Larger values are damage: 2^63 bytes or objects exist on no machine.
+# Larger values come from damaged text: no machine has 2^63 bytes or objects.
 LARGEST = 2**63
 
 
-# One size stands in many blocks.
+# Cached: the same size occurs in many blocks.
 @functools.lru_cache(maxsize=1024)
 def parse_bytes(text: str, whole: bool = True) -> int | None:
-    """Return the bytes of ``"1,234.5 MiB"``; a number without a unit is None.
+    """Return the bytes of ``"1,234.5 MiB"``; None for a number without a unit.
 
-    When the line may have been cut (``whole`` is false) a unit must end in B: ``8.5 M`` could
-    have been ``8.5 MiB``.
+    If the line may have been cut (``whole`` is false), a unit must end in B: ``8.5 M`` could have
+    been ``8.5 MiB``.
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -33,7 +33,7 @@ def parse_bytes(text: str, whole: bool = True) -> int | None:
 
 
 def parse_count(text: str) -> int | None:
-    """Return the whole number that ``"15,678"`` stands for."""
+    """Return the whole number in ``"15,678"``; None if the text is not a whole number."""
     text = text.strip()
     if text.isascii() and text.isdecimal() and len(text) < 19:
         return int(text)
@@ -42,7 +42,7 @@ def parse_count(text: str) -> int | None:
 
 
 def parse_number(text: str) -> float | int | None:
-    """Return the number that ``"15,680"`` or ``"0.5"`` stands for."""
+    """Return the number in ``"15,680"`` or ``"0.5"``; None if the text is not a number."""
     text = text.strip()
     if _NUMBER.fullmatch(text) is None or len(text) > 40:
         return None
@@ -52,7 +52,7 @@ def parse_number(text: str) -> float | int | None:
 
 @functools.lru_cache(maxsize=1024)
 def resolution(text: str) -> int:
-    """Return the bytes that one step of the last printed digit of a size stands for."""
+    """Return the bytes in one unit of the last printed digit of a size."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or match[3].lower() not in UNITS:
         return 0

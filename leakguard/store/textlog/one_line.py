@@ -1,4 +1,4 @@
-"""Single lines that tell of memory, and those that announce the round and the phase that runs."""
+"""Single lines that give memory, and lines that announce the current round and phase."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leakguard.store.textlog.number import parse_count
 from leakguard.store.textlog.spelled import SpelledSize, spelled_sizes
 from leakguard.store.textlog.tool_table import ToolTables
 
-# The words of lines that matter. A line that only counts rounds, `[3/25]`, is looked for in a
-# pass of its own, and only when no other line names a round: such brackets are everywhere.
+# The words of lines that matter. Lines that only count rounds, `[3/25]`, have a separate pass,
+# which runs only if no other line names a round: such brackets are everywhere.
 _OWN_WORDS = ("Live ", " in memory: ", "eneration", "Gen", "poch", "Upload status: ")
 ANCHORS = tuple(word.encode() for word in (*MEMORY_WORDS, *_OWN_WORDS))
 BRACKETS = tuple(b"\n[%d" % digit for digit in range(10))
@@ -26,8 +26,8 @@ _WORDS = re.compile(f"{_MEMORY.pattern}|" + "|".join(map(re.escape, _OWN_WORDS))
 _LIVE = re.compile(
     rf"\b(?:Live (\w{{1,80}})|(\w{{1,80}}) in memory): ({NUMBER})(?![\d.,]{0, 30}\d)"
 )
-# A round is announced by its number and what may follow one: "Generation 5 was the best" is prose.
-# Without a sign behind it, it is prose, too, unless the line or the sentence begins with it.
+# A number and certain characters after it announce a round: "Generation 5 was the best" is prose. A
+# number with nothing after it announces a round only at the beginning of a line or sentence.
 _ROUND = re.compile(
     r"\b(?P<word>[Gg]eneration|GENERATION|[Gg]en|GEN|[Ee]poch|EPOCH)\b['\".]?\s{0,2}[:=#]?\s{0,2}"
     r"\[?(?P<number>\d{1,15})"
@@ -40,13 +40,13 @@ _STEPS = {"generation": "generation", "gen": "generation", "epoch": "epoch"}
 _PHASE = re.compile(r"--- ?Generation (?P<number>\d{1,15}): (?P<phase>\S[^-]{0,120}?) ?---")
 _PENDING = re.compile(rf"\bUpload status: ({NUMBER})\+? pending")
 PENDING = "uploads pending"
-# With more lines than this in each of several rounds only the last one of the rest counts.
+# In a log of several rounds, a round with more lines than this keeps only the last of the rest.
 _MOST_LINES, _SEVERAL_ROUNDS = 8, 3
 
 
 @dataclass(slots=True)
 class Spoken:
-    """What one process has said last: its round and phase, its queue, the moment that is open."""
+    """What one process printed last: its round and phase, its queue length, and the open moment."""
 
     rounds: Rounds = NO_ROUNDS
     phase: str | None = None
@@ -56,7 +56,7 @@ class Spoken:
     changes: int = 0
 
     def enter(self, rounds: Rounds, phase: str | None) -> None:
-        """Go on to another round or phase."""
+        """Change to another round or phase."""
         if rounds == self.rounds and phase in (None, self.phase):
             return
         self.rounds, self.phase, self.open = rounds, phase, None
@@ -66,10 +66,10 @@ class Spoken:
 
 @dataclass(slots=True)
 class OneLiners:
-    """Feed it lines; it knows the round that runs, and the moments that single lines tell of.
+    """Takes the lines of a log; tracks the current round, and makes moments of single lines.
 
-    ``deliver`` gets each moment when its first value has come; later values are added to it.
-    ``brackets`` takes ``[n/N]`` for a round on lines without a value, too.
+    ``deliver`` gets each moment when its first value has come; later values are added to it. With
+    ``brackets``, ``[n/N]`` names a round even on a line without a value.
     """
 
     deliver: Callable[[Speaker, Draft], None]
@@ -81,7 +81,7 @@ class OneLiners:
     _spoken: dict[Speaker, Spoken] = field(default_factory=dict)
 
     def feed(self, line: str, whole: bool) -> None:
-        """Take one line without its line end."""
+        """Process one line without its line end."""
         self.lines += 1
         matters = _WORDS.search(line) is not None
         of_memory = _MEMORY.search(line) if matters else None
@@ -89,7 +89,7 @@ class OneLiners:
             return
         if not (matters or (self.brackets and "[" in line)):
             return
-        # Only a word or two, such as "used", may stand before the first word of memory.
+        # Only a word or two, such as "used", may precede the first word for memory.
         sizes = spelled_sizes(line, whole, of_memory.start() - _BEFORE) if of_memory else []
         self._take_round(line, self.brackets or bool(sizes))
         if sizes:
@@ -102,7 +102,7 @@ class OneLiners:
             self._by(line, queue).pending = gauge
 
     def add_to(self, draft: Draft, who: Speaker) -> None:
-        """Tell a snapshot the round it was printed in, and a queue announced before it."""
+        """Add to a snapshot the round in which it was printed, and a queue announced before it."""
         draft.order = self.lines
         spoken = self._spoken.get(who) or self._spoken.get(Speaker())
         if spoken is None:
@@ -128,7 +128,7 @@ class OneLiners:
                 spoken.enter(spoken.rounds._replace(counted=int(match[1])), None)
 
     def _take_steps(self, line: str, spoken: Spoken) -> None:
-        """Take the rounds that a line counts beside its memory: ``step=1200``, ``"epoch": 3``."""
+        """Read the rounds that a line counts next to its memory: ``step=1200``, ``"epoch": 3``."""
         low = line.lower()
         if not any(word in low for word in STEP_WORDS):
             return
@@ -162,13 +162,13 @@ class OneLiners:
         who = _who(line, match)
         spoken = self._spoken.get(who)
         if spoken is None:
-            # A process that announces no rounds takes part in those of the one that does.
+            # A process that announces no rounds has the rounds of the unnamed process.
             main = self._spoken.get(Speaker())
             spoken = self._spoken[who] = Spoken() if main is None else Spoken(main.rounds)
         return spoken
 
     def _point(self, line: str, match: re.Match[str], key: str, rank: int = 0) -> Draft:
-        """The moment a value belongs to; a value that comes again begins the next moment."""
+        """Return the moment that a value belongs to; a repeated value begins the next moment."""
         spoken = self._by(line, match)
         draft = spoken.open
         if draft is not None and _has(draft, key) and draft.rank_of(key) == rank:

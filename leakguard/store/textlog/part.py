@@ -1,4 +1,4 @@
-"""One run of a log from its start to the next start: its moments in order."""
+"""One run of a log, from its start to the next start: its moments in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from leakguard.store.textlog.table import Change, Row, Trend
 
 
 class Part:
-    """Collects the moments of one run; tables and growth blocks fill in what is missing."""
+    """Collects the moments of one run; tables and growth blocks supply missing ones."""
 
     def __init__(self) -> None:
         self.points: list[Draft] = []
@@ -22,12 +22,12 @@ class Part:
     # -- snapshots ------------------------------------------------------------------------------
 
     def repeats(self, draft: Draft) -> bool:
-        """True when the last snapshot was printed once more, as two log handlers do."""
+        """True if the last snapshot was printed twice, for example by two log handlers."""
         marked = draft.place.generation is not None or draft.place.moment == "baseline"
         return marked and bool(self.points) and self.points[-1].tells_the_same(draft)
 
     def starts_over(self, draft: Draft) -> bool:
-        """True when a snapshot cannot belong to this run: a new baseline, or going back."""
+        """True if a snapshot belongs to the next run: a new baseline, or an earlier generation."""
         latest = self._latest
         if draft.quoted:
             return False
@@ -36,18 +36,18 @@ class Part:
         generation = draft.place.generation
         if generation is None or latest is None or generation >= latest:
             return False
-        # A phase in a thread may end late; what was already there once means a second run.
+        # A phase in a thread may end late; a label that occurred before means a second run.
         return generation < latest - 1 or draft.label in self._labels
 
     def add(self, draft: Draft) -> None:
-        """Add a snapshot; a diagnosis repeats one that is already here."""
+        """Add a snapshot, unless it is quoted by a diagnosis and already here."""
         if not draft.quoted:
             self._insert(len(self.points), draft)
         elif draft.label not in self._labels:
             self._insert(self._position(draft), draft)
 
     def leaders(self) -> list[Draft]:
-        """Take away the moments at the end that look like the beginning of the next run."""
+        """Remove and return the moments at the end that look like the beginning of the next run."""
         head = {p.label for p in self.points[:8] if p.place.generation is None}
         cut = len(self.points)
         for index in range(len(self.points) - 1, 0, -1):
@@ -64,7 +64,7 @@ class Part:
     # -- tables ---------------------------------------------------------------------------------
 
     def contradicts(self, table: Trend | Change) -> bool:
-        """True when a table belongs to another run: it has another baseline, or earlier rounds."""
+        """True if a table belongs to another run: it has another baseline, or earlier rounds."""
         first = table.baseline
         known = self._labels.get(first.label) if first is not None else None
         if first is not None and known and not any(_same(p, first) for p in known):
@@ -74,7 +74,7 @@ class Part:
         return reached is not None and self._latest is not None and reached < self._latest - 1
 
     def add_trend(self, trend: Trend) -> None:
-        """Add the rows whose moments are unknown, where the table has them."""
+        """Add the rows whose moments are unknown, in the order of the table."""
         old = self._trend.rows
         rows = trend.rows[len(old) :] if old and trend.rows[: len(old)] == old else trend.rows
         self._trend = trend
@@ -92,7 +92,7 @@ class Part:
             before = found
 
     def add_growth(self, change: Change) -> None:
-        """Fill in the counts of the two moments that a growth block compares."""
+        """Add the counts of the two moments that a growth block compares."""
         for label, row, side in (
             (change.before_label, change.before, 0),
             (change.after_label, change.after, 1),
@@ -100,7 +100,7 @@ class Part:
             if label is None:
                 continue
             draft = self._moment(label, row, is_baseline=side == 0)
-            # Counts of a moment that was not looked into are those of an earlier one.
+            # The counts of a moment without a look are those of an earlier look.
             if draft is not None and not (side and draft.counts_nothing):
                 for name, pair in change.counts.items():
                     draft.add_count(name, pair[side])
@@ -124,11 +124,11 @@ class Part:
         if nth < len(same):
             taken[row.label] = nth + 1
             return same[nth]
-        # A table may have read RSS at another instant than the snapshot of the same label.
+        # A table may have read RSS at another instant than the snapshot with the same label.
         return known[-1] if known and known[-1].place.generation is not None else None
 
     def _behind(self, before: Draft | None, draft: Draft, start: int) -> int:
-        """The place behind a neighbour, which is likely at ``start`` or after it."""
+        """Return the position after ``before``, which is likely at ``start`` or later."""
         if before is None:
             return self._position(draft)
         if before is self.points[-1]:
@@ -139,7 +139,7 @@ class Part:
             return self.points.index(before) + 1
 
     def _position(self, draft: Draft) -> int:
-        """Where a moment belongs by its generation; baselines come first."""
+        """Return the position of a moment by its generation; baselines come first."""
         generation = draft.place.generation
         if generation is None:
             return 0 if draft.place.moment == "baseline" else len(self.points)

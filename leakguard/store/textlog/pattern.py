@@ -1,7 +1,8 @@
-"""A log read by the user's own regular expression, in a process that can be stopped.
+"""Reads a log by the user's own regular expression, in a process that can be stopped.
 
-A pattern such as ``(a+)+b`` may take years over one line, and nothing in this process could end
-that. So the matching runs in another one, which stops itself at a line that takes too long.
+A pattern such as ``(a+)+b`` may take years for one line, and nothing in this process could
+interrupt it. The matching therefore runs in another process, which stops itself at a line that
+takes too long.
 
     python -m leakguard.store.textlog.pattern REGEX FILE
 """
@@ -27,20 +28,20 @@ from leakguard.store.textlog.moment import NO_ROUNDS, Draft, Rounds
 from leakguard.store.textlog.number import parse_bytes, parse_count, parse_number
 from leakguard.store.textlog.runs import Runs
 
-_BATCH = 500  # lines that share one alarm
-_SECONDS_A_BATCH = 5.0  # that a batch may take: five thousand times what a plain pattern needs
-_BACKSTOP = 600.0  # seconds after which the process is ended from outside, whatever it does
-_LONGEST_LINE = 1 << 16  # characters of a line that are looked at
+_BATCH = 500  # lines between two restarts of the alarm
+_SECONDS_A_BATCH = 5.0  # for one batch: five thousand times what a plain pattern needs
+_BACKSTOP = 600.0  # seconds after which this process ends the other one, whatever that does
+_LONGEST_LINE = 1 << 16  # characters of a line that are searched
 
 _ROUNDS = ("generation", "epoch", "step")
 _SIZES = {"ram": "rss", "rss": "rss", "vms": "vms", "gpu": "gpu_allocated", "peak": "peak"}
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9,
           "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}  # fmt: skip
 _OTHERS = ("phase", "count", "type")
-#: The number of a line, counted from 1, and what the groups of the pattern found in it.
+#: The number of a line, counted from 1, and the text of each group that matched in it.
 Match = tuple[int, dict[str, str]]
 
-#: What ``--pattern`` may name, as its help says.
+#: The group names that ``--pattern`` may have, as its help lists them.
 GROUPS = (
     "ram, vms, gpu, peak (a number with its unit, or named ram_mb, ram_mib, ram_gb ...), "
     "generation, epoch, step, phase, count, type"
@@ -55,7 +56,7 @@ def matched_apart(path: Path, pattern: str) -> Iterator[Match]:
         UnreadableRun: the log is missing, empty or damaged.
     """
     with open_log(path):
-        pass  # what cannot be read is said here, in one line
+        pass  # a log that cannot be read raises here, with a message of one line
     for told in _output(path, pattern).splitlines():
         number, found = json.loads(told)
         yield number, found
@@ -66,10 +67,10 @@ def read_pattern(
     pattern: str,
     matches: Callable[[Path, str], Iterator[Match]] = matched_apart,
 ) -> list[Run]:
-    """Read a log by ``pattern``: each match with a value is a moment, in the round named last.
+    """Read a log by ``pattern``: each match with a value is a moment, in the last named round.
 
     Raises:
-        UsageError: the pattern is none, names nothing that is known, or takes too long.
+        UsageError: the pattern is invalid, has no known group name, or takes too long.
         UnreadableRun: nothing in the log matches.
     """
     groups = _checked(pattern)
@@ -89,7 +90,7 @@ def read_pattern(
 
 
 def matched(pattern: str, lines: Iterable[str]) -> Iterator[Match]:
-    """Yield the matches in lines; nothing but a signal ends a pattern that takes too long."""
+    """Yield the matches in lines; only a signal can stop a pattern that takes too long."""
     find = re.compile(pattern).finditer
     for number, line in enumerate(lines, 1):
         for match in find(line[:_LONGEST_LINE]):
@@ -98,14 +99,15 @@ def matched(pattern: str, lines: Iterable[str]) -> Iterator[Match]:
 
 
 def _quoted(pattern: str) -> str:
-    """Return the pattern as it was written: a doubled backslash would be another pattern."""
+    """Return the pattern as the user wrote it: a doubled backslash would be another pattern."""
     return shown(pattern).replace("\\\\", "\\")
 
 
 def _checked(pattern: str) -> list[str]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a later Python may read otherwise is no concern
+            # a warning about later Python versions does not matter here
+            warnings.simplefilter("ignore")
             groups = list(re.compile(pattern).groupindex)
     except (re.error, OverflowError, RecursionError) as error:
         deep = isinstance(error, RecursionError)
@@ -119,7 +121,7 @@ def _checked(pattern: str) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Return a message that may quote the pattern: no line end or escape sequence of it."""
+    """Return a message that may quote the pattern, with its unprintable characters escaped."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
@@ -131,7 +133,7 @@ def _is_known(name: str) -> bool:
 def _place(
     found: Mapping[str, str], rounds: Rounds, phase: str | None
 ) -> tuple[Rounds, str | None]:
-    """Return the round and the phase after a match: a round that begins ends the phase."""
+    """Return the round and the phase after a match: a new round ends the phase."""
     for group, field in zip(_ROUNDS, Rounds._fields, strict=True):
         number = parse_count(found.get(group, ""))
         if number is not None and number != getattr(rounds, field):
@@ -140,7 +142,7 @@ def _place(
 
 
 def _fill(draft: Draft, found: Mapping[str, str]) -> bool:
-    """Put the values of a match into a draft; return whether there is one."""
+    """Put the values of a match into a draft; return whether there is a value."""
     for group, text in found.items():
         size, _, unit = group.partition("_")
         if size in _SIZES and (value := _size_with_unit(text, unit)) is not None:
@@ -207,7 +209,7 @@ def _match_all(pattern: str, path: Path) -> int:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a log in any encoding that the log reader knows."""
+    """Yield the lines of a log in any encoding that the log reader supports."""
     buffer, rest = bytearray(1 << 20), b""
     with open_log(path) as file:
         while count := file.readinto(memoryview(buffer)) or 0:

@@ -1,4 +1,4 @@
-"""One pass over a log: blocks, and on request the single lines that tell of memory."""
+"""One pass over a log: blocks, and on request single lines that give memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.runs import Runs
 
 _HEADING = b"MEMORY "
-# A block's frame stands before its heading, and a diagnosis before the snapshot it repeats.
+# A block's frame precedes its heading, and a diagnosis precedes the snapshot that it repeats.
 _LEADS = Anchors((b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED"))
 _BLOCKS = Anchors((_HEADING,))
 _BEGINNINGS = Anchors((_HEADING, *_LEADS.texts))
@@ -24,16 +24,16 @@ _ALL_AND_BRACKETS = Anchors((*_ALL.texts, *one_line.BRACKETS))
 
 
 class Reading:
-    """What one pass found."""
+    """One pass over a log, and what it found."""
 
     def __init__(self, path: Path, large: bool, brackets: bool = False) -> None:
-        """Read the log; ``brackets`` looks for rounds told as ``[n/N]`` at the start of a line.
+        """Read the log; with ``brackets``, ``[n/N]`` at the start of a line names a round.
 
-        A ``large`` one is searched for blocks alone, once they name their generations: single
-        lines could add nothing then.
+        Once the blocks of a ``large`` log name their generations, only blocks are searched for,
+        because single lines could add nothing.
 
         Raises:
-            UnreadableRun: it is missing, empty or damaged.
+            UnreadableRun: the log is missing, empty or damaged.
         """
         self._prepare(path, large, brackets)
         with open_log(path) as file:
@@ -44,9 +44,9 @@ class Reading:
 
     @classmethod
     def following(cls, path: Path, file: Readable, brackets: bool) -> Reading:
-        """Return the reading of a log that goes on; ``read_on`` reads what is there by then.
+        """Return a reading of a growing log; each ``read_on`` reads what has been added by then.
 
-        ``file`` gives whole lines only.
+        ``file`` yields complete lines only.
         """
         reading = cls.__new__(cls)
         reading._prepare(path, False, brackets)
@@ -67,7 +67,7 @@ class Reading:
         return LogSource(file, anchors, _HEADING, _LEADS)
 
     def read_on(self) -> bool:
-        """Read to the end of what is there; return whether that was anything."""
+        """Read to the current end; return whether there was anything new."""
         before = self._source.size
         for piece, whole in self._source.pieces(lambda: self._blocks.busy or self._in_table):
             self._feed(piece, whole)
@@ -79,7 +79,7 @@ class Reading:
 
     @property
     def names_rounds(self) -> bool:
-        """True when a block or a line of this pass names a round, or nothing was found at all."""
+        """True if this pass found a block or line that names a round, or found nothing at all."""
         return self._found.names_rounds or not self._found.found_something
 
     def runs(self) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Runs out of the blocks of a log: processes kept apart, restarts cut, gaps filled."""
+"""Makes runs of the blocks of a log: separates processes, splits at restarts, and fills gaps."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from leakguard.store.textlog.snapshot import read_snapshot
 from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
 
 Event = Draft | Trend | Change
-# With more events than this a log is thinned: to evenly spaced rounds when it has so many rounds,
-# else to every second event of a kind.
+# A log with more events than ``_MOST_EVENTS`` is thinned: to evenly spaced rounds if it has more
+# than ``_ROUNDS_ENOUGH`` rounds, else to every second event of a kind.
 _MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_EVENT_KINDS = 10_000, 100, 4_000
 
 
@@ -35,8 +35,8 @@ _MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_EVENT_KINDS = 10_000, 100, 4_000
 class Events:
     """The events of all processes.
 
-    Of a long log only each ``stride``-th round is kept; of one with few rounds or none only each
-    ``spacing``-th event of a kind, which is a process and a label without its numbers.
+    Of a long log, only one round in ``stride`` is kept. If the log has few or no rounds, only one
+    event in ``spacing`` of each kind is kept. A kind is a process and a label without its numbers.
     """
 
     stride: int = 1
@@ -49,7 +49,7 @@ class Events:
         return iter(self._events)
 
     def add(self, who: Speaker, event: Event) -> None:
-        """Add what a process said next."""
+        """Add the next event of a process."""
         if not (_in_stride(event, self.stride) and self._in_spacing(who, event)):
             return
         if isinstance(event, Trend):
@@ -66,7 +66,7 @@ class Events:
         return (self._arrived[kind] - 1) % self.spacing == 0
 
     def _replace_trend(self, who: Speaker, trend: Trend) -> None:
-        """Forget a table that this one repeats and continues."""
+        """Remove an earlier table that this one repeats and continues."""
         index = self._trends.get(who)
         if index is not None:
             earlier = self._events[index][1]
@@ -89,7 +89,7 @@ class Events:
 
 
 def _every_second(events: Iterable[tuple[Speaker, Event]]) -> Iterator[tuple[Speaker, Event]]:
-    """Yield every second event of each kind, so that no kind gets lost."""
+    """Yield every second event of each kind, so that no kind is lost."""
     seen: Counter[tuple[Speaker, str]] = Counter()
     for who, event in events:
         kind = (who, _kind(event))
@@ -119,10 +119,10 @@ def _generation(event: Event) -> int | None:
 
 @dataclass(slots=True)
 class Runs:
-    """Takes what a log says in order; ``finish`` returns the runs it makes.
+    """Collects the events of a log in order; ``finish`` returns the runs.
 
-    Single lines count only where the blocks do not name their generations, nor stand in rounds
-    that other lines announce.
+    Single lines count only if neither the blocks name their generations nor other lines announce
+    the rounds that the blocks are in.
     """
 
     cut: int = 0
@@ -131,7 +131,7 @@ class Runs:
     singles: Events = field(default_factory=Events)
 
     def take(self, block: Block, who: Speaker, tell: Callable[[Draft, Speaker], None]) -> None:
-        """Add what one block says; ``tell`` adds to it what single lines said before it."""
+        """Add the content of one block; ``tell`` adds to it what single lines before it said."""
         self.cut += block.cut
         if block.kind == "SNAPSHOT":
             draft = read_snapshot(block)
@@ -147,22 +147,22 @@ class Runs:
 
     @property
     def complete(self) -> bool:
-        """True when the blocks name their generations, so that single lines could add nothing."""
+        """True if the blocks name their generations, so that single lines could add nothing."""
         return _names_rounds(self.blocks)
 
     @property
     def found_something(self) -> bool:
-        """True when there is a moment, of a block or of single lines."""
+        """True if there is a moment, from a block or from single lines."""
         return _has_moments(self.blocks) or _has_moments(self.singles)
 
     @property
     def names_rounds(self) -> bool:
-        """True when any line names a round."""
+        """True if any line names a round."""
         drafts = (event for _, event in self.singles if isinstance(event, Draft))
         return self.complete or any(draft.rounds != NO_ROUNDS for draft in drafts)
 
     def finish(self, memory_limit: int | None = None, folded: int = 0) -> list[Run]:
-        """Return the runs, those of one process after the other."""
+        """Return the runs, grouped by process."""
         groups, notes = self._settled(folded)
         notes = [*notes, *self._notes()]
         runs: list[Run] = []
@@ -174,7 +174,7 @@ class Runs:
         return runs
 
     def _settled(self, folded: int) -> tuple[dict[Speaker, list[Event]], list[str]]:
-        """Return the events of each process with their generations, and notes on what lacks."""
+        """Return each process's events with their generations, and notes on what is missing."""
         groups = _by_speaker(self.blocks)
         if not self.complete:
             for events in groups.values():
@@ -210,7 +210,7 @@ def _names_rounds(events: Iterable[tuple[Speaker, Event]]) -> bool:
 
 
 def _has_moments(events: Iterable[tuple[Speaker, Event]]) -> bool:
-    """True when there is at least one moment."""
+    """True if there is at least one moment."""
     return any(
         bool(event.rows) if isinstance(event, Trend)
         else isinstance(event, Draft) or event.before is not None or event.after is not None
@@ -223,7 +223,7 @@ def _drafts(events: Iterable[Event]) -> list[Draft]:
 
 
 def _merged(blocks: Events, singles: Events) -> list[tuple[Speaker, Event]]:
-    """Return both in the order of their lines; a table stands behind the block before it."""
+    """Return both in the order of their lines; a table follows the block before it."""
     keyed: list[tuple[int, Speaker, Event]] = []
     line = 0
     for who, event in chain(blocks, singles):
@@ -233,7 +233,7 @@ def _merged(blocks: Events, singles: Events) -> list[tuple[Speaker, Event]]:
 
 
 def _missing(singles: Sequence[Draft], kinds: Collection[str | None], folded: int) -> Iterator[str]:
-    """Say what a log of single lines cannot tell."""
+    """Yield notes on what a log of single lines cannot show."""
     yield (
         "the log has single lines only, no MEMORY SNAPSHOT blocks: virtual and GPU memory, "
         "peaks and the counts of lists, dicts, arrays and tensors are not known"
@@ -262,7 +262,7 @@ def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[E
     events = list(events)
     named = [who for who, _ in events if not who.sure]
     changes = sum(a != b for a, b in pairwise(named))
-    # Bare numbers that never come back count something; those that alternate name processes.
+    # Bare numbers that never come back count something; numbers that alternate name processes.
     merge = changes + 1 <= len(set(named))
     groups: dict[Speaker, list[Event]] = {}
     for who, event in events:
@@ -271,7 +271,7 @@ def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[E
 
 
 def _well_spelled(events: Sequence[Event]) -> list[Event]:
-    """Leave out single lines whose words are worse than those of others of the same process."""
+    """Leave out single lines with less reliable words than others of the same process."""
     kept = set(map(id, best_spelled(_drafts(events))))
     return [event for event in events if not isinstance(event, Draft) or id(event) in kept]
 

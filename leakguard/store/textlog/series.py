@@ -1,4 +1,4 @@
-"""Samples of several pods, containers, GPUs or processes: a run for each of them."""
+"""Samples of several pods, containers, GPUs or processes: one run for each."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from leakguard.model import Run
 from leakguard.model.units import format_bytes
 from leakguard.store.curves.curve import Point, curve_run
 
-# Series that are followed, those that are reported, and samples of one that are kept; of more, the
-# lower one of two neighbours is.
+# The most series that are followed, the most that are reported, and the most samples of one series
+# that are kept. Beyond that, only the lower of two neighbouring samples is kept.
 _MOST_SERIES, _REPORTED, _MOST_SAMPLES = 2_000, 16, 16_000
-# With fewer samples a series says nothing beside others.
+# A series with fewer samples is left out if longer ones exist.
 _FEWEST = 3
 
 
 class Sampled(NamedTuple):
-    """What one series is: the tool that prints it, and of what; ``who`` may be empty."""
+    """What one series is: the tool that prints it, and whose memory it is; ``who`` may be empty."""
 
     tool: str
     noun: str
@@ -29,7 +29,7 @@ class Sampled(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What the series is called: ``GPU 0``, ``trainer-7c9d8b6f5-x2lqp``."""
+        """The name of the series: ``GPU 0``, ``trainer-7c9d8b6f5-x2lqp``."""
         if self.noun in ("GPU", "machine", "node") or not self.who:
             return f"{self.noun} {self.who}".strip()
         return self.who
@@ -37,7 +37,7 @@ class Sampled(NamedTuple):
 
 @dataclass(slots=True)
 class _Taken:
-    """The samples of one series so far; each stands for ``stride`` of them."""
+    """The samples of one series so far; each value is the lowest of ``stride`` samples."""
 
     values: list[int] = field(default_factory=list)
     limit: int | None = None
@@ -46,7 +46,7 @@ class _Taken:
     rest: list[int] = field(default_factory=list)
 
     def add(self, value: int) -> None:
-        """Take the next sample."""
+        """Add the next sample."""
         self.rest.append(value)
         if len(self.rest) < self.stride:
             return
@@ -60,16 +60,16 @@ class _Taken:
 
 @dataclass(slots=True)
 class Samples:
-    """What tables said, series by series."""
+    """The samples from tables, by series."""
 
     _taken: dict[Sampled, _Taken] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Return whether there is any."""
+        """Return whether there are any samples."""
         return bool(self._taken)
 
     def add(self, series: Sampled, value: int, limit: int | None, step: int) -> None:
-        """Take a sample, with the memory there is at most and what its last digit stands for."""
+        """Add a sample, its upper limit, and the bytes in one unit of its last printed digit."""
         if series not in self._taken and len(self._taken) >= _MOST_SERIES:
             return
         taken = self._taken.setdefault(series, _Taken())
@@ -78,7 +78,7 @@ class Samples:
         taken.step = max(taken.step, step)
 
     def runs(self, path: Path) -> list[Run]:
-        """Return a run for each series; of many those that came to most."""
+        """Return a run for each series; if there are too many, for those with the highest peaks."""
         told = _long(_own(self._taken))
         kept = sorted(told, key=lambda one: max(self._taken[one].values), reverse=True)[:_REPORTED]
         left = len(self._taken) - len(kept)
@@ -89,7 +89,7 @@ class Samples:
 
 
 def _own(taken: dict[Sampled, _Taken]) -> dict[Sampled, _Taken]:
-    """Leave out the machine where the same tool tells of its processes."""
+    """Leave out the machine if the same tool also lists its processes."""
     of_processes = {one.tool for one in taken if one.noun == "process"}
     return {s: t for s, t in taken.items() if s.noun != "machine" or s.tool not in of_processes}
 

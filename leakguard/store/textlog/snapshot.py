@@ -36,7 +36,7 @@ _THRESHOLD = re.compile(r"\(>=\s?([\d.,]{1,20}\s?\w{1,5})\)")
 _SIZES = {"rss": "rss", "vms": "vms", "peak": "peak",
           "gpu allocated": "gpu_allocated", "gpu reserved": "gpu_reserved",
           "allocator in use": "heap_in_use", "allocator held free": "heap_held"}  # fmt: skip
-# Rows that need the title of their section to be told from others.
+# Rows whose names are unique only together with the title of their section.
 _SHORT = {("gpu memory", "allocated"): "gpu allocated", ("gpu memory", "reserved"): "gpu reserved",
           ("allocator", "in use"): "allocator in use",
           ("allocator", "held free"): "allocator held free"}  # fmt: skip
@@ -45,7 +45,7 @@ _MOST_EXTRA, _LONGEST_EXTRA = 100, 300
 
 
 def read_snapshot(block: Block) -> Draft | None:
-    """Return the moment a block tells of, None when it was cut before its RSS."""
+    """Return the moment that a block gives; None if it was cut before its RSS."""
     reader = _Reader(Draft.labelled(block.label))
     for payload, whole in block.lines:
         reader.take(payload, whole)
@@ -57,14 +57,14 @@ def read_snapshot(block: Block) -> Draft | None:
 
 
 class _Reader:
-    """Takes the rows in order and knows which section they stand in."""
+    """Takes the rows in order and tracks the section that they are in."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.exact = Exact()
         self._section = ""
         self._title = ""
-        # Until the RSS row shows otherwise: what is not indented is a title or noise.
+        # Assumed until the RSS row shows otherwise: a line without indentation is a title or noise.
         self._indented = True
 
     def take(self, payload: str, whole: bool) -> None:
@@ -82,7 +82,7 @@ class _Reader:
             self._take_row(payload, row)
 
     def _is_headed(self, payload: str) -> bool:
-        """True for a title that has its value on the same line."""
+        """True for a title with its value on the same line."""
         return _name(payload.partition(":")[0]) in (*_SIZES, *_COUNTS)
 
     def _take_title(self, payload: str, whole: bool) -> None:
@@ -179,10 +179,13 @@ class _Reader:
         return True
 
 
-# The rows of one block are mostly those of the block before: the same text means the same.
+# Cached: most rows of a block also occur in the block before it.
 @functools.lru_cache(maxsize=256)
 def _name(text: str) -> str:
-    """``   RSS (actual RAM)`` is ``rss``: pictographs and brackets are left out."""
+    """Return the lower-cased name of a row: ``   RSS (actual RAM)`` is ``rss``.
+
+    Pictographs and brackets are removed.
+    """
     name = without_pictograph(text).strip()
     if name.endswith(")"):
         name = name.partition("(")[0].rstrip()
@@ -191,7 +194,10 @@ def _name(text: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _section_of(payload: str) -> tuple[str, str] | None:
-    """``📊 Object Counts:`` is a title, and the name of its section in lower case."""
+    """Return the title and the lower-cased section name of a line such as ``Object Counts:``.
+
+    None if the line is not a title.
+    """
     title = without_pictograph(payload).rstrip()
     if not title.endswith(":"):
         return None

@@ -1,4 +1,4 @@
-"""Sizes that stand behind words on a line: ``rss=3.42GiB``, ``"rss_mb": 920.4``."""
+"""Sizes that follow words on a line: ``rss=3.42GiB``, ``"rss_mb": 920.4``."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from leakguard.store.spellings import (
 )
 from leakguard.store.textlog.number import parse_bytes, parse_number, resolution
 
-_MOST_SIZES = 16  # on one line: the longer it is, the more each costs
-_FOLLOWING = 40  # characters that are looked at behind a number
-# What a number may go on with, where its line was cut.
+_MOST_SIZES = 16  # on one line: each match costs more, the longer the line
+_FOLLOWING = 40  # characters that are examined after a number
+# How a number may continue at the point where its line was cut.
 _TORN = re.compile(r"[.,_]?\d{0,2}")
 
 
 class SpelledSize(NamedTuple):
-    """A size that the words on a line give: a metric, its bytes, and how specific the words are.
+    """A size from a line: its metric, its bytes, and the rank of its words (0: most specific).
 
-    ``step`` is the value of the last digit, ``limit`` the available maximum. Rank 0 is best.
+    ``step`` is the bytes in one unit of the last printed digit; ``limit`` is the available maximum.
     """
 
     match: re.Match[str]
@@ -39,7 +39,7 @@ class SpelledSize(NamedTuple):
 
 
 def spelled_sizes(line: str, whole: bool, begin: int = 0) -> list[SpelledSize]:
-    """Return the sizes on a line from ``begin`` on; of one that was cut only what is certain."""
+    """Return the sizes on a line from ``begin`` on; on a line that was cut, only certain ones."""
     matches = islice(SPELLED.finditer(line, max(0, begin)), _MOST_SIZES)
     found = [_size_of(match, line, whole) for match in matches]
     return [size for size in found if size is not None]
@@ -72,7 +72,7 @@ def _spelling(match: re.Match[str]) -> Spelling:
 
 
 def _with_unit(match: re.Match[str], group: str, line: str, whole: bool) -> str | None:
-    """Return a number with its unit, which may stand in its words; None where it is not certain."""
+    """Return a number with its unit, which may be among its words; None if it is not certain."""
     text = match[group]
     if text is None:
         return None

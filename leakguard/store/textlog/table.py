@@ -1,4 +1,4 @@
-"""The trend table and the growth block: moments again, in case their snapshots are gone."""
+"""The trend table and the growth block: they repeat moments whose snapshots may be missing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _UNIT_ALONE = re.compile(r"[KMGTkmgt]i?B")
 _UNIT = re.compile(r"RAM \((\w{1,3})\)")
 _LABEL = re.compile(r"\s*(Baseline|Current):\s+(\S.*)")
 _SIZE = re.compile(r"\s*(Baseline|Current):\s+(\S.*)")
-# The arrow may be garbled or gone; the difference tells whether both numbers were read right.
+# The arrow may be garbled or missing; the difference shows whether both numbers were read right.
 _DIFFERENCE = re.compile(r"[+-]\d[\d,]{0,30}\)")
 _LONGEST_ARROW = 40
 
 
 class Row(NamedTuple):
-    """A label with its RSS, and the bytes that the last printed digit stands for."""
+    """A label with its RSS, and the bytes in one unit of its last printed digit."""
 
     label: str
     rss: int
@@ -32,19 +32,19 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The rows of one table; ``from_baseline`` when its first row is a run's baseline."""
+    """The rows of one table; ``from_baseline`` is true if its first row is the run's baseline."""
 
     rows: tuple[Row, ...]
     from_baseline: bool
 
     @property
     def baseline(self) -> Row | None:
-        """The run's first moment, where the table begins with it."""
+        """The run's first moment, if the table begins with it."""
         return self.rows[0] if self.from_baseline and self.rows else None
 
     @property
     def last_labels(self) -> tuple[str, ...]:
-        """The labels at the end, among them one of the round that just ended."""
+        """The labels at the end; they include one of the round that just ended."""
         return tuple(row.label for row in self.rows[-8:])
 
 
@@ -86,7 +86,7 @@ def read_trend(block: Block) -> Trend:
 
 
 def read_growth(block: Block) -> Change:
-    """Return what a growth block says; only counts that agree with their difference count."""
+    """Return the content of a growth block; counts that contradict their difference are ignored."""
     change = Change()
     in_sizes = False
     for payload, whole in block.lines:
@@ -102,7 +102,7 @@ def read_growth(block: Block) -> Change:
 
 
 def _trend_row(payload: str, unit: str) -> tuple[str, str, str] | None:
-    """Return label, size and change, read from the right: a label may hold anything."""
+    """Return label, size and change, parsed from the right because a label may hold anything."""
     words = payload.split()
     change = next((n for n in (1, 2, 3) if n < len(words) and _begins_change(words[-n:])), 0)
     if not change:
@@ -123,7 +123,7 @@ def _begins_change(words: Sequence[str]) -> bool:
 
 
 def _count_row(payload: str) -> tuple[str, str, str, str] | None:
-    """Return name, both counts and the difference; whatever stood for the arrow is skipped."""
+    """Return name, both counts and the difference; the arrow, or what replaces it, is skipped."""
     body, _, difference = payload.rstrip().rpartition("(")
     name, colon, numbers = body.rpartition(":")
     columns = numbers.split()

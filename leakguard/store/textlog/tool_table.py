@@ -1,4 +1,4 @@
-"""Tables that tools print of other processes: a series for each pod, container, GPU or process."""
+"""Tables that tools print about processes: a series for each pod, container, GPU or process."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ _HEADS = re.compile(
 _NAMED = tuple(shape for shape in SHAPES if shape.named is not None)
 _APART = {"blank": re.compile(r"\s+"), "blanks": re.compile(r"\s{2,}|\t"),
           "comma": re.compile(r"\s*,\s*")}  # fmt: skip
-# Lines without a row, after which a table is over; `nvidia-smi` prints its heading once for all.
+# The number of lines without a row after which a table is over. `nvidia-smi` prints its heading
+# only once.
 _PATIENCE = {"blank": 40, "blanks": 40, "comma": 100_000}
 _LONGEST_LINE, _LONGEST_NAME = 600, 40
 
 
 @dataclass(slots=True)
 class _Table:
-    """A table whose heading has come."""
+    """A table whose heading has been read."""
 
     columns: Columns
     cells: Sequence[str]
@@ -49,18 +50,18 @@ class _Table:
         return cells
 
     def cell(self, cells: Sequence[str], name: str) -> str:
-        """Return the cell of a row below one of the heading."""
+        """Return the cell of a row in the column with this heading."""
         return cells[self.cells.index(name)]
 
     def who(self, cells: Sequence[str]) -> str:
-        """Return what tells the series of a row apart."""
+        """Return the cells that identify the series of a row."""
         known = [self.cell(cells, name) for name in self.columns.who if name in self.cells]
         return " ".join(cell[:_LONGEST_NAME] for cell in known)
 
 
 @dataclass(slots=True)
 class ToolTables:
-    """Feed it lines; it takes those that are of a table of one of the tools."""
+    """Takes the lines of a log; uses those that belong to a table of one of the tools."""
 
     samples: Samples = field(default_factory=Samples)
     _table: _Table | None = None
@@ -72,13 +73,13 @@ class ToolTables:
         return self._table is not None
 
     def feed(self, line: str) -> bool:
-        """Take one line; return whether it was of a table."""
+        """Process one line; return whether it belongs to a table."""
         if len(line) > _LONGEST_LINE:
             return False
         return (self._table is not None and self._take_row(self._table, line)) or self._begins(line)
 
     def close(self) -> None:
-        """Take what the last table came to."""
+        """Add the result of the last table."""
         table, self._table = self._table, None
         if table is not None and table.columns.ends and table.last is not None:
             self._add(table.columns, table.name or "one function", table.last, None)
@@ -113,7 +114,7 @@ class ToolTables:
         return True
 
     def _take_step(self, table: _Table, line: str) -> bool:
-        """Take a line of a function; the last number of memory is what it ended with."""
+        """Read a row of a function; the function ended with the memory of the last row."""
         text = line.strip()
         if not text[:1].isdigit():
             if not text.startswith("="):
@@ -161,7 +162,7 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _binary(text: str, row: Columns | Shape) -> str:
-    """Spell out ``1.2g``: a single letter of tools that count in KiB stands for 2^10 and so on."""
+    """Complete ``1.2g`` to ``1.2giB``: tools that count in KiB abbreviate binary units."""
     counts_in_binary = row.sized if isinstance(row, Shape) else row.unit == "KiB"
     return f"{text}iB" if counts_in_binary and text[-1:] in "kmgtKMGT" else text
 
