@@ -205,7 +205,7 @@ def _way_to_empty(item: Any, numpy: Numpy | None) -> _Way | None:
 
 
 def _fill_with_none(held: tuple[Any, ...]) -> None:
-    """Replace each element of a tuple by None in place, because other objects may hold the tuple."""
+    """Replace each element of a tuple by None in place: other objects may hold the tuple."""
     for position in range(tuple.__len__(held)):
         at = id(held) + tuple.__basicsize__ + position * tuple.__itemsize__
         slot = ctypes.c_size_t.from_address(at)
