@@ -1,4 +1,4 @@
-"""Whether the machine has room for a copy of this process, and what the copy costs."""
+"""Checks whether a copy of this process is safe, and whether the machine has room for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CROWDED = 1.5
 _CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
 _VM = Path("/proc/sys/vm")
 _FILES = Path("/proc/self/fd")
-_STRICT = "2"  # vm.overcommit_memory: what is promised must be there
+_STRICT = "2"  # vm.overcommit_memory: no overcommit
 # First kernel in which a page that a device writes to stays with the parent process of a fork.
 _KEEPS_PINNED = (5, 12)
 _DEVICES = re.compile(r"/dev/(infiniband|nvidia|kfd|dri|accel|hl|neuron|vfio|xpmem)")

@@ -1,4 +1,4 @@
-"""Which source files are libraries, and which are the watched program's own."""
+"""Distinguishes source files of libraries from those of the watched program."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _children_of(pid: int) -> Iterator[int]:
 
 
 def _is_helper(pid: int) -> bool:
-    """Return whether a process is no worker: a framework's helper, or a copy of the guard's.
+    """Return whether a process is no worker: it is a framework's helper or the guard's copy.
 
     The guard's copies have no exit signal, which is the 36th number after the name.
     """

@@ -41,7 +41,7 @@ class PackedCounts:
         self._packed = msgspec.msgpack.encode(counts)
 
     def change_to(self, types: Mapping[str, TypeCount]) -> dict[str, TypeCount]:
-        """Return later minus earlier for each type that changed in number or bytes."""
+        """Return the change from these counts to ``types``, for each type that changed."""
         before = _counts.decode(self._packed)
         change = {}
         for name in before.keys() | types.keys():

@@ -42,7 +42,7 @@ class Watchlist:
 
 
 def _entries(watch: object) -> list[tuple[type, Any]]:
-    """Return classes with their expectation; a single class has none."""
+    """Return (class, expected count) pairs; None is expected of classes given without a count."""
     if issubclass(type(watch), type):
         return [(cast("type", watch), None)]
     try:

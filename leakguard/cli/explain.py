@@ -1,4 +1,4 @@
-"""``leakguard explain``: the meaning of a word of a report, or what is known of a library."""
+"""``leakguard explain``: the meaning of a word in a report, or the known leaks of a library."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def mcp(folders: tuple[Path, ...]) -> int:
 
 
 class Folders:
-    """The folders that may be read."""
+    """The folders from which the server may read."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Set up access.

@@ -113,7 +113,7 @@ class GraphAdapters:
     """
 
     def __init__(self, frameworks: Frameworks, own_memory: OwnMemory | None = None) -> None:
-        """``own_memory`` is the compiled scan's function to read arrays that own plain memory."""
+        """``own_memory`` is the compiled scan's function that reads arrays owning plain memory."""
         self._frameworks = frameworks
         self._own_memory = own_memory
         self._memory = _MemoryMap()

@@ -64,7 +64,8 @@ class Apart:
             return _taken_here(work, hindrance)
         for attempt in range(_MOST_HANGS):
             try:
-                # Imported here: a process that leakguard only attaches to may have no msgspec.
+                # Imported here: a process without its own leakguard, to which leakguard attaches,
+                # may lack the packages that packing needs.
                 from leakguard.capture.heap.answer import packed, unpacked
 
                 return unpacked(_answer_of_copy(lambda: packed(work()), seconds), kind)

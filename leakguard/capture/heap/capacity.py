@@ -99,7 +99,7 @@ def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | No
 
 
 def _is_only_container(container: Any, owner: Any) -> bool:
-    """Return whether the owner has no other container that its bound may belong to."""
+    """Return whether the container is the only one to which the owner's bound may belong."""
     if owner is None or any(derives(type(owner), cls) for cls in (*_CONTAINERS, tuple, type)):
         return False
     parts = referents(owner)

@@ -1,4 +1,4 @@
-"""Reading classes without running their code: metaclasses may override every attribute access."""
+"""Reads classes without running their code, because metaclasses may override attribute access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled scan behind the same interface as the pure-Python walk and graph."""
+"""Wraps the compiled scan in the same interface as the pure-Python walk and graph."""
 
 from __future__ import annotations
 

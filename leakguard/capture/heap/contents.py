@@ -41,7 +41,7 @@ class Contents:
 
     @functools.cached_property
     def _anonymous(self) -> list[tuple[int, int]]:
-        """The ranges of memory without a file behind them."""
+        """The address ranges of mappings that are not backed by a file."""
         with open("/proc/self/maps", "rb") as maps:
             entries = [line.split(maxsplit=5)[:5] for line in maps]
         return [_range(span) for span, *_, inode in entries if inode == b"0"]

@@ -25,7 +25,7 @@ OwnMemory = Callable[[object, object, Any], "tuple[int, int] | None"]
 
 
 class Buffer(NamedTuple):
-    """Memory behind an array or tensor: where it starts, how long it is, on which device."""
+    """The memory of an array or tensor: its device, start address and number of bytes."""
 
     device: str
     start: int
@@ -122,7 +122,7 @@ class Torch:
     without_user_code: Callable[[], Any]
 
     def buffers(self, tensor: Any) -> tuple[Buffer, ...]:
-        """Return the storages behind a tensor; none for meta, fake and storage-less tensors."""
+        """Return the storages of a tensor; empty for meta, fake and storage-less tensors."""
         try:
             if self.is_sparse(tensor):
                 parts = [self.indices(tensor), self.values(tensor)]

@@ -32,7 +32,7 @@ class PathGrowth:
 
     @property
     def streak(self) -> int:
-        """The number of looks at which it grew."""
+        """The number of looks at which the path grew."""
         return self.growth.times
 
 

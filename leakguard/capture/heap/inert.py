@@ -1,4 +1,4 @@
-"""Which objects may be freed in a copy of the process without an effect outside of it.
+"""Decides which objects may be freed in a copy of the process without effects outside the copy.
 
 Only what is listed as harmless may be freed: instances of classes made in Python without
 ``__del__``, and of C classes that are known to free only memory. Files, sockets, generators, tasks

@@ -96,7 +96,7 @@ def take_inspection(
 
 
 def take_memory(make_graph: MakeGraph) -> PathMemory:
-    """Walk the object graph for a first time and return what the next look compares with."""
+    """Walk the object graph for the first time; return the memory for the next look."""
     with collector_held(), closing(walk_graph(make_graph, ())) as walked:
         look = _Questions(walked.graph, walked.frameworks, 0, walked.rooted)
         after, _ = look.remember(PathMemory())
@@ -104,7 +104,7 @@ def take_memory(make_graph: MakeGraph) -> PathMemory:
 
 
 class _Questions:
-    """The questions asked of one graph."""
+    """Answers the questions of one inspection from one walked graph."""
 
     def __init__(self, graph: Graph, frameworks: Frameworks, limit: int, rooted: int) -> None:
         self._graph = graph

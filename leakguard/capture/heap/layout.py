@@ -31,9 +31,9 @@ from leakguard.capture.heap.sizes import (
     hidden_values_size,
 )
 
-# The contents of an instance; the compiled scan uses the same numbers. PLAIN: attributes only.
-# ELEMENTS: a set or deque, every reference is an element. NAMED: may have an instance dict. MEMORY:
-# array or tensor memory. AUTOGRAD: a node of a backward graph.
+# Kinds of instances by their contents; the compiled scan uses the same numbers. PLAIN: attributes
+# only. ELEMENTS: a set or deque, in which every reference is an element. NAMED: may have an
+# instance dict. MEMORY: array or tensor memory. AUTOGRAD: a node of a backward graph.
 PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD = range(8)
 
 # Reads what the collector's traversal does not visit: (named parts, elements).
@@ -86,7 +86,7 @@ class ClassLayout(NamedTuple):
     room: int = sys.maxsize
 
     def size(self, instance: Any, referents: int, with_dict: bool) -> int:
-        """Return the bytes of an instance: as ``sys.getsizeof`` counts, plus a block of its own."""
+        """Return the bytes of an instance as ``sys.getsizeof`` counts, plus any separate block."""
         if self.kind == MEMORY:
             return int(instance)
         if self.method is None:

@@ -31,7 +31,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The sites of the types that were asked for."""
+    """The stacks that made the live objects of the wanted types, most objects first."""
 
     made: tuple[Made, ...]
 

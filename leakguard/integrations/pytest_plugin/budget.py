@@ -257,7 +257,7 @@ class Garbage:
         self._much = False
 
     def collect(self, generation: int) -> None:
-        """Collect garbage; remember what was freed if it was much."""
+        """Collect garbage; remember the collection if it freed a notable amount."""
         collection = heap.collect() if self._much else _collect()
         if is_notable(collection.freed, collection.bytes or 0):
             self._much = True

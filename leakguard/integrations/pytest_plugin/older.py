@@ -1,4 +1,7 @@
-"""Counts objects from before a test, which never count as the test's, and who left them behind."""
+"""Counts the objects that are older than a test, and names the tests that left them behind.
+
+Such objects never count as the test's.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ class Leavers:
         }
 
     def note(self, test: str, before: Mapping[str, Older], watch: Mapping[str, type]) -> None:
-        """Note, after a test, the types of which it left instances behind."""
+        """Note that ``test`` has ended, and of which types it left instances behind."""
         for name, count in _alive_by_name(before, watch).items():
             tests = self._tests.setdefault(name, [])
             if count > before[name].count:
