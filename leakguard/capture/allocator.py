@@ -1,8 +1,8 @@
 """Memory that the allocators of C and Python have handed out, and freed memory that they keep.
 
-CPython shows the numbers of its small-object allocator only in the text of
-``sys._debugmallocstats``. The C function behind it writes to any C stream, so it gets one in
-memory.
+CPython reports the numbers of its small-object allocator only as text, which
+``sys._debugmallocstats`` prints. The C function that prints this text accepts any C stream.
+It is therefore called with a stream in memory, from which the text is read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _MallocInfo(ctypes.Structure):
 
 
 def allocator_memory() -> Reading:
-    """Read the bytes in use, and the freed bytes that are kept, over all arenas and threads."""
+    """Read the bytes in use and the freed bytes that the allocator keeps, over all arenas."""
     info = _mallinfo2()()
     return {"heap_in_use": info.uordblks + info.hblkhd, "heap_held": info.fordblks}
 
@@ -80,7 +80,8 @@ _IN_USE = re.compile(rb"# bytes in allocated blocks\s*=\s*([\d,]+)")
 def pool_memory() -> Reading:
     """Read the bytes in use in pools, and the free bytes of mapped arenas.
 
-    It takes about 10 µs, and 3 ms for each GB of small objects: it reads every pool's header.
+    Reading takes about 10 µs, plus 3 ms for each GB of small objects, because the interpreter
+    reads the header of every pool.
     """
     text = _statistics()
     if not text:  # PYTHONMALLOC=malloc: the C allocator serves small objects too

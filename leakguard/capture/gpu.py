@@ -10,7 +10,7 @@ from leakguard.capture.probe import Reading, Unavailable
 def gpu_memory() -> Reading:
     """Read allocated and reserved bytes over all CUDA devices, in total and by device.
 
-    Nothing is initialised: before the program's own first CUDA call there is nothing to read.
+    This never initialises CUDA. Before the program's own first CUDA call nothing can be read.
     """
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)

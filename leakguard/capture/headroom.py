@@ -1,4 +1,4 @@
-"""Whether the machine has room for a copy of this process, and what the copy costs."""
+"""Checks whether a copy of this process is safe, and whether the machine has room for it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _CROWDED = 1.5
 _CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
 _VM = Path("/proc/sys/vm")
 _FILES = Path("/proc/self/fd")
-_STRICT = "2"  # vm.overcommit_memory: what is promised must be there
-# Since Linux 5.12 a page that a device writes to stays with the process that is copied.
+_STRICT = "2"  # vm.overcommit_memory: no overcommit
+# First kernel in which a page that a device writes to stays with the parent process of a fork.
 _KEEPS_PINNED = (5, 12)
 _DEVICES = re.compile(r"/dev/(infiniband|nvidia|kfd|dri|accel|hl|neuron|vfio|xpmem)")
 
 
 def cores() -> float:
-    """Return how many cores this process may use: its affinity, or a smaller quota."""
+    """Return how many cores this process may use: by its affinity, or its CPU quota if smaller."""
     allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else 1.0
     try:
         most, period = _CPU_GROUP.read_text("ascii").split()
@@ -32,7 +32,7 @@ def cores() -> float:
 
 
 def is_busy() -> bool:
-    """Return whether the machine has more to do than it has cores, so no core is free."""
+    """Return whether more threads are runnable than the machine has cores: no core is free then."""
     return os.getloadavg()[0] > _CROWDED * (os.cpu_count() or 1)
 
 
@@ -40,7 +40,7 @@ def small_page_bytes() -> int:
     """Return the bytes of anonymous memory in small pages; takes some 10 ms for a large process.
 
     Raises:
-        Unavailable: the kernel does not tell.
+        Unavailable: the kernel does not report them.
     """
     try:
         text = Path("/proc/self/smaps_rollup").read_bytes()
@@ -60,7 +60,7 @@ def free_memory(pid: int | str = "self") -> int:
 
 
 def dies_as_one(pid: int | str = "self") -> bool:
-    """Return whether memory taken by a copy could get the process killed."""
+    """Return whether the kernel could kill the process because its copy takes too much memory."""
     if _setting(_VM / "oom_kill_allocating_task") not in ("0", ""):
         return True
     groups = (limit.with_name("memory.oom.group") for limit, _ in memory_groups(pid))
@@ -68,9 +68,10 @@ def dies_as_one(pid: int | str = "self") -> bool:
 
 
 def copy_hindrance(files: Path | None = None) -> str | None:
-    """Return why a copy of this process could hurt it; None if it could not.
+    """Return why copying a process could harm it; None if copying is safe.
 
-    ``files`` lists those that are open in another process, if that is the one to be copied.
+    ``files`` is the folder of the process's open files, ``/proc/<pid>/fd``. By default it is the
+    folder of this process.
     """
     if _setting(_VM / "overcommit_memory") == _STRICT:
         return "this system does not overcommit memory (vm.overcommit_memory=2)"
@@ -91,7 +92,7 @@ def _kernel() -> tuple[int, ...]:
 
 
 def _device(files: Path) -> str | None:
-    """Return a device that a process has open and that may write to its memory."""
+    """Return an open device of the process that may write to its memory; None without one."""
     for file in files.iterdir() if files.is_dir() else ():
         try:
             target = str(file.readlink())

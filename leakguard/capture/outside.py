@@ -1,4 +1,4 @@
-"""A process as its kernel shows it to others, without any code inside of it."""
+"""What the kernel reports about a process to other processes, without code inside that process."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from leakguard.model.units import format_bytes
 
 _ROLLUP = re.compile(rb"^(Pss|Private_Clean|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
 _SHARED = re.compile(rb"^(Anonymous|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
-# The kernel walks all pages of the process for it, a few milliseconds per GB. This is the share of
-# the elapsed time that it may take, and the seconds beyond that for a short run.
+# To report shared pages, the kernel walks all pages of the process: a few milliseconds per GB.
+# These readings may take _READING_SHARE of the elapsed time, plus _ADVANCE seconds, so that a
+# short run gets a reading too.
 _ADVANCE = 0.2
 _READING_SHARE = 0.01
-# Processes that frameworks start for themselves: they hold nothing of the program.
+# Processes that frameworks start for their own purposes. They hold no data of the program.
 _HELPERS = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver",
             b"leakguard.store.remote_copy")  # fmt: skip
 
 
 def shared_pages(pid: int | str = "self") -> Reading:
-    """Read the private pages, and the shared ones by this process's share of them.
+    """Read the bytes of private pages, and the PSS: private pages plus a share of shared pages.
 
     Raises:
-        Unavailable: this is no Linux with ``smaps_rollup``, or the process is another user's.
+        Unavailable: the system has no ``smaps_rollup``, or the process belongs to another user.
     """
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
@@ -46,15 +47,15 @@ def outside_view(pid: int) -> Reading:
     """Read the memory, threads and files of another process of this user.
 
     Raises:
-        ProcessLookupError: there is none with that number.
-        PermissionError: it is another user's.
+        ProcessLookupError: no process has that number.
+        PermissionError: the process belongs to another user.
     """
     with _told_as_lookup(pid):
         reading = dict(process_memory(pid))
         if not sys.platform.startswith("linux"):
             return reading
         with contextlib.suppress(OSError):
-            reading["open_files"] = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - half as dear
+            reading["open_files"] = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - half the cost
     with contextlib.suppress(Unavailable):
         reading |= shared_pages(pid)
     reading["children"] = sum(1 for _ in _children_of(pid))
@@ -63,7 +64,10 @@ def outside_view(pid: int) -> Reading:
 
 @contextlib.contextmanager
 def _told_as_lookup(pid: int) -> Iterator[None]:
-    """Let a process that has ended, and a zombie, be no process."""
+    """Raise ProcessLookupError in the block for a process that has ended or is a zombie.
+
+    For a process of another user, raise PermissionError.
+    """
     import psutil
 
     try:
@@ -79,9 +83,10 @@ _AMOUNT = re.compile(rb"^(Rss|Private_Clean|Private_Dirty):\s+(\d+) kB")
 
 
 def largest_mappings(pid: int, most: int = 8) -> list[tuple[str, int, int]]:
-    """Return the largest mappings of a process in RAM, as (name, RSS, private bytes); Linux only.
+    """Return the mappings of a process with the most RSS, as (name, RSS, private bytes).
 
-    Mappings of one name count together: ``[heap]``, ``[stack]``, a file, or ``anonymous``.
+    Mappings of the same name are added up. A name is ``[heap]``, ``[stack]``, a file or
+    ``anonymous``. The list is empty on other systems than Linux.
     """
     rss: Counter[str] = Counter()
     private: Counter[str] = Counter()
@@ -99,7 +104,7 @@ def largest_mappings(pid: int, most: int = 8) -> list[tuple[str, int, int]]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes below ``pid``, without helpers of multiprocessing; Linux only."""
+    """Yield all descendants of ``pid`` except helpers of multiprocessing; Linux only."""
     for child in _children_of(pid):
         if not _is_helper(child):
             yield child
@@ -117,7 +122,7 @@ def _children_of(pid: int) -> Iterator[int]:
 
 
 def _is_helper(pid: int) -> bool:
-    """Return whether a process is no worker: a framework's helper, or a copy of the guard's.
+    """Return whether a process is no worker: it is a framework's helper or the guard's copy.
 
     The guard's copies have no exit signal, which is the 36th number after the name.
     """
@@ -132,22 +137,23 @@ def _is_helper(pid: int) -> bool:
     return any(helper in line for helper in _HELPERS)
 
 
-# Bytes that a look may copy in a forked process: about what a process with torch shares. With more,
-# every worker would take as much memory as its parent.
+# Bytes of shared pages that a look may copy in a forked process: about as many as a process with
+# torch shares. With a higher limit, every worker would take as much memory as its parent.
 _MAY_COPY = 100_000_000
 
-_forked: list[int] = []  # This process, if it was forked after this module was loaded.
+_forked: list[int] = []  # The pid of this process if it was forked after this module was loaded.
 
 
 def was_forked() -> bool:
-    """Return whether this process began as a fork of another one, and shares its pages."""
+    """Return whether this process began as a fork, and therefore shares pages with its parent."""
     return _forked == [getpid()]
 
 
 def reason_to_spare_heap() -> str | None:
-    """Return why a walk of the heap would hurt a forked process; None if it would not.
+    """Return why a heap walk would harm this process; None if the walk is safe.
 
-    A walk changes reference counts, which writes to every page that the fork shares.
+    A walk changes reference counts. In a forked process these writes copy every page that the
+    process shares with its parent.
     """
     if not was_forked():
         return None
@@ -171,9 +177,9 @@ os.register_at_fork(after_in_child=_note_fork)
 
 @dataclass(slots=True)
 class Paced:
-    """Takes an expensive reading as often as a hundredth of the run's time pays for it.
+    """Takes an expensive reading only as often as it costs less than a hundredth of the run's time.
 
-    ``clock`` is the time, ``cost`` the CPU time of this thread, both in seconds.
+    ``clock`` returns the elapsed time, ``cost`` the CPU time of this thread, both in seconds.
     """
 
     read: Callable[[], Reading] = shared_pages
@@ -183,7 +189,7 @@ class Paced:
     _spent: float = 0.0
 
     def __call__(self) -> Reading:
-        """Read, or return nothing while earlier readings are not paid for yet."""
+        """Take the reading, or return an empty one while earlier readings exceed their share."""
         now = self.clock()
         self._began = now if self._began is None else self._began
         if self._spent > _ADVANCE + _READING_SHARE * (now - self._began):

@@ -1,7 +1,7 @@
 """The guard's own notes, packed into single bytes objects.
 
-Between the start and the end of a phase the guard remembers a reading and perhaps a census. As
-dicts and ints, the next census would count them as objects that the phase left behind.
+Between the start and the end of a phase the guard keeps a reading and perhaps a census. If they
+were dicts and ints, the next census would count these as objects that the phase left behind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _measurement = msgspec.msgpack.Decoder(Measurement)
 
 
 class PackedMeasurement:
-    """A packed measurement; the high-water mark of RSS is kept beside it."""
+    """A packed measurement, and in ``high_water`` its high-water mark of RSS, unpacked."""
 
     __slots__ = ("_packed", "high_water")
 
@@ -41,7 +41,7 @@ class PackedCounts:
         self._packed = msgspec.msgpack.encode(counts)
 
     def change_to(self, types: Mapping[str, TypeCount]) -> dict[str, TypeCount]:
-        """Return later minus earlier for each type that changed in number or bytes."""
+        """Return the change from these counts to ``types``, for each type that changed."""
         before = _counts.decode(self._packed)
         change = {}
         for name in before.keys() | types.keys():

@@ -1,9 +1,9 @@
 """The highest RSS of each phase, exact and without a sampling thread.
 
 Writing ``5`` to ``/proc/self/clear_refs`` resets the kernel's high-water mark (VmHWM). The mark
-belongs to the process, so a reset would erase the peak of every open phase. Therefore each reset
-first records the mark in all of them. Nested and concurrent phases stay right. The mark itself is a
-part of the reading at every boundary.
+belongs to the process, so a reset would erase the peak of every open phase. Therefore the mark is
+recorded in all open phases before each reset, and the peaks of nested and concurrent phases stay
+correct. The reading at every phase boundary contains the mark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leakguard.capture.process import process_memory
 
 
 class Peak:
-    """The highest mark in bytes since a phase began; dropping it ends the phase."""
+    """The highest RSS of a phase so far, in bytes; dropping this object ends the phase."""
 
     __slots__ = ("__weakref__", "bytes")
 
@@ -32,7 +32,7 @@ class PeakMeter:
     """Keeps the running peak of every open phase; one meter serves the whole process."""
 
     def __init__(self) -> None:
-        # Weak: a phase that an interrupt ends at its beginning never gets to its end.
+        # Weak references, because an interrupt at the start of a phase may skip its ``stop``.
         self._open: WeakSet[Peak] = WeakSet()
         self._lock = threading.Lock()
         self.unavailable: str | None = None
@@ -61,7 +61,7 @@ class PeakMeter:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Exclude the guard's own allocations inside the block from every open phase."""
+        """Exclude what the guard allocates inside the block from the peaks of all open phases."""
         with self._lock:
             self._fold(_high_water())
         try:

@@ -1,4 +1,4 @@
-"""A probe reads some scalars of the process; a failing one becomes a reason, never an error."""
+"""A probe reads some numbers of the process; if it fails, the reason is noted, without an error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Probe = Callable[[], Reading]
 
 
 class Unavailable(Exception):
-    """Raised by a probe that cannot know its number here; the text is the reason."""
+    """Raised by a probe that cannot read its number on this system; the text is the reason."""
 
 
 @dataclass(slots=True)
 class Measurement:
-    """The numbers that probes read, and the reasons of those that could not."""
+    """The numbers that probes read, and for each probe that failed, the reason."""
 
     metrics: dict[str, int | float] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ def measure(probes: Iterable[tuple[str, Probe]]) -> Measurement:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the text of a note about an error; its type if it has no readable text."""
+    """Return the note about an error: its text, or only its type if the text cannot be read."""
     if isinstance(error, Unavailable):
         return str(error)
     try:

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from leakguard.capture.probe import Reading, Unavailable
 
-# One pattern for all fields: the kernel prints them in this order, and every phase reads them. The
-# match ends at a field that a kernel lacks.
+# One pattern for all fields, for speed: every phase boundary reads them. The kernel prints them in
+# this order. The fields of the optional group are missing in old kernels.
 _STATUS = re.compile(
     rb"VmSize:\s+(\d+) kB\n(?s:.)*?VmHWM:\s+(\d+) kB\nVmRSS:\s+(\d+) kB\n"
     rb"(?:RssAnon:\s+(\d+) kB\nRssFile:\s+(\d+) kB\nRssShmem:\s+(\d+) kB\n)?"
@@ -22,9 +22,9 @@ _NAMES = ("vms", "rss_high_water", "rss", "rss_anonymous", "rss_file", "rss_shar
 
 
 def process_memory(pid: int | str = "self") -> Reading:
-    """Read RSS and its parts, its high-water mark, address space, swap and threads.
+    """Read RSS, its parts and its high-water mark, the address space, swap and thread count.
 
-    ``pid`` is another process; by default it is this one.
+    ``pid`` names another process; the default is this process.
     """
     if not sys.platform.startswith("linux"):
         return _with_psutil(pid)
@@ -52,7 +52,7 @@ def _with_psutil(pid: int | str) -> Reading:
 
 
 def memory_limit(pid: int | str = "self") -> int | None:
-    """Return the bytes a process may use: the tightest cgroup limit, or the machine's RAM."""
+    """Return the bytes that a process may use: its lowest cgroup limit, or the machine's RAM."""
     try:
         import psutil
 
@@ -69,7 +69,7 @@ def _cgroup_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = _OWN_GROUPS)
 
 
 def _group_bytes(file: Path) -> int | None:
-    """Return the bytes in a file of a group; None for "max", and where there is no such group."""
+    """Return the bytes that a cgroup file states; None if it states "max" or does not exist."""
     try:
         found = int(file.read_text("ascii"))
     except (OSError, ValueError):
@@ -78,7 +78,7 @@ def _group_bytes(file: Path) -> int | None:
 
 
 def left_in_groups(pid: int | str = "self") -> Iterator[int]:
-    """Yield, for each memory cgroup around a process with a limit, the bytes left below it."""
+    """Yield the bytes left below the limit, for each limited memory cgroup of a process."""
     for limit, used in memory_groups(pid):
         most, taken = _group_bytes(limit), _group_bytes(used)
         if most and taken is not None:
@@ -86,14 +86,14 @@ def left_in_groups(pid: int | str = "self") -> Iterator[int]:
 
 
 def memory_groups(pid: int | str = "self") -> Iterator[tuple[Path, Path]]:
-    """Yield, for each memory cgroup around a process, the files of its limit and its usage."""
+    """Yield the files with the limit and the usage, for each memory cgroup of a process."""
     for limit in _limit_files(Path("/sys/fs/cgroup"), _groups_of(pid)):
         used = "memory.current" if limit.name == "memory.max" else "memory.usage_in_bytes"
         yield limit, limit.with_name(used)
 
 
 def _groups_of(pid: int | str) -> Path:
-    """Return the file that says in which groups a process is."""
+    """Return the file that lists the cgroups of a process."""
     return _OWN_GROUPS if pid == "self" else Path(f"/proc/{pid}/cgroup")
 
 
@@ -102,7 +102,8 @@ def _limit_files(root: Path, own: Path) -> Iterator[Path]:
         lines = own.read_text("utf-8", "replace").splitlines()
     except OSError:
         lines = []
-    # Inside a container the path is one of the host's: the container's own group is the root.
+    # Inside a container the listed path is a path of the host, which does not exist in the
+    # container. There, the container's own group is the root, so the root is read too.
     for line in ("0::/", "0:memory:/", *lines):
         _, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")

@@ -1,4 +1,7 @@
-"""Objects that the program promises to release: held weakly, judged at the generation's end."""
+"""Objects that the program promises to release, checked at the generation's end.
+
+The guard holds them by weak references only.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +30,21 @@ class Promises:
     """The objects that should be freed by the end of this generation."""
 
     def __init__(self, *, may_collect: bool = True) -> None:
-        """``may_collect`` allows one garbage collection before something counts as alive."""
+        """``may_collect`` allows one garbage collection before an object counts as alive."""
         self._may_collect = may_collect
         self._open: list[_Promise] = []
-        self._told: dict[int, weakref.ref[object]] = {}  # by address: what was told alive before
+        self._told: dict[int, weakref.ref[object]] = {}  # by address: already reported as alive
 
     @property
     def pending(self) -> bool:
-        """True if something was promised that is not judged yet."""
+        """True if a promise has not been judged yet."""
         return bool(self._open)
 
     def add(self, target: object, why: str) -> str | None:
-        """Hold ``target``, or the elements of a list, tuple, set or dict, weakly.
+        """Hold ``target`` by a weak reference; for a list, tuple, set or dict, hold its elements.
 
         Returns:
-            None, or the reason why nothing of it can be held weakly.
+            None, or the reason why no weak reference to any of these objects is possible.
         """
         objects = list(_members(target))
         references = [ref for ref in map(_weakly, objects) if ref is not None]
@@ -52,16 +55,20 @@ class Promises:
         return None
 
     def collect(self) -> list[int]:
-        """Collect garbage if a promised object seems alive; return the address of one of each.
+        """Collect garbage if a promised object seems alive, then look for objects still alive.
 
-        They are not held: an object that the program drops now is freed at once.
+        Return the address of one living object of each promise that has one. The objects are not
+        held: an object that the program drops meanwhile is freed at once.
         """
         if self._may_collect and may_collect() and any(map(_first_alive, self._open)):
             gc.collect()
         return [alive for promise in self._open if (alive := _first_alive(promise))]
 
     def judge(self, held: Sequence[Held | None] = ()) -> tuple[Expectation, ...]:
-        """Judge all promises and forget them; ``held`` has the holder of each survivor."""
+        """Judge all promises and forget them.
+
+        ``held`` has the holders of the objects whose addresses ``collect`` returned, in that order.
+        """
         answers = iter(held)
         judged = tuple(self._judged(promise, answers) for promise in self._open)
         self._open = []

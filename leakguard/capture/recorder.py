@@ -1,4 +1,4 @@
-"""Reads the process into values for a Snapshot, without a reference to a user's object."""
+"""Reads the process into the values of a Snapshot, which reference no object of the user."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ BOUNDARY_PROBES: tuple[tuple[str, Probe], ...] = (
     ("files", open_files),
     ("gpu", gpu_memory),
 )
-# Read at the end of every generation, inspected or not: 25 µs together, and 3 ms more for each GB
-# of small objects.
+# Read at the end of every generation, with or without an inspection. Together they take 25 µs,
+# plus 3 ms for each GB of small objects.
 ROUND_PROBES: tuple[tuple[str, Probe], ...] = (
     ("children", child_processes),
     ("pools", pool_memory),
 )
 
-# Seconds. A slower gauge slows the loop, because it is read at every phase.
+# A gauge that takes more than _SLOW_GAUGE seconds _SLOW_TIMES times is no longer read, because
+# gauges are read at every phase and would slow the loop.
 _SLOW_GAUGE = 1.0
 _SLOW_TIMES = 2
 
@@ -46,7 +47,10 @@ Gauges = Mapping[str, "tuple[Callable[[], float], float | None]"]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one look saw; ``change`` is None unless the look had a beginning."""
+    """What one look measured.
+
+    ``change`` is the change of the census since the phase began; None without a census from then.
+    """
 
     metrics: dict[str, int | float]
     unavailable: dict[str, str]
@@ -68,7 +72,7 @@ class Observation:
 
     @property
     def in_use(self) -> int | None:
-        """The bytes that the C allocator and Python's have in use; None if one is unknown."""
+        """The bytes in use in the C allocator and in Python's; None if either number is unknown."""
         parts = [self.metrics.get(name) for name in ("heap_in_use", "python_in_use")]
         known = [int(part) for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
@@ -78,10 +82,15 @@ class Observation:
 class Recorder:
     """Looks at the process: probes, gauges and the heap.
 
-    The ``boundary`` probes run at every phase boundary, those of a ``round`` also at the end of
-    every generation. ``spares_heap`` is the reason why the heap is never walked, if there is one.
-    ``longest_look`` returns how many seconds of CPU the next walk may take, and
-    ``survivors`` the sampled blocks that are alive, where births are recorded.
+    Attributes:
+        watchlist: the classes that the user watches.
+        gauges: the user's numbers by name, each with its capacity.
+        large_object: see ``heap.census``.
+        boundary: probes that run at every phase boundary, and at the end of every generation.
+        round: probes that run only at the end of every generation.
+        spares_heap: the reason why the heap is never walked; None if it is walked.
+        longest_look: returns how many seconds of CPU time the next walk may take.
+        survivors: returns the sampled blocks that are alive; None if births are not recorded.
     """
 
     watchlist: Watchlist
@@ -97,16 +106,16 @@ class Recorder:
     _slow: dict[str, int] = field(default_factory=dict)
 
     def read(self) -> PackedMeasurement:
-        """Read the scalars of a phase boundary."""
+        """Read the numbers that are read at a phase boundary."""
         return PackedMeasurement(measure(self.boundary))
 
     def read_all(self) -> PackedMeasurement:
-        """Read the scalars of a generation's end."""
+        """Read the numbers that are read at the end of a generation."""
         return PackedMeasurement(measure((*self.boundary, *self.round)))
 
     @property
     def may_look(self) -> bool:
-        """False if the heap is not walked, or no longer."""
+        """False if the heap is never walked, or is not walked any more."""
         return self.spares_heap is None
 
     def counts(self) -> PackedCounts:
@@ -116,7 +125,7 @@ class Recorder:
     def observe(
         self, packed: PackedMeasurement, *, deep: bool, before: PackedCounts | None = None
     ) -> Observation:
-        """Add the gauges to a reading and, if ``deep``, a walk of the heap.
+        """Add the gauges to a reading and, if ``deep``, the result of a heap walk.
 
         ``before`` is what ``counts`` returned when the phase began.
         """
@@ -145,17 +154,22 @@ class Recorder:
         suspects: Sequence[str] = (),
         tell_cycles: Callable[[int, int], bool] | None = None,
     ) -> Inspection:
-        """Walk the references once: who holds what, and which containers grew since the last look.
+        """Walk the references once, to find holders and the containers that grew since last time.
 
-        ``targets`` are addresses of objects whose holder is wanted, ``suspects`` classes whose
-        holders are wanted; ``tell_cycles``: see ``heap.inspect``.
+        Args:
+            targets: addresses of the objects whose holders are wanted.
+            suspects: names of the classes whose holders are wanted.
+            tell_cycles: see ``heap.inspect``.
         """
         found = self._inspected(targets, suspects, tell_cycles)
         self._paths = found.memory
         return found
 
     def held(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
-        """Return the holders of the objects at these addresses; the next look is unaffected."""
+        """Return the holders of the objects at these addresses.
+
+        The next ``inspect`` still compares with the look before this call.
+        """
         return self._inspected(targets, (), None).held
 
     def _inspected(
@@ -183,7 +197,7 @@ class Recorder:
             self._paths = heap.remember(self.longest_look())
 
     def collect(self) -> Collection:
-        """Run one full collection and return the objects that only cycles had kept alive."""
+        """Run one full garbage collection; return the objects that only cycles had kept alive."""
         self._check_heap_is_walked()
         with self.peaks.paused():
             return heap.collect()
@@ -228,7 +242,7 @@ def _gauge_value(value: object) -> float:
     """Return a gauge's value as a float.
 
     Raises:
-        Unavailable: it is no number, or one that JSON cannot hold.
+        Unavailable: it is no number, or it is infinite or NaN, which JSON cannot hold.
     """
     if isinstance(value, str | bytes):
         raise Unavailable(f"it returned the text {value!r:.60}, not a number")
@@ -241,8 +255,9 @@ def _gauge_value(value: object) -> float:
 def _coverage(accounted: int, metrics: Mapping[str, int | float]) -> float | None:
     """Return the share of the live anonymous memory that the census accounts for.
 
-    Python maps the arenas of its small objects itself, so the C allocator's bytes in use are not
-    all. All of it is the anonymous memory in RAM, minus what the allocator keeps free.
+    Live anonymous memory is the anonymous memory in RAM minus the bytes that the C allocator keeps
+    free. The C allocator's bytes in use would be too few, because Python maps the arenas of its
+    small objects itself.
     """
     live = _anonymous_in_use(metrics)
     return min(accounted / live, 1.0) if live else None

@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import FileIO  # the program may have put doubles in the place of open and these
+from io import FileIO  # imported early: the program may later replace ``open`` and these by mocks
 from os import listdir
 
 from leakguard.capture.heap.process_copy import at_work
@@ -26,7 +26,7 @@ def open_files() -> Reading:
 
 
 def child_processes() -> Reading:
-    """Count the direct children that are alive, without the guard's own copies."""
+    """Count the live direct children, except the copies of the process that the guard made."""
     if not sys.platform.startswith("linux"):
         import psutil
 
@@ -50,11 +50,11 @@ class Handles:
 
     @classmethod
     def now(cls) -> Handles:
-        """List them as they are now; files only if the kernel names them (Linux)."""
+        """Return the current threads and open files; on other systems than Linux, no files."""
         return cls(Counter(thread.name for thread in threading.enumerate()), Counter(_paths()))
 
     def new(self) -> list[str]:
-        """Return a line each for the threads and the files that are new since then."""
+        """Return a line for the threads and a line for the files that are new since this list."""
         now = Handles.now()
         return [
             *_listed("Threads that are new", now.threads - self.threads),

@@ -1,4 +1,4 @@
-"""How long this process could run but had no processor: the time that other programs took."""
+"""How long this process was ready to run but waited for a processor that others used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import time
 
 from leakguard.alarm import pass_on
 
-#: CPU time, time in the queue, both in nanoseconds, and turns; of the process's first thread.
+#: Three numbers of the process's main thread: CPU time in nanoseconds, time in the run queue in
+#: nanoseconds, and the number of time slices.
 #: Source: Documentation/scheduler/sched-stats.rst of the Linux kernel.
 _STATISTICS = "/proc/self/schedstat"
 _NANOSECONDS = 1e9
@@ -16,8 +17,8 @@ _NANOSECONDS = 1e9
 def queued_seconds() -> float:
     """Return how long the main thread has waited for a processor; 0 if it is unknown.
 
-    Waiting for a sleep, a lock or a file does not count. Reading takes 4 µs. The file is opened
-    anew each time, because a fork has its own.
+    Time in a sleep, or waiting for a lock or a file, does not count. Reading takes 4 µs. The file
+    is opened anew each time, because a forked process has its own file.
     """
     try:
         descriptor = os.open(_STATISTICS, os.O_RDONLY | os.O_CLOEXEC)
@@ -34,5 +35,8 @@ def queued_seconds() -> float:
 
 
 def program_clock() -> float:
-    """Return seconds that pass only while the process runs, or waits for something of its own."""
+    """Return elapsed seconds without the time in the run queue.
+
+    This clock passes while the process runs, sleeps, or waits for a lock or a file.
+    """
     return time.perf_counter() - queued_seconds()

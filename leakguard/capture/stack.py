@@ -1,4 +1,4 @@
-"""A stack of frames: which line of it is the program's own, and how a line is named."""
+"""A stack of frames: which of its lines belongs to the program, and how a line is written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from leakguard.capture.library import OWN_FOLDER, is_library
 
 _MOST_FRAMES = 24
-# The caller of these functions asked for the object, and is where a person would look.
+# Functions that make an object for their caller. The caller's line is the one to report.
 _FACTORY = re.compile(
     r"__(init|new|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
     r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"
@@ -38,9 +38,12 @@ def named(file: str, line: int) -> Frame:
 def origin(stack: Sequence[Frame], *, of_object: bool = False) -> int:
     """Return the index of the frame that asked for the memory; frames are innermost first.
 
-    It is the innermost program line whose function is no factory; else the innermost program line;
-    else the innermost frame. What ``__init__`` makes as an object of its own is no instance of its
-    class, which is made before it runs: ``of_object`` says that it is known to be one.
+    It is the innermost line of the program whose function is not a factory. Without such a line it
+    is the innermost line of the program, and without any, the innermost frame.
+
+    ``of_object`` says that the memory is known to be an object of its own. Then ``__init__`` is not
+    a factory: the instance is made before ``__init__`` runs, so an object made in ``__init__`` is
+    another one.
     """
     own = [index for index, frame in enumerate(stack) if is_programs(frame.file)]
     asked = (i for i in own if not _is_factory(stack[i].function or "", of_object))
@@ -54,7 +57,7 @@ def _is_factory(function: str, of_object: bool) -> bool:
 
 
 def reaches_program(files: Iterable[str]) -> bool:
-    """Return whether a line of the program is among those of a stack."""
+    """Return whether a stack with these files contains a line of the program."""
     return any(map(is_programs, files))
 
 
@@ -77,19 +80,21 @@ def place(frame: Frame) -> str:
 def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     """Return the frames as text, innermost first, without those of the guard itself.
 
-    Of a deep stack, the innermost frames are left out, but never the one that ``asked``.
+    ``asked`` is the index of the frame that asked for the memory. In a deep stack the innermost
+    frames are left out, but never this one.
     """
     first = max(0, asked + 1 - _MOST_FRAMES)
     shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
     texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
-    # A comprehension is a frame of its own on the line of the one around it.
+    # A comprehension has its own frame, on the same line as the function around it.
     return tuple(text for text, _ in groupby(texts))[:_MOST_FRAMES]
 
 
 def cell_of(file: str) -> str | None:
     """Return ``In[3]`` for the artificial file of an executed cell; None for any other file.
 
-    IPython is asked if the program uses it; it compiles each cell under a file name of its own.
+    IPython compiles each cell under an artificial file name, and returns the cell for that name.
+    It is asked only if the program has loaded it.
     """
     module: Any = sys.modules.get("IPython.core.interactiveshell")
     if module is None:
@@ -113,7 +118,7 @@ def _shown(file: str) -> str:
 
 
 def forget() -> None:
-    """Free what was read of source files."""
+    """Free the cached contents of source files."""
     _function_at.cache_clear()
     _functions.cache_clear()
 
@@ -128,7 +133,7 @@ def _function_at(file: str, line: int) -> str | None:
 @functools.lru_cache(maxsize=128)
 def _functions(file: str) -> tuple[tuple[int, int, str], ...]:
     try:
-        with tokenize.open(file) as source:  # linecache would keep every line of it
+        with tokenize.open(file) as source:  # linecache would keep all its lines
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return ()

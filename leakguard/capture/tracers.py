@@ -11,14 +11,16 @@ _LOADED_WHERE_THEY_TRACE = ("scalene", "filprofiler")
 
 
 def tracer_at_work() -> str | None:
-    """Return the name of a tool whose tracing a copy would disturb; else None.
+    """Return the name of a tool whose tracing a copy of the process would disturb; None without.
 
-    ``tracemalloc`` has its data in the process's own memory: a copy has a copy of that.
+    ``tracemalloc`` does not count: its data lie in the process's own memory, so the copy has its
+    own.
     """
     if is_traced_by_memray():
         return "memray"
     loaded = next((name for name in _LOADED_WHERE_THEY_TRACE if name in sys.modules), None)
-    # A debugging allocator shifts its blocks, against what the C library expects.
+    # A debugging allocator puts its own header before each block, so the block's address differs
+    # from the address that the C library returned.
     debugs = "debug" in os.environ.get("PYTHONMALLOC", "") or bool(sys.flags.dev_mode)
     return loaded or ("a debugging allocator" if debugs else None)
 

@@ -18,10 +18,10 @@ class Watchlist:
     """Watched classes by qualified name, each with its expected count."""
 
     def __init__(self, watch: Watch) -> None:
-        """Take ``{Class: 2, Other: (16, 17)}``, or classes without an expectation, or one class.
+        """Take ``{Class: 2, Other: (16, 17)}``, or classes without an expected count, or one class.
 
         Raises:
-            UsageError: something in it is no class, or an expectation is no count or range.
+            UsageError: an entry is no class, or an expectation is neither a count nor a range.
         """
         self.classes: dict[str, type] = {}
         self._expected: dict[str, Expected] = {}
@@ -33,7 +33,7 @@ class Watchlist:
             self._expected[name] = _range(name, expected)
 
     def judge(self, counts: Mapping[str, int]) -> dict[str, Watched]:
-        """Return the counted instances together with the expected numbers."""
+        """Return the counted instances of each watched class together with the expected number."""
         return {
             name: Watched(counts[name], expected)
             for name, expected in self._expected.items()
@@ -42,7 +42,7 @@ class Watchlist:
 
 
 def _entries(watch: object) -> list[tuple[type, Any]]:
-    """Return classes with their expectation; a single class has none."""
+    """Return (class, expected count) pairs; None is expected of classes given without a count."""
     if issubclass(type(watch), type):
         return [(cast("type", watch), None)]
     try:
@@ -60,7 +60,7 @@ def _range(name: str, expected: object) -> Expected:
         return None
     try:
         low, high = _bounds(expected)
-    except Exception:  # what was given may raise anything when it is asked
+    except Exception:  # the user's object may raise anything
         low, high = 1, 0
     if not 0 <= low <= high:
         raise UsageError(

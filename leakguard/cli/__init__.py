@@ -1,7 +1,9 @@
-"""The command line: one file a command. Paths, exit codes and standard error live here alone.
+"""The command line, one file per command.
 
-Exit status: 0 fine; 1 a verdict or budget the caller asked to fail on; 2 input or arguments that
-cannot be used, with one line on standard error.
+Only this package handles command-line paths, exit statuses and standard error.
+
+Exit status: 0 fine; 1 for a verdict or a broken budget that the caller asked to fail on; 2 for
+input or arguments that cannot be used, with one line on standard error.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from leakguard import __version__
 from leakguard.cli.output import close_quietly, complain
 from leakguard.errors import LeakguardError
 
-#: Each name is a file here, and a function of that name in it.
+#: Each name is that of a module in this package and of the command function in that module.
 COMMANDS = (
     "run", "attach", "detach", "report", "watch", "check", "diff", "bisect", "snapshot", "audit",
     "fleet", "explain", "manual", "mcp",
@@ -25,7 +27,7 @@ FINE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 
 class _Commands(click.Group):
-    """Imports a command when it is called: one that runs a program needs no diagnosis yet."""
+    """Imports a command's module only when the command is called, so that others start faster."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

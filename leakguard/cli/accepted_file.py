@@ -1,4 +1,4 @@
-"""Findings that a project accepts for a time: ``leakguard-accepted.toml`` beside the code."""
+"""Findings that a project accepts until a date: ``leakguard-accepted.toml`` in its folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 
 
 def read_accepted(folder: Path | None = None) -> tuple[Accepted, ...]:
-    """Return what the nearest file at or above ``folder`` accepts; nothing where there is none.
+    """Return the entries of the nearest file in ``folder`` or above it; empty if there is none.
 
     Raises:
         UsageError: the file cannot be read, or an entry lacks a fingerprint, a reason or a date.
@@ -44,7 +44,7 @@ def read_accepted(folder: Path | None = None) -> tuple[Accepted, ...]:
 
 
 def _nearest(folder: Path | None) -> Path | None:
-    """Return the file at or above a folder; None where there is none, or the folder is gone."""
+    """Return the nearest file in a folder or above it; None if there is no file or no folder."""
     try:
         start = Path.cwd() if folder is None else folder
         return next((f / NAME for f in (start, *start.parents) if (f / NAME).is_file()), None)
@@ -66,7 +66,10 @@ def _entry(entry: Any, where: str) -> Accepted:
 
 
 def accepted_now(run: Run) -> Run:
-    """Return the run with what the project of the working folder accepts today left out."""
+    """Return the run such that the findings accepted today are ignored.
+
+    They are accepted by the project of the working folder.
+    """
     today = datetime.date.today()
     now = (entry.fingerprint for entry in read_accepted() if entry.holds(today))
     ignore = tuple(dict.fromkeys((*run.info.ignore, *now)))
@@ -74,7 +77,7 @@ def accepted_now(run: Run) -> Run:
 
 
 def with_reasons(report: Report) -> Report:
-    """Return the report with the reason of each finding that is left out because it is accepted."""
+    """Add to the report, for each finding left out as accepted, the reason for accepting it."""
     reasons = {entry.fingerprint: entry for entry in read_accepted()}
     if not report.ignored or not reasons:
         return report
@@ -89,7 +92,7 @@ def _with_reason(item: Ignored, reasons: Mapping[str, Accepted]) -> Ignored:
 
 
 def say_what_expired() -> None:
-    """Say on standard error which entries are past their date: those findings count again."""
+    """Name on standard error the entries whose date has passed; their findings count again."""
     today = datetime.date.today()
     for entry in read_accepted():
         if not entry.holds(today):

@@ -74,14 +74,14 @@ def attach(
 
 
 def _tell(number: int, count: int) -> None:
-    """Show how far it is, in a terminal."""
+    """Show the number of the current look, if standard error is a terminal."""
     if sys.stderr.isatty():
         print(f"\rleakguard: look {number} of {count}", end="\r", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _stopping() -> Iterator[Event]:
-    """Yield what SIGINT and SIGTERM set; a second SIGINT interrupts as ever."""
+    """Yield an event that SIGINT and SIGTERM set; a second signal raises KeyboardInterrupt."""
     stop = Event()
 
     def handle(number: int, frame: object) -> None:

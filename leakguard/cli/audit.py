@@ -1,4 +1,4 @@
-"""``leakguard audit``: what is installed or locked, against the known leaks of libraries."""
+"""``leakguard audit``: compare installed or locked packages with the known leaks of libraries."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def _installed() -> tuple[str, list[Package]]:
 
 
 def _listed(path: Path) -> tuple[str, list[Package]]:
-    """Return what to call a path, and the packages there.
+    """Return the name of a path for messages, and the packages that it lists or contains.
 
     Raises:
-        UsageError: it is missing or cannot be read, or lists none.
+        UsageError: the path is missing, cannot be read, or has no packages.
     """
     from leakguard.store.lockfile import packages_in
 
@@ -112,10 +112,10 @@ def _in_folder(folder: Path) -> Iterator[Package]:
 
 
 def _packages(found: Iterable[Distribution]) -> Iterator[Package]:
-    """Yield the first distribution of each name: the one that an import takes."""
+    """Yield the first distribution of each name, which is the one that an import uses."""
     seen = set()
     for distribution in found:
-        name = distribution.metadata["Name"]  # None of a broken installation
+        name = distribution.metadata["Name"]  # None if the installation is broken
         if name and name.lower() not in seen:
             seen.add(name.lower())
             yield Package(name, distribution.version)

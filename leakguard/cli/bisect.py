@@ -1,4 +1,4 @@
-"""``leakguard bisect``: which commit began a leak, and what it changed in the report."""
+"""``leakguard bisect``: find the commit that introduced a leak, and how it changed the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ _SHOWN = 12  # hexadecimal digits of a commit
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """How one commit is judged: the command, the place of its run, and the folder for kept runs."""
+    """How one commit is judged.
+
+    Attributes:
+        command: the command that writes a run.
+        run: the path, in the checkout, to which the command writes the run.
+        kept: the folder in which the runs of judged commits are kept.
+        budget: the file with the limits; None allows no leak.
+    """
 
     command: tuple[str, ...]
     run: Path
@@ -86,7 +93,7 @@ def bisect(
 
 @contextmanager
 def _checkout(commit: str) -> Iterator[Path]:
-    """Yield a second working tree of this repository, which is gone behind the block."""
+    """Yield a second working tree of this repository, which is removed after the block."""
     with tempfile.TemporaryDirectory(prefix="leakguard-bisect-") as folder:
         tree = Path(folder) / "tree"
         (Path(folder) / "kept").mkdir()
@@ -102,7 +109,8 @@ def _first_bad(tree: Path, good: str, bad: str, trial: _Trial) -> str:
     """Return the first bad commit.
 
     Raises:
-        UsageError: GOOD leaks, BAD does not, one of them cannot be judged, or those between cannot.
+        UsageError: GOOD leaks, BAD does not leak, or commits that cannot be judged leave the
+            answer open.
     """
     if _judge_commit(tree, good, trial) != GOOD:
         raise UsageError(f"{good[:_SHOWN]} is not a good commit: {_why(trial, good)}")
@@ -119,7 +127,7 @@ def _first_bad(tree: Path, good: str, bad: str, trial: _Trial) -> str:
 
 
 def _judged_parent(tree: Path, commit: str, trial: _Trial) -> str:
-    """Return the first parent of a commit, judged if the search has not done so."""
+    """Return the first parent of a commit; judge it if the search has not judged it yet."""
     parent = _git(tree, "rev-parse", f"{commit}^1")
     if not _has_run(trial, parent):
         _judge_commit(tree, parent, trial)
@@ -155,7 +163,7 @@ def _git(folder: Path, *words: str, about: str | None = None) -> str:
     """Run git and return what it printed.
 
     Raises:
-        UsageError: it failed, or there is none.
+        UsageError: git failed or is not installed.
     """
     try:
         done = subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True,
@@ -171,7 +179,7 @@ def _git(folder: Path, *words: str, about: str | None = None) -> str:
 
 
 def _environment(tree: Path) -> dict[str, str]:
-    """Let the checkout's own modules come before those that are installed from elsewhere."""
+    """Return an environment in which modules of the checkout take precedence over others."""
     places = [str(tree), str(tree / "src")] if (tree / "src").is_dir() else [str(tree)]
     inherited: Sequence[str] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = str(Path(__file__).parents[2])

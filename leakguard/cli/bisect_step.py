@@ -1,6 +1,8 @@
-"""Judges the commit that is checked out here, for ``git bisect run``: 0 good, 1 bad, 125 neither.
+"""Judges the commit checked out in the working folder, for ``git bisect run``.
 
-python -m leakguard.cli.bisect_step KEPT RUN [--budget FILE] -- COMMAND...
+Exit status: 0 good, 1 bad, 125 if the commit cannot be judged. Usage::
+
+    python -m leakguard.cli.bisect_step KEPT RUN [--budget FILE] -- COMMAND...
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from leakguard.errors import LeakguardError
 def step(kept: Path, run: Path, command: tuple[str, ...], budget: Path | None) -> None:
     """Run COMMAND, keep its RUN under KEPT by the commit's name, and exit with the judgement."""
     _remove(run)
-    # A run that a leak killed is still a run, so its exit status says nothing.
+    # The exit status is ignored: a run that was killed because of its leak can still be judged.
     subprocess.run(command, check=False, stdout=sys.stderr)
     if not run.exists():
         sys.exit(SKIP)
@@ -38,7 +40,7 @@ def step(kept: Path, run: Path, command: tuple[str, ...], budget: Path | None) -
 
 
 def _judgement(run: Path, budget: Path | None) -> int:
-    """Return what ``leakguard check`` says of a run; one that is too short says nothing."""
+    """Return the status of ``leakguard check`` for a run; SKIP if the run is too short to judge."""
     from leakguard.cli import main
     from leakguard.cli.report import read_report
 

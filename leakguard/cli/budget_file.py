@@ -1,4 +1,4 @@
-"""Where a budget stands: a TOML file of its own, or ``[tool.leakguard.budget]`` of a project."""
+"""Reads a budget from its own TOML file, or from ``[tool.leakguard.budget]`` of a project."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ _PROJECT = Path("pyproject.toml")
 
 
 def read_budget(path: Path | None) -> Budget:
-    """Return the budget in ``path``, or the project's in the working folder, or only "no leak".
+    """Return the budget in ``path``; without a path, that of ./pyproject.toml.
+
+    Without either, return the default budget, which only allows no leak.
 
     Raises:
-        UsageError: the file cannot be read, or says something that is no budget.
+        UsageError: the file cannot be read, or its content is no valid budget.
     """
     if path is None:
         settings = leakguard_table(_load(_PROJECT)).get("budget") if _PROJECT.is_file() else None

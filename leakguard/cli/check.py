@@ -1,4 +1,4 @@
-"""``leakguard check``: hold a run against a budget and against the last good run."""
+"""``leakguard check``: compare a run with a budget and with the last good run."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def check(
 
 
 def _checks(process: Report, limits: Budget, *, several: bool) -> Iterator[Check]:
-    """Yield the checks of one process or file, with its name where it is one of several."""
+    """Yield the checks of one process or file, with its name if there are several."""
     from leakguard.analysis import budget as budgets
 
     info = process.run.info
     for check in budgets.check(process, limits):
         if info.observer is not None and check.outcome == "unknown":
-            continue  # what is seen from outside has no objects to be counted
+            continue  # a process observed from outside has no counted objects
         named = several or info.job is not None
         subject = f"{info.name}: {check.subject}" if named else check.subject
         yield replace(check, subject=subject)

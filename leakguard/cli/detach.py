@@ -1,4 +1,4 @@
-"""``leakguard detach``: end what ``leakguard attach`` does to a process, with a last look."""
+"""``leakguard detach``: end the ``leakguard attach`` of a process, after a last look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``leakguard explain``: the meaning of a word of a report, or what is known of a library."""
+"""``leakguard explain``: the meaning of a word in a report, or the known leaks of a library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def explain(word: tuple[str, ...], color: str) -> int:
 
 
 def _known(word: str) -> tuple[KnownLeak, ...]:
-    """Return the known leaks of a library, or the one of that name."""
+    """Return the known leaks of the library ``word``, or the known leak whose id is ``word``."""
     wanted = word.lower().replace("_", "-")
     return tuple(leak for leak in known_leaks() if wanted in (leak.library, leak.id))
 

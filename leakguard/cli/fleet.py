@@ -1,4 +1,4 @@
-"""``leakguard fleet``: one line a bug over many runs, the most damaging first."""
+"""``leakguard fleet``: the bugs of many runs, one line per bug, the most damaging first."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from leakguard.render.text import columns
 
 _FORMATS = ("terminal", "markdown", "json")
 _GROUPS = ("bug", "holder", "type", "line", "kind", "library", "host", "python")
-_FILES_AT_ONCE = 16  # files that a process is given at once
-_NAMED = 3  # unreadable files that are named; of a thousand, a count says as much
+_FILES_AT_ONCE = 16  # files in one task of a process
+_NAMED = 3  # unreadable files that are named; the rest are only counted
 
 
 @click.command("fleet")
@@ -72,7 +72,10 @@ def fleet(
 
 
 def _seen(files: Sequence[str], jobs: int, unusable: list[str]) -> Iterator[Sighting]:
-    """Yield the rows of all run files; why one cannot be read goes to ``unusable``."""
+    """Yield the rows of all run files; for each unreadable file, append the reason to ``unusable``.
+
+    Several processes read the files if there are many.
+    """
     if jobs == 1 or len(files) <= _FILES_AT_ONCE:
         answers: Iterator[list[Sighting] | str] = map(_of_file, files)
         yield from _readable(answers, unusable)
@@ -90,7 +93,7 @@ def _readable(answers: Iterator[list[Sighting] | str], unusable: list[str]) -> I
 
 
 def _of_file(name: str) -> list[Sighting] | str:
-    """Return the rows of the last run in a file, or why it cannot be read."""
+    """Return the rows of the last run in a file, or the reason why the file cannot be read."""
     from leakguard.analysis import diagnose
     from leakguard.analysis.fleet import sightings
     from leakguard.store import load_runs

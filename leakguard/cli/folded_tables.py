@@ -1,4 +1,4 @@
-"""Markdown whose tables keep every word: rich itself cuts what is wider than its column."""
+"""Markdown whose tables show every word in full: rich cuts off words wider than their column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 
 class _FoldedTable(TableElement):
-    """A table that breaks a word in two where it does not fit its column."""
+    """A table that continues a word on the next line if the word is wider than its column."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from map(_folded, super().__rich_console__(console, options))
@@ -25,7 +25,7 @@ def _folded(part: object) -> Table:
 
 
 class Markdown(RichMarkdown):
-    """The Markdown of rich, with such tables."""
+    """The Markdown of rich, with tables that show every word in full."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **RichMarkdown.elements,

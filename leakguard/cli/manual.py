@@ -46,7 +46,7 @@ def manual(page: str | None, color: str) -> int:
     colored = wants_color(color, None)
     text = laid_out(_readable(_page(page).read_text("utf-8")), color=colored)
     if sys.stdout.isatty():
-        os.environ.setdefault("LESS", "-FRX")  # as git does: colours, and no pager for one screen
+        os.environ.setdefault("LESS", "-FRX")  # as git does: colours, and no pager for a short page
         click.echo_via_pager(text, color=colored)
     else:
         write_document(text, None)
@@ -86,7 +86,7 @@ def _title(file: Traversable) -> str:
 
 
 def _readable(page: str) -> str:
-    """Return a page without what only the site understands: its links and its directives."""
+    """Return a page for a terminal: links and directives, which only the site can use, replaced."""
     return _LINK.sub(_reference, _DOCUMENTED.sub(_documentation, page))
 
 
@@ -101,7 +101,7 @@ def _reference(link: re.Match[str]) -> str:
 
 
 def _documentation(directive: re.Match[str]) -> str:
-    """Return the docstrings of what a directive names, those of its methods included."""
+    """Return the docstrings of the object that a directive names, and of its public methods."""
     documented = pydoc.locate(directive[1])
     name = directive[1].rpartition(".")[2]
     own = vars(documented) if inspect.isclass(documented) else {}

@@ -1,6 +1,7 @@
-"""``leakguard mcp``: what an assistant may ask about recorded runs (Model Context Protocol).
+"""``leakguard mcp``: lets an assistant ask about recorded runs (Model Context Protocol).
 
-Only files below the folders that the server was started for are read, whatever path is asked for.
+Whatever path the assistant asks for, the server reads only files below the folders for which it
+was started.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _INSTRUCTIONS = (
 )
 _SUFFIXES = (".jsonl", ".log", ".txt", ".out")
 _MOST_RUNS = 500
-_LISTED_ROWS = 12  # rows of the trend; a whole trend is longer than an assistant can read
+_LISTED_ROWS = 12  # rows of the trend; a whole trend may be too long for an assistant
 _WAIT = 60.0  # seconds for a live process to answer
 
 
@@ -50,13 +51,13 @@ def mcp(folders: tuple[Path, ...]) -> int:
 
 
 class Folders:
-    """The folders that may be read."""
+    """The folders from which the server may read."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Set up access.
 
         Raises:
-            UsageError: one of them is no folder.
+            UsageError: a path in ``folders`` is no folder.
         """
         self.folders = [folder.resolve() for folder in folders]
         for folder, given in zip(self.folders, folders, strict=True):
@@ -64,13 +65,13 @@ class Folders:
                 raise UsageError(f"{given} is not a folder; give the folder with the runs")
 
     def inside(self, path: str) -> Path:
-        """Return a path as it is on disk, links followed.
+        """Return the absolute path with symbolic links resolved.
 
         Raises:
-            UsageError: it lies in none of the folders, or does not exist.
+            UsageError: the path lies in none of the folders, or does not exist.
         """
         for folder in self.folders:
-            with suppress(OSError, ValueError):  # a name too long, or with a null in it
+            with suppress(OSError, ValueError):  # a too long name, or one with a null character
                 found = (folder / path).resolve()
                 if self._kept(found) and found.exists():
                     return found
@@ -92,10 +93,14 @@ class Folders:
 
 
 class Tools:
-    """The questions; each returns plain values, or one line if it cannot be answered."""
+    """The tools that an assistant may call.
+
+    Each returns plain values, or raises an error with a one-line message. The docstrings of the
+    tools are sent to the assistant.
+    """
 
     def __init__(self, folders: Folders) -> None:
-        """Set up the tools for some folders."""
+        """Set up the tools for the runs in ``folders``."""
         self._folders = folders
 
     def list_runs(self) -> list[Json]:
@@ -193,10 +198,10 @@ TOOLS = ("list_runs", "read_report", "read_finding", "compare_runs", "check_budg
 
 
 def server(folders: Sequence[Path]) -> Any:
-    """Return the server for some folders; ``run()`` serves standard input and output.
+    """Return the server for the runs in ``folders``; its ``run()`` serves standard input/output.
 
     Raises:
-        UsageError: one is no folder, or the extra is not installed.
+        UsageError: a path is no folder, or the extra ``mcp`` is not installed.
     """
     try:
         from mcp.server import MCPServer
@@ -213,7 +218,7 @@ def server(folders: Sequence[Path]) -> Any:
 
 
 def _refusing_in_one_line(tool: Callable[..., T]) -> Callable[..., T]:
-    """Return a tool whose refusals reach the assistant as their one line."""
+    """Return the tool such that its errors reach the assistant as one line, not a traceback."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @functools.wraps(tool)

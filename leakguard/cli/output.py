@@ -1,4 +1,4 @@
-"""Where the words of a command go: standard output, a file, or one line on standard error."""
+"""Writes the output of commands: to standard output or a file, and messages to standard error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from leakguard.render.text import clean, columns, wrapped
 
 
 def write_document(document: str | bytes, path: Path | None) -> None:
-    """Write a document to ``path``, or to standard output when it is None.
+    """Write a document to ``path``, or to standard output if ``path`` is None.
 
     Raises:
         UsageError: the path cannot be written.
-        BrokenPipeError: whoever read standard output has gone.
+        BrokenPipeError: the reader of standard output has closed it.
     """
     data = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
     if path is None:
@@ -30,7 +30,7 @@ def write_document(document: str | bytes, path: Path | None) -> None:
 
 
 def laid_out(markdown: str, *, color: bool, title: str = "") -> str:
-    """Return Markdown as a terminal shows it, below an optional title."""
+    """Return Markdown rendered for a terminal, below an optional title."""
     import io
 
     from rich.console import Console
@@ -48,10 +48,10 @@ def laid_out(markdown: str, *, color: bool, title: str = "") -> str:
 
 
 def append_summary(document: str) -> None:
-    """Add a document to the summary page of the GitHub Actions step that runs us, if one does.
+    """Append a document to the summary of the GitHub Actions step; do nothing outside of Actions.
 
     Raises:
-        UsageError: the page that the environment names cannot be written.
+        UsageError: the summary file that the environment names cannot be written.
     """
     named = os.environ.get("GITHUB_STEP_SUMMARY")
     if not named:
@@ -85,7 +85,7 @@ def _why_unwritable(error: OSError, path: Path) -> str:
 
 
 def complain(message: str) -> None:
-    """Write one line on standard error; a terminal gets it broken between words."""
+    """Write one line to standard error; for a terminal, wrap it between words."""
     with suppress(OSError, ValueError):
         text = f"leakguard: {clean(message)}"
         line = "\n".join(wrapped(text, columns()) if sys.stderr.isatty() else [text]) + "\n"
@@ -95,14 +95,14 @@ def complain(message: str) -> None:
 
 
 def close_quietly(stream: TextIO) -> None:
-    """Point a stream whose reader has gone at nothing, so that the exit does not complain."""
+    """Redirect a stream without a reader to /dev/null, so that no error is printed at exit."""
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())
 
 
 def wants_color(choice: str, path: Path | None) -> bool:
-    """Return whether to colour: ``auto`` means a terminal that did not say NO_COLOR."""
+    """Return whether to use colour; ``auto`` uses it in a terminal, unless NO_COLOR is set."""
     if choice != "auto":
         return choice == "always"
     return path is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

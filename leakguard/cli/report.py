@@ -37,7 +37,7 @@ _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".xml": "juni
 
 
 class RunPath(click.Path):
-    """Where runs are: a path, or a URL, which no Path can hold."""
+    """The place of runs: a path or a URL; a URL stays a string, because a Path would change it."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -108,8 +108,8 @@ def read_reports(
 ) -> tuple[list[Report], int]:
     """Return the reports of all readable paths, and how many paths could not be read.
 
-    Of the runs of one process, one after a restart of the other, only the last is reported unless
-    ``all_runs`` asks for every one.
+    A process that was restarted has several runs. Only the last one is reported, unless
+    ``all_runs`` asks for all of them.
     """
     from leakguard.analysis import diagnose
 
@@ -119,7 +119,7 @@ def read_reports(
         try:
             job = read_job(path) if pattern is None else None
             files = _run_files(path) if job is None and pattern is None else ()
-            if files:  # one by one, so that a file which cannot be read hides no other
+            if files:  # one by one, so that an unreadable file does not hide the others
                 readable, unreadable = read_reports(files, all_runs, pattern)
                 reports += readable
                 unusable += unreadable
@@ -137,14 +137,14 @@ def read_reports(
 
 
 def _run_files(path: Path | str) -> tuple[Path, ...]:
-    """Return the run files in a folder; none where ``path`` is no folder."""
+    """Return the run files in a folder; empty if ``path`` is no folder."""
     from leakguard.store import run_files
 
     return tuple(run_files(path)) if isinstance(path, Path) and path.is_dir() else ()
 
 
 def _job_reports(job: Job, all_runs: bool) -> list[Report]:
-    """Return the report of a job, and with ``all_runs`` those of its processes."""
+    """Return the report of a job; with ``all_runs``, also the reports of its processes."""
     from leakguard.analysis.job import diagnose_job
 
     whole, each = diagnose_job(job)
@@ -152,9 +152,9 @@ def _job_reports(job: Job, all_runs: bool) -> list[Report]:
 
 
 def read_job(path: Path | str) -> Job | None:
-    """Return the processes of a run directory; None where ``path`` is none.
+    """Return the job in a run directory; None if ``path`` is no run directory.
 
-    What the project of the working folder ignores is ignored here too.
+    The findings that the project of the working folder ignores are ignored.
     """
     from leakguard.store import load_job
 
@@ -167,11 +167,11 @@ def read_job(path: Path | str) -> Job | None:
 
 
 def job_in_log(path: Path, runs: Sequence[Run]) -> Job | None:
-    """Return the pods, containers or GPUs that one log tells of; None where it is of one process.
+    """Return the pods, containers or GPUs in one log as a job; None for a log of one process.
 
     Args:
-        path: of the log.
-        runs: what was read from it.
+        path: the path of the log.
+        runs: the runs that were read from the log.
     """
     from leakguard.store.run_directory import job_of
 
@@ -189,16 +189,16 @@ def read_report(path: Path | str) -> Report:
     """Return the report of the last run in a file, of the worst run in a folder, or of a job.
 
     Raises:
-        UnreadableRun: there is none.
+        UnreadableRun: there is no run at ``path``.
     """
     return read_processes(path)[0]
 
 
 def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
-    """Return the report that ``read_report`` does, and those of all processes or files behind it.
+    """Return the report that ``read_report`` returns, and one of each process or file it covers.
 
     Raises:
-        UnreadableRun: there is none, or one of several files cannot be read.
+        UnreadableRun: there is no run, or one of several files cannot be read.
     """
     from leakguard.analysis import diagnose
     from leakguard.analysis.job import diagnose_job
@@ -222,8 +222,8 @@ def read_processes(path: Path | str) -> tuple[Report, list[Report]]:
 def read_runs(path: Path | str, pattern: str | None = None) -> list[Run]:
     """Return the runs in a file, a folder or, for ``-``, standard input.
 
-    ``pattern`` is the user's own for a log. A run without a name is called after its path; what
-    the project of the working folder ignores is ignored here too.
+    ``pattern`` is a regular expression of the user for reading a log. A run without a name is named
+    after its path. The findings that the project of the working folder ignores are ignored.
     """
     from leakguard.store import load_runs
 
@@ -242,20 +242,23 @@ def _piped_runs(load: Callable[[Path], list[Run]]) -> list[Run]:
 
 
 def in_project(run: Run, name: str) -> Run:
-    """Return a run under ``name``, unless it has one, with what the project ignores."""
+    """Return the run such that the findings that the project ignores or accepts are ignored.
+
+    If the run has no name, it is called ``name``.
+    """
     ignore = tuple(dict.fromkeys((*run.info.ignore, *project_ignores())))
     named = replace(run, info=replace(run.info, name=run.info.name or name, ignore=ignore))
     return accepted_now(named)
 
 
 def _renamed(run: Run, name: str) -> Run:
-    """Return the run called after its file: several of one program have one name."""
+    """Return the run named after its file, because several runs of a program have the same name."""
     return replace(run, info=replace(run.info, name=name))
 
 
 @contextmanager
 def _spooled(stream: BinaryIO) -> Iterator[Path]:
-    """Copy a pipe to a file: logs are read by jumping in them."""
+    """Copy a pipe to a temporary file, because reading a log needs to seek; yield the file."""
     with tempfile.TemporaryDirectory(prefix="leakguard-") as folder:
         copy = Path(folder) / "standard input"
         with copy.open("wb") as file:
@@ -264,10 +267,10 @@ def _spooled(stream: BinaryIO) -> Iterator[Path]:
 
 
 def format_of(output: Path | None) -> str:
-    """Return the format that a file name asks for.
+    """Return the format that the suffix of a file name stands for.
 
     Raises:
-        UsageError: its suffix stands for none.
+        UsageError: no format has this suffix.
     """
     suffix = output.suffix.lower() if output else ""
     if suffix not in _BY_SUFFIX:

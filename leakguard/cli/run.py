@@ -55,7 +55,7 @@ def run(
 
 
 def _short_name(program: str, form: Form) -> str:
-    """Return what the run file is named after."""
+    """Return the name of the program for the name of the run file."""
     if form == "command":
         return "command"
     if form == "path" and program == STANDARD_INPUT:
@@ -64,7 +64,10 @@ def _short_name(program: str, form: Form) -> str:
 
 
 def _absolute(out: str) -> str:
-    """Return a path that stays right where the script changes its folder; a URL is one."""
+    """Return ``out`` as an absolute path, which stays valid if the script changes its folder.
+
+    A URL is returned unchanged.
+    """
     if "://" in out:
         return out
     is_folder = out.endswith("/") or Path(out).is_dir()

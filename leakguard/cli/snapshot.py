@@ -50,10 +50,10 @@ def snapshot(pid: int, wait: float, attach: bool, now: bool) -> int:
 
 
 def _holdings(pid: int, wait: float) -> str:
-    """Return what may go in a process.
+    """Return the text that lists what may be released in a process.
 
     Raises:
-        UsageError: it cannot be attached to, or told.
+        UsageError: attaching failed, or no look could be taken.
     """
     from leakguard.capture.probe import Unavailable
     from leakguard.launch.attach.attachment import attached_to
@@ -68,10 +68,10 @@ def _holdings(pid: int, wait: float) -> str:
 
 
 def _attached(pid: int, wait: float) -> Snapshot:
-    """Return a look at a process that nobody prepared.
+    """Attach to a process without a guard, and return a look at it.
 
     Raises:
-        UsageError: it cannot be attached to.
+        UsageError: attaching failed.
     """
     from leakguard.launch.attach.attached_run import AttachedRun, Timetable
     from leakguard.launch.attach.attachment import attached_to
@@ -81,10 +81,10 @@ def _attached(pid: int, wait: float) -> Snapshot:
 
 
 def _outside(pid: int, nobody: UsageError) -> str:
-    """Return what can be seen of a process without its help.
+    """Return the text about a process as the kernel reports it.
 
     Raises:
-        UsageError: it cannot be seen at all.
+        UsageError: there is no such process, or the kernel does not let us read it.
     """
     from leakguard.render.snapshot import render_outside
 
@@ -101,12 +101,12 @@ def ask(pid: int, wait: float) -> tuple[Snapshot, str | None]:
     """Return a look that process ``pid`` takes now, and the file or folder of its run, if any.
 
     Raises:
-        NobodyListens: there is no guard that answers.
-        UsageError: it does not answer within ``wait`` seconds, or is not to be trusted.
+        NobodyListens: the process has no guard that answers.
+        UsageError: the guard does not answer within ``wait`` seconds, or is not to be trusted.
     """
     try:
         return answering.ask(pid, wait)
-    except OSError:  # no socket: it may answer a signal
+    except OSError:  # no socket; the guard may still answer a signal
         beacon = find_beacon(pid)
     before = _latest(beacon)
     beacon.ask()
@@ -126,7 +126,7 @@ def _await_snapshot(beacon: Beacon, before: Snapshot | None, wait: float) -> Sna
 
 
 def _latest(beacon: Beacon) -> Snapshot | None:
-    """Return the newest look that a signal asked for."""
+    """Return the newest look in the run that was requested by a signal; None if there is none."""
     from leakguard.live.guarded_run import REQUESTED
     from leakguard.store import load_runs
 

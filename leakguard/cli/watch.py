@@ -1,4 +1,4 @@
-"""``leakguard watch``: follow a run, a log, a run directory or a process while it goes on."""
+"""``leakguard watch``: follow a run, a log, a run directory or a process while it is running."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from leakguard.store.following import Followed, FollowedFolder, followed
 
 # Share of the elapsed time that reading and judging may take.
 _JUDGING_SHARE = 0.2
-# Seconds that a process which is attached to may take to come back to Python code.
+# Seconds that the process may take, when attaching to it, to come back to Python code.
 _UNTIL_ATTACHED = 10.0
-_WIDEST_SCREEN = 200  # columns of a screen that are used
+_WIDEST_SCREEN = 200  # most columns of a screen that are used
 
 
 @click.command("watch")
@@ -65,10 +65,12 @@ def watch(what: str, every: float, once: bool, attach: bool, color: str) -> int:
 
 @contextmanager
 def _attached(source: Followed, *, wanted: bool) -> Iterator[Followed]:
-    """Yield the source, or what looks into the process itself, where that is wanted and needed.
+    """Yield the source, or, if attaching is wanted and needed, a source attached to the process.
+
+    It is needed for a process without a guard.
 
     Raises:
-        UsageError: the process cannot be attached to.
+        UsageError: attaching failed.
     """
     if not (wanted and isinstance(source, OutsideRun)):
         yield source
@@ -81,7 +83,7 @@ def _attached(source: Followed, *, wanted: bool) -> Iterator[Followed]:
 
 
 def _source(what: str) -> tuple[Followed, str]:
-    """Return what is followed, and its name.
+    """Return the source to follow, and its name.
 
     Raises:
         UsageError: there is no such file and no such process.
@@ -99,10 +101,12 @@ def _source(what: str) -> tuple[Followed, str]:
 
 
 def _first(source: Followed, name: str, every: float, *, sampled: bool) -> Report:
-    """Return the report of now; of a process that is ``sampled``, of two samples.
+    """Return the report of the current state.
+
+    For a process that is ``sampled`` from outside, two samples are taken.
 
     Raises:
-        UnreadableRun: there is nothing yet.
+        UnreadableRun: the source has no snapshot yet.
     """
     source.poll()
     if sampled:
@@ -115,7 +119,7 @@ def _first(source: Followed, name: str, every: float, *, sampled: bool) -> Repor
 
 
 def _in_lines(source: Followed, name: str, every: float) -> None:
-    """Write a line for each generation that is new, and where the verdict changes."""
+    """Write a line for each new generation and for each change of the verdict."""
     before: tuple[object, ...] = ()
     for report in _reports(source, name, every):
         if report is None:
@@ -142,12 +146,12 @@ def _on_screen(source: Followed, name: str, every: float, color: bool) -> None:
 
 
 def _reports(source: Followed, name: str, every: float) -> Iterator[Report | None]:
-    """Yield the report each time there is news, None before the first; end with the run."""
+    """Yield the current report at each refresh, or None if there is none yet; end with the run."""
     report: Report | None = None
     with _as_usage(name):
         while True:
             began = time.monotonic()
-            over = source.is_over  # before the last reading: nothing comes between them
+            over = source.is_over  # before polling, so that nothing is missed in between
             if source.poll() or report is None:
                 report = _report(source, name)
             yield report
@@ -182,7 +186,7 @@ def _report(source: Followed, name: str) -> Report | None:
 
 
 def _latest(runs: list[Run]) -> Run:
-    """Return the run that began last; of a log, the first process that speaks of rounds."""
+    """Return the run that began last; of those that began together, the one with most rounds."""
     return max(runs, key=lambda run: (run.info.started or "", len(run.generations)))
 
 

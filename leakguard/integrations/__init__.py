@@ -1,6 +1,6 @@
-"""leakguard inside of other programs: one file, or folder, a framework.
+"""leakguard inside of other programs: one file or folder per framework.
 
-Each file imports its framework, so import the file of the one you use. Where the framework runs the
-loop, a callback tells the guard of it (``followed``): what a generation is there, and which phases
-it has, stands in the file's first lines.
+Each file imports its framework, so import only the file of the framework that you use. If the
+framework runs the loop, a callback informs the guard of its progress. The first lines of each file
+state what a generation is there, and which phases it has.
 """

@@ -1,4 +1,4 @@
-"""A loop that a framework runs: its callbacks say when something begins and ends."""
+"""A loop that a framework runs; the framework's callbacks mark its generations and phases."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from leakguard.phase import phase
 
 
 class FrameworkLoop:
-    """Makes generations and phases of a guard out of the calls of a framework.
+    """Turns a framework's callbacks into generations and phases of a guard.
 
-    A phase lasts until the next one, and a generation until the next one or the end, so that what
-    a framework does between its callbacks counts too. A guard that the user has around the loop
-    goes on after it.
+    A phase lasts until the next phase begins, and a generation until the next generation or the end
+    of the run. So what the framework does between its callbacks counts too. If the user started the
+    guard before the loop, the guard keeps running after the loop.
     """
 
     def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
-        """Follow with ``guard``, or one of its own; ``every`` steps are a generation.
+        """Use ``guard``, or a new guard if it is None; ``every`` steps are a generation.
 
         Raises:
             UsageError: ``every`` is no number of steps.
@@ -31,16 +31,16 @@ class FrameworkLoop:
         self._began_at: int | None = None
 
     def begin(self, total: int | None = None, *, steps: int | None = None) -> None:
-        """Start the run; harmless when it has begun.
+        """Start the run; do nothing more than leave the phase if the run has begun already.
 
         Args:
-            total: generations that the loop will have, None where the framework does not know.
-            steps: steps that it will have, for a generation of ``every`` steps.
+            total: generations that the loop will have; None if the framework does not know.
+            steps: steps that the loop will have; used if ``every`` steps are a generation.
 
         Raises:
             UsageError: the run file cannot be written.
         """
-        self.leave()  # of a loop that an exception ended, which nobody told
+        self.leave()  # a phase may be open if an exception ended an earlier loop unnoticed
         if not self._running or not self.guard.running:
             self._owns = not self.guard.running
             if self._owns:
@@ -49,21 +49,23 @@ class FrameworkLoop:
             self._running, self._began_at = True, None
             if self.every is not None:
                 total = None if steps is None else -(-steps // self.every)
-            # A framework may stop early: what it knows is the most there can be.
+            # A framework may stop early, so ``total`` is only the most that there can be.
             short = total is not None and total <= SHORT
             self.guard.announce(total if short else None)
 
     def generation(self, number: int | None = None) -> None:
-        """End the running generation, and begin the next."""
+        """End the current generation and begin the next."""
         if self._running:
             self.leave()
             self.guard.generation(number)
 
     def step(self, steps: int) -> bool:
-        """Begin a generation if ``every`` steps have gone by; ``steps`` counts from the beginning.
+        """Begin a generation if ``every`` steps have passed since the last one began.
+
+        ``steps`` is the number of steps since the beginning of the loop.
 
         Returns:
-            Whether one has begun, as it does at the first call.
+            Whether a generation was due; the first call always begins one.
         """
         begins = self.every is not None and (
             self._began_at is None or steps - self._began_at >= self.every
@@ -74,25 +76,31 @@ class FrameworkLoop:
         return begins
 
     def phase(self, name: str) -> None:
-        """Leave the phase that runs, and enter this one."""
+        """Leave the current phase and enter the phase ``name``."""
         self.leave()
         if self._running:
             self._phase = self.guard.phase(name)
             self._phase.__enter__()
 
     def resume(self, name: str) -> None:
-        """Enter a phase where none runs, as after one that lies inside of it."""
+        """Enter the phase ``name`` unless a phase is open.
+
+        For example, training resumes after an evaluation that interrupted it.
+        """
         if self._phase is None:
             self.phase(name)
 
     def leave(self) -> None:
-        """Leave the phase that runs, if one does."""
+        """Leave the current phase, if any."""
         running, self._phase = self._phase, None
         if running is not None:
             running.__exit__(None, None, None)
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the run, or leave it to the user's own ``with``; ``error`` is what ended the loop."""
+        """End the run; if the user started the guard, the user's ``with`` block ends it.
+
+        ``error`` is the exception that ended the loop, if any.
+        """
         if self._running:
             self.leave()
             self._running = False
@@ -101,10 +109,10 @@ class FrameworkLoop:
 
 
 def checked_every(every: int) -> int:
-    """Return how many steps are a generation.
+    """Return ``every``, the number of steps that are a generation, if it is valid.
 
     Raises:
-        UsageError: it is no number of steps.
+        UsageError: ``every`` is no number of steps.
     """
     if not isinstance(every, int) or every < 1:
         raise UsageError(

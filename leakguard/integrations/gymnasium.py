@@ -1,8 +1,8 @@
-"""Gymnasium: generations of whoever steps an environment, counted by the environment itself.
+"""Gymnasium: a wrapped environment counts its own episodes or steps as generations.
 
-A generation is ``every`` episodes of a single environment, and ``every`` steps of a vector one,
-whose episodes end each on its own. Phases: ``reset``. A step is no phase of its own: to measure its
-both ends would cost more than the step of a small environment.
+A generation is ``every`` episodes of a single environment. For a vector environment, whose episodes
+end at different times, it is ``every`` steps. Phases: ``reset``. A step is no phase, because
+measuring its beginning and its end would cost more than the step of a small environment.
 
 Example::
 
@@ -23,10 +23,10 @@ from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 class WatchedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment that tells a guard of its episodes; ``close()`` ends the run."""
+    """An environment that reports its episodes to a guard; ``close()`` ends the run."""
 
     def __init__(self, env: Any, guard: LeakGuard | None = None, every: int = 10) -> None:
-        """Watch with ``guard``, or one of its own; ``every`` episodes are a generation.
+        """Use ``guard``, or a new guard if it is None; ``every`` episodes are a generation.
 
         Raises:
             UsageError: ``every`` is no number of episodes.
@@ -36,7 +36,7 @@ class WatchedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._episodes = 0
 
     def reset(self, **kwargs: Any) -> Any:
-        """Begin an episode; after a number of episodes a new generation."""
+        """Begin an episode; after ``every`` episodes, also begin a generation."""
         self._loop.begin()
         self._loop.step(self._episodes)
         self._episodes += 1
@@ -50,10 +50,10 @@ class WatchedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
-    """Environments side by side that tell a guard of their steps; ``close()`` ends the run."""
+    """A vector environment that reports its steps to a guard; ``close()`` ends the run."""
 
     def __init__(self, env: Any, guard: LeakGuard | None = None, every: int = 500) -> None:
-        """Watch with ``guard``, or one of its own; ``every`` calls of ``step`` are a generation.
+        """Use ``guard``, or a new guard if it is None; ``every`` steps are a generation.
 
         Raises:
             UsageError: ``every`` is no number of steps.
@@ -69,7 +69,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
             return self.env.reset(**kwargs)
 
     def step(self, actions: Any) -> Any:
-        """Step all environments, and begin a generation after so many steps."""
+        """Step all environments; after ``every`` steps, first begin a generation."""
         self._loop.step(self._steps)
         self._steps += 1
         return self.env.step(actions)

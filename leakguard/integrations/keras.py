@@ -22,16 +22,16 @@ from leakguard.integrations.framework_loop import FrameworkLoop
 class LeakGuardCallback(keras.callbacks.Callback):
     """Follows ``fit()`` with a guard.
 
-    The run ends with ``fit()``; where that raises, with the ``with guard:`` around it or with the
-    process.
+    The run ends with ``fit()``. If ``fit()`` raises, the run ends with the ``with guard:`` block
+    around it, or with the process.
     """
 
     def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
-        """Follow with ``guard``, or one of its own.
+        """Use ``guard``, or a new guard if it is None.
 
         Args:
-            guard: what watches, with your ``watch=``, ``out=`` and the like.
-            every: batches that make a generation; an epoch unless given.
+            guard: a guard with your own ``watch=``, ``out=`` and other settings.
+            every: the number of batches in a generation; by default a generation is an epoch.
 
         Raises:
             UsageError: ``every`` is no number of steps.
@@ -47,13 +47,13 @@ class LeakGuardCallback(keras.callbacks.Callback):
         self._loop.begin(epochs, steps=epochs * batches if epochs and batches else None)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Begin the generation of this epoch, and its training."""
+        """Begin the generation of this epoch and the phase ``train``."""
         if self._loop.every is None:
             self._loop.generation(epoch)
         self._loop.phase("train")
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Begin a generation where one is so many batches."""
+        """Begin a generation if ``every`` batches have passed."""
         self._loop.step(self._batches)
         self._loop.resume("train")
         self._batches += 1
@@ -63,11 +63,11 @@ class LeakGuardCallback(keras.callbacks.Callback):
         self._loop.phase("evaluate")
 
     def on_test_end(self, logs: Any = None) -> None:
-        """End the validation; what the callbacks do then belongs to no phase."""
+        """End the validation; what other callbacks do after it belongs to no phase."""
         self._loop.leave()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Leave the training of an epoch without validation."""
+        """Leave the phase ``train`` of an epoch without validation."""
         self._loop.leave()
 
     def on_train_end(self, logs: Any = None) -> None:

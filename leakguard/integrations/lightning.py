@@ -1,7 +1,7 @@
 """Lightning: generations and phases of ``trainer.fit()``.
 
-A generation is an epoch, or ``every`` optimizer steps. Phases: ``train`` and ``validate``. Both
-packages are known, ``lightning`` and ``pytorch_lightning``; the one your program imports is used.
+A generation is an epoch, or ``every`` optimizer steps. Phases: ``train`` and ``validate``. This
+works with either package, ``lightning`` or ``pytorch_lightning``, whichever your program imports.
 
 Example::
 
@@ -24,14 +24,15 @@ else:
 
 
 class LeakGuardCallback(Callback):
-    """Follows ``fit()`` with a guard; the run ends with it, after an exception too."""
+    """Follows ``fit()`` with a guard; the run ends with ``fit()``, also if that raises."""
 
     def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
-        """Follow with ``guard``, or one of its own.
+        """Use ``guard``, or a new guard if it is None.
 
         Args:
-            guard: what watches, with your ``watch=``, ``out=`` and the like.
-            every: optimizer steps that make a generation; an epoch unless given.
+            guard: a guard with your own ``watch=``, ``out=`` and other settings.
+            every: the number of optimizer steps in a generation; by default a generation is an
+                epoch.
 
         Raises:
             UsageError: ``every`` is no number of steps.
@@ -41,14 +42,14 @@ class LeakGuardCallback(Callback):
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Start the run."""
-        epochs, steps = trainer.max_epochs, trainer.max_steps  # -1 is without an end
+        epochs, steps = trainer.max_epochs, trainer.max_steps  # -1 means no limit
         self._loop.begin(
             epochs - trainer.current_epoch if (epochs or -1) > 0 else None,
             steps=steps - trainer.global_step if steps > 0 else None,
         )
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin the generation of this epoch, and its training."""
+        """Begin the generation of this epoch and the phase ``train``."""
         if self._loop.every is None:
             self._loop.generation(trainer.current_epoch)
         self._loop.phase("train")
@@ -56,7 +57,7 @@ class LeakGuardCallback(Callback):
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Begin a generation where one is so many steps; go on training after a validation."""
+        """Begin a generation if ``every`` steps have passed; resume ``train`` after validation."""
         self._loop.step(trainer.global_step)
         self._loop.resume("train")
 
@@ -65,11 +66,11 @@ class LeakGuardCallback(Callback):
         self._loop.phase("validate")
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Leave the validation, which mostly is the last of an epoch."""
+        """Leave the phase ``validate``, which is usually the last of an epoch."""
         self._loop.leave()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Leave the training; what follows belongs to the epoch and to no phase."""
+        """Leave the phase ``train``; what follows belongs to the epoch but to no phase."""
         self._loop.leave()
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
@@ -77,5 +78,5 @@ class LeakGuardCallback(Callback):
         self._loop.end()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """End the run that an exception ended."""
+        """End the run after an exception."""
         self._loop.end(exception)

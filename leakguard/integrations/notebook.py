@@ -1,4 +1,4 @@
-"""``%load_ext leakguard``: the magics ``%%leakguard`` (a cell) and ``%leakguard`` (now)."""
+"""``%load_ext leakguard``: the magics ``%%leakguard`` (run a cell) and ``%leakguard`` (now)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load(shell: Any) -> None:
 
 
 def show_now() -> None:
-    """Print what holds memory now and may go: ``%leakguard``."""
+    """Print what holds memory now and may be released: the magic ``%leakguard``."""
     print(render_holdings(leakguard.now()), end="")
 
 
@@ -32,16 +32,16 @@ def watch_cell(shell: Any, line: str, cell: str) -> None:
     runs once, with the guard in the variable ``guard`` for a loop over ``guard.generations(...)``.
 
     Raises:
-        IPython.core.error.UsageError: what follows the magic is no number of rounds.
+        IPython.core.error.UsageError: the text after ``%%leakguard`` is no number of rounds.
     """
     try:
         rounds = _rounds(line)
     except UsageError as error:
         raise _without_traceback(error) from None
-    body = f"\n{shell.transform_cell(cell)}"  # below the line of the magic, as the cell has it
-    number = len(shell.history_manager.input_hist_parsed) - 1  # execution_count may be the next one
+    body = f"\n{shell.transform_cell(cell)}"  # keeps the cell's line numbers
+    number = len(shell.history_manager.input_hist_parsed) - 1  # execution_count may be one ahead
     code = shell.compile(body, shell.compile.cache(body, number), "exec")
-    # A cell that is repeated in order to find out may cost what finding out costs.
+    # The user repeats the cell only to find leaks, so the cost of the guard is not limited then.
     guard = LeakGuard(report=None, name="%%leakguard", max_overhead=None if rounds else 0.01)
     with guard:
         if rounds:
@@ -56,7 +56,7 @@ def watch_cell(shell: Any, line: str, cell: str) -> None:
 
 
 def _without_traceback(error: UsageError) -> Exception:
-    """Return the error of a magic, which IPython shows as one line."""
+    """Return the error as IPython's error for magics, which IPython shows as one line."""
     from IPython.core.error import UsageError as MagicError
 
     plain: Exception = MagicError(str(error))

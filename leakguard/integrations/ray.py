@@ -1,8 +1,9 @@
 """Ray: actors that watch themselves, and functions that Tune or Train runs.
 
-A generation is ``every`` calls of an actor's methods; in a function it is a round of your loop.
-Phases: the actor's public methods, by name. Each actor and each worker is a process, so each writes
-a run file of its own into one folder, which ``leakguard report FOLDER`` reads.
+In an actor, a generation is ``every`` calls of the actor's methods; in a function, it is a round of
+your loop. Phases: the actor's public methods, by name. Each actor and each worker is a process of
+its own. Therefore each writes its own run file into one folder, which ``leakguard report FOLDER``
+reads.
 
 Example::
 
@@ -45,16 +46,17 @@ _loops: dict[tuple[int, str], tuple[FrameworkLoop, list[int]]] = {}
 def watched_actor(
     folder: str | os.PathLike[str] | RayFolder, every: int = 20, **settings: Any
 ) -> Callable[[T], T]:
-    """Return a decorator for an actor's class: each actor watches its own process.
+    """Return a decorator for an actor's class, with which each actor watches its own process.
 
-    The run begins with the actor's first call and ends with its process; what was written before
-    an actor is killed stays readable. Put it below ``@ray.remote``.
+    Put the decorator below ``@ray.remote``. The run begins with the first call of the actor and
+    ends with the actor's process. If an actor is killed, what it wrote before stays readable.
 
     Args:
-        folder: the run directory in which each actor has a file; on another machine it is a folder
-            there. A URL (``s3://...``) or a ``RayFolder`` is the same one for all machines.
-        every: calls of public methods from outside that make a generation; those that are
-            generators are phases and not counted.
+        folder: the run directory into which each actor writes a file. A path means a folder on the
+            machine of the actor. A URL (``s3://...``) or a ``RayFolder`` means one place for all
+            machines.
+        every: the number of calls in a generation. Calls of public methods from outside of the
+            actor count, except methods that are generators, which are only phases.
         settings: further arguments of ``LeakGuard``.
 
     Raises:
@@ -75,21 +77,21 @@ def watched_actor(
 
 
 def process_file(folder: str | os.PathLike[str], name: str) -> Path:
-    """Return ``folder/name-<process number>.jsonl``, and make the folder: for ``LeakGuard(out=)``.
+    """Make the folder and return ``folder/name-<process id>.jsonl``, for ``LeakGuard(out=)``.
 
     Raises:
         OSError: the folder cannot be made.
     """
-    path = Path(folder).resolve()  # Ray gives trials a folder of their own to run in
+    path = Path(folder).resolve()  # Ray changes the working folder of trials
     path.mkdir(parents=True, exist_ok=True)
     return path / f"{name}-{os.getpid()}.jsonl"
 
 
 class ReportedVitals:
-    """A sink that keeps the numbers of the last generation, to be reported with your metrics."""
+    """A sink that keeps the numbers of the last generation, for reporting with your metrics."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Begin without numbers."""
         self.values: dict[str, float] = {}
 
     def write(self, vitals: Vitals) -> None:
@@ -97,17 +99,21 @@ class ReportedVitals:
         self.values = {f"leakguard/{name}": value for name, value in vitals.values.items()}
 
     def finish(self, report: Report) -> None:
-        """Add the verdict, 0 stable to 3 leak."""
+        """Add the verdict as a number from 0 (stable) to 3 (leak)."""
         self.values["leakguard/verdict"] = SEVERITY[report.verdict]
 
 
 def _followed(method: Callable[..., Any], follow: Callable[[], None]) -> Callable[..., Any]:
-    """Return a method that is counted, of its own kind: Ray asks whether it is a coroutine."""
+    """Return the method such that its calls are counted.
+
+    A coroutine function stays one, because Ray treats these differently. Generators are returned
+    unchanged.
+    """
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
         return method
 
     def count() -> None:
-        if not active.open_phases():  # else it is called by another method of the actor
+        if not active.open_phases():  # otherwise another method called it
             follow()
 
     @functools.wraps(method)
@@ -124,7 +130,7 @@ def _followed(method: Callable[..., Any], follow: Callable[[], None]) -> Callabl
 
 
 def _follow(name: str, folder: str | RayFolder, every: int, settings: dict[str, Any]) -> None:
-    """Count a call in this process, whose guard begins with the first."""
+    """Count a call in this process; the first call starts the process's guard."""
     key = (os.getpid(), name)
     if key not in _loops:
         guard = LeakGuard(**{"name": name, **settings, **_place(folder, settings)})
@@ -136,14 +142,14 @@ def _follow(name: str, folder: str | RayFolder, every: int, settings: dict[str, 
 
 
 def _end(name: str) -> None:
-    """End the run of an actor: what ends with the process cannot be sent any more."""
+    """End the run of an actor before its process ends, while the run can still be sent."""
     loop, _ = _loops.pop((os.getpid(), name), (None, None))
     if loop is not None:
         loop.end()
 
 
 def _place(folder: str | RayFolder, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return where the guard of this process writes, with the sinks that the user has given."""
+    """Return the arguments that set where the guard writes, including the user's own sinks."""
     if isinstance(folder, RayFolder):
         place = folder.settings()
         return {**place, "sinks": (*place["sinks"], *settings.get("sinks", ()))}

@@ -1,8 +1,8 @@
-"""Ranks of a Ray cluster that share no file system: their runs are gathered through Ray itself.
+"""Gathers the runs of a Ray cluster without a shared file system, through Ray itself.
 
-Each process writes its run file where it is, and after each generation sends what is new to an
-actor on the machine of the driver, which has the folder. What was sent outlives a process that is
-killed.
+Each process writes its run file on its own machine. After each generation it sends the new lines to
+an actor on the machine of the driver, and this actor writes them into the folder. If a process is
+killed, what it has sent is kept.
 
 Example::
 
@@ -12,7 +12,7 @@ Example::
     @watched_actor(runs, every=20)
     class RolloutWorker: ...
 
-    runs.end(workers)                                   # before they end
+    runs.end(workers)                                   # before the workers end
 
     def train_loop_per_worker(config):                  # for TorchTrainer; runs in the config
         with LeakGuard(**config["runs"].settings()) as guard: ...
@@ -36,15 +36,15 @@ from leakguard.model import Report
 from leakguard.model.vitals import Vitals
 from leakguard.store.run_lock import open_run_file, write_all
 
-_LAST_GATHERING = 10.0  # seconds that an actor which ends waits for its last lines to arrive
-_LOOK_AROUND = 5.0  # seconds at least from one question which writers are dead to the next
+_LAST_GATHERING = 10.0  # seconds that an ending actor waits for its last lines to arrive
+_LOOK_AROUND = 5.0  # seconds at least between two checks for dead writers
 
 
 class RayFolder:
-    """A run directory of the driver's machine for processes on any node; Ray can pickle it."""
+    """A run directory on the driver's machine for processes on any node; can be pickled by Ray."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Make the folder, and the actor on this node that writes there.
+        """Make the folder, and the actor on this node that writes into the folder.
 
         Raises:
             OSError: the folder cannot be made.
@@ -56,16 +56,16 @@ class RayFolder:
         self._files = files.options(num_cpus=0, scheduling_strategy=here).remote(os.fspath(path))
 
     def settings(self) -> dict[str, Any]:
-        """Return the arguments with which a ``LeakGuard`` in this process writes to the folder."""
+        """Return the arguments of a ``LeakGuard`` in this process that make it use the folder."""
         folder = Path(tempfile.mkdtemp(prefix="leakguard-"))
         return {"out": f"{folder}/", "sinks": (_Sender(self._files, folder),)}
 
     def end(self, actors: Iterable[Any], timeout: float = 60.0) -> tuple[str, ...]:
-        """End the runs of watched actors before they end, and return the names of all files.
+        """End the runs of watched actors, and return the names of all files.
 
-        An actor that ends without it, or is killed, leaves its last generation behind, and its run
-        is told as one whose process is gone, while the others go on too; one that does not answer
-        within ``timeout`` seconds likewise, until it writes again.
+        Call this before the actors end. The run of an actor that ended otherwise, or was killed, is
+        kept up to its last generation, and is reported as a run whose process is gone. The same
+        holds for an actor that does not answer within ``timeout`` seconds, until it writes again.
         """
         answers = [actor.leakguard_end.remote() for actor in actors]
         if answers:
@@ -74,13 +74,13 @@ class RayFolder:
         return self.arrived()
 
     def arrived(self) -> tuple[str, ...]:
-        """Return the names of the files once all that has come in by now is written."""
+        """Return the names of the files, after everything that has arrived so far is written."""
         names: tuple[str, ...] = ray.get(self._files.names.remote())
         return names
 
 
 class _Files:
-    """The actor that has the folder; files are locked while their writers may go on."""
+    """The actor that writes into the folder; a file is locked while its writer may continue."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -91,9 +91,10 @@ class _Files:
     def write(
         self, name: str, begin: int, text: bytes, *, last: bool, writer: str | None = None
     ) -> None:
-        """Let a file go on at ``begin`` with ``text``: a file that was thinned begins anew.
+        """Write ``text`` at the offset ``begin`` of a file, and cut off what follows.
 
-        ``writer`` is the id of the actor that sends it, if one does.
+        ``begin`` is 0 if the writer has thinned its file. ``last`` closes the file. ``writer`` is
+        the id of the actor that sends the text; None if the sender is no actor.
         """
         self._writers[name] = writer
         if time.monotonic() - self._looked >= _LOOK_AROUND:
@@ -107,7 +108,7 @@ class _Files:
             self._open.pop(name).close()
 
     def release(self) -> None:
-        """Let go of the files that nobody has ended; one whose writer goes on is opened again."""
+        """Close all files that are still open; if a writer continues, its file is opened again."""
         while self._open:
             self._open.popitem()[1].close()
 
@@ -117,24 +118,27 @@ class _Files:
         return tuple(sorted(self._writers))
 
     def _let_go_of_the_dead(self) -> None:
-        """Release the files of actors that were killed: a file that is locked has a writer."""
+        """Close the files of dead actors, because a locked file means that its writer is alive."""
         self._looked = time.monotonic()
         for name in [name for name in self._open if _is_dead(self._writers[name])]:
             self._open.pop(name).close()
 
 
 def _is_dead(actor: str | None) -> bool:
-    """Return whether the cluster says that an actor is; a handle of it would keep it alive."""
+    """Return whether an actor is dead according to the cluster.
+
+    The cluster is asked by id, because a handle of the actor would keep the actor alive.
+    """
     try:
-        from ray._private.state import actors  # the public one needs the dashboard
+        from ray._private.state import actors  # the public function needs the dashboard
 
         return actor is not None and actors(actor).get("State") == "DEAD"
-    except Exception:  # a version of Ray that has it elsewhere
+    except Exception:  # other versions of Ray may have this function elsewhere
         return False
 
 
 class _Sender:
-    """A sink that sends what a run file has gained; nobody waits for an answer."""
+    """A sink that sends the new part of a run file, without waiting for an answer."""
 
     def __init__(self, files: Any, folder: Path) -> None:
         self._files = files
@@ -146,7 +150,7 @@ class _Sender:
         self._send(last=False)
 
     def finish(self, report: Report) -> None:
-        """Send the rest of a run that is over, and delete it here."""
+        """Send the rest of a run that has ended, and delete the local run file."""
         ray.wait(self._send(last=True), timeout=_LAST_GATHERING)
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,7 +1,7 @@
-"""Ray Tune: the process that runs the search, whose callbacks, loggers and searchers may leak too.
+"""Ray Tune: watches the process that runs the search.
 
-A generation is ``every`` results of trials. What the trials themselves do, their own processes say:
-``leakguard.integrations.ray``.
+Callbacks, loggers and searchers in this process may leak too. A generation is ``every`` results of
+trials. The trials run in processes of their own; see ``leakguard.integrations.ray`` for these.
 
 Example::
 
@@ -19,10 +19,10 @@ from leakguard.integrations.framework_loop import FrameworkLoop
 
 
 class LeakGuardCallback(Callback):
-    """Follows ``tuner.fit()`` with a guard; the run ends with it."""
+    """Follows ``tuner.fit()`` with a guard; the run ends with ``fit()``."""
 
     def __init__(self, guard: LeakGuard | None = None, every: int = 10) -> None:
-        """Follow with ``guard``, or one of its own; ``every`` results are a generation.
+        """Use ``guard``, or a new guard if it is None; ``every`` results are a generation.
 
         Raises:
             UsageError: ``every`` is no number of results.

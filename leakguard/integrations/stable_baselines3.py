@@ -1,8 +1,9 @@
 """Stable-Baselines3: generations and phases of ``model.learn()``.
 
-A generation is one rollout with the training after it; off-policy algorithms collect a few steps at
-a time, so there it is ``every`` steps of the environments. Phases: ``rollout``, ``train``, and
-``evaluate`` within a rollout for an ``EvalCallback``.
+For on-policy algorithms, a generation is one rollout with the training after it. Off-policy
+algorithms collect only a few steps at a time, so there a generation is ``every`` steps of the
+environments. Phases: ``rollout``, ``train``, and ``evaluate`` within a rollout for an
+``EvalCallback``.
 
 Example::
 
@@ -21,24 +22,25 @@ from leakguard.guard import LeakGuard
 from leakguard.integrations.framework_loop import FrameworkLoop
 from leakguard.phase import phase
 
-# A few seconds of most off-policy algorithms, and two to ten episodes of most environments.
+# Default steps in a generation of an off-policy algorithm: a few seconds of most algorithms, and
+# two to ten episodes of most environments.
 _STEPS_OFF_POLICY = 1_000
 
 
 class LeakGuardCallback(BaseCallback):
     """Follows ``learn()`` with a guard; put it before your own callbacks.
 
-    The run ends with ``learn()``; where that raises, with the ``with guard:`` around it or with the
-    process.
+    The run ends with ``learn()``. If ``learn()`` raises, the run ends with the ``with guard:``
+    block around it, or with the process.
     """
 
     def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
-        """Follow with ``guard``, or one of its own.
+        """Use ``guard``, or a new guard if it is None.
 
         Args:
-            guard: what watches, with your ``watch=``, ``out=`` and the like.
-            every: steps of the environments that make a generation; a rollout of on-policy
-                algorithms and 1,000 steps of off-policy ones unless given.
+            guard: a guard with your own ``watch=``, ``out=`` and other settings.
+            every: the number of steps of the environments in a generation. By default a generation
+                is a rollout of an on-policy algorithm, or 1,000 steps of an off-policy one.
 
         Raises:
             UsageError: ``every`` is no number of steps.
@@ -52,13 +54,14 @@ class LeakGuardCallback(BaseCallback):
             self._loop.every = _STEPS_OFF_POLICY
         left = self.model._total_timesteps - self.model.num_timesteps
         self._loop.begin(self._rollouts(left), steps=left)
-        # EvalCallback tells nobody when it begins: the function it calls is put into a phase.
+        # EvalCallback does not report when it begins, so the function that it calls is wrapped in a
+        # phase.
         if self._evaluate is None:
             self._evaluate = callbacks.evaluate_policy
             callbacks.evaluate_policy = phase("evaluate")(self._evaluate)
 
     def _rollouts(self, steps: int) -> int | None:
-        """Return how many rollouts so many steps are; None off-policy, which has short ones."""
+        """Return how many rollouts have ``steps`` steps; None for an off-policy algorithm."""
         size = getattr(self.model, "n_steps", 0) * self.model.n_envs
         return -(-steps // size) if size else None
 

@@ -1,4 +1,4 @@
-"""A plain torch loop, followed by its optimizer: nothing in the loop changes.
+"""A plain torch loop, followed by a hook of its optimizer; the loop itself does not change.
 
 A generation is ``every`` steps of the optimizer. Phases are yours: ``leakguard.phase``.
 
@@ -19,10 +19,10 @@ from leakguard.integrations.framework_loop import checked_every
 
 
 def follow_optimizer(optimizer: Any, guard: LeakGuard, every: int = 100) -> Any:
-    """Make ``every`` steps of ``optimizer`` a generation; the first begins now.
+    """Make ``every`` steps of ``optimizer`` a generation; the first generation begins now.
 
     Returns:
-        torch's handle of the hook; its ``remove()`` ends the following, not the run.
+        torch's handle of the hook. Its ``remove()`` stops counting steps, but does not end the run.
 
     Raises:
         UsageError: ``every`` is no number of steps, or the run file cannot be written.

@@ -1,8 +1,8 @@
 """Hugging Face: generations and phases of ``trainer.train()``.
 
-A generation is an epoch, or ``every`` optimizer steps; give ``every`` where a training has less
-than ten epochs. Phases: ``train`` and ``evaluate``, which begins with what is logged before it and
-with what other callbacks do at the end of the epoch.
+A generation is an epoch, or ``every`` optimizer steps; give ``every`` if a training has fewer than
+ten epochs. Phases: ``train`` and ``evaluate``. The phase ``evaluate`` includes the logging before
+the evaluation, and what other callbacks do at the end of the epoch.
 
 Example::
 
@@ -23,16 +23,17 @@ from leakguard.integrations.framework_loop import FrameworkLoop
 class LeakGuardCallback(TrainerCallback):
     """Follows ``train()`` with a guard.
 
-    The run ends with ``train()``; where that raises, with the ``with guard:`` around it or with the
-    process.
+    The run ends with ``train()``. If ``train()`` raises, the run ends with the ``with guard:``
+    block around it, or with the process.
     """
 
     def __init__(self, guard: LeakGuard | None = None, every: int | None = None) -> None:
-        """Follow with ``guard``, or one of its own.
+        """Use ``guard``, or a new guard if it is None.
 
         Args:
-            guard: what watches, with your ``watch=``, ``out=`` and the like.
-            every: optimizer steps that make a generation; an epoch unless given.
+            guard: a guard with your own ``watch=``, ``out=`` and other settings.
+            every: the number of optimizer steps in a generation; by default a generation is an
+                epoch.
 
         Raises:
             UsageError: ``every`` is no number of steps.
@@ -45,30 +46,33 @@ class LeakGuardCallback(TrainerCallback):
         self._loop.begin(epochs, steps=state.max_steps - state.global_step)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin the generation of this epoch, and its training."""
+        """Begin the generation of this epoch and the phase ``train``."""
         if self._loop.every is None:
             self._loop.generation()
         self._loop.phase("train")
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin a generation where one is so many steps; go on training after an evaluation."""
+        """Begin a generation if ``every`` steps have passed; resume ``train`` after evaluation."""
         self._loop.step(state.global_step)
         self._loop.resume("train")
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin the evaluation, if one follows: the trainer tells of its end only."""
+        """Begin the phase ``evaluate`` if an evaluation follows.
+
+        The trainer has a callback only for the end of an evaluation.
+        """
         if control.should_evaluate:
             self._loop.phase("evaluate")
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin the evaluation, if one follows, or leave the training."""
+        """Begin the phase ``evaluate`` if an evaluation follows; else leave the phase ``train``."""
         if control.should_evaluate:
             self._loop.phase("evaluate")
         else:
             self._loop.leave()
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Leave the evaluation."""
+        """Leave the phase ``evaluate``."""
         self._loop.leave()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -1,9 +1,9 @@
 """Traces one generation, to find where the objects that survive it were made.
 
-``tracemalloc`` knows the lines that made a live object. It serves everything that has a Python
-type, and the blocks of Python's allocators. ``memray`` sees the allocations of native code, as
-bytes by line. It may run after tracemalloc but never before: once a memray tracker has run,
-tracemalloc misses allocations.
+``tracemalloc`` knows the lines that made a live object. It is used for everything that has a
+Python type, and for the blocks of Python's allocators. ``memray`` traces the allocations of native
+code, as bytes by line. It may run after tracemalloc but never before: once a memray tracker has
+run, tracemalloc misses allocations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TRACERS: Mapping[str, Start] = {"memray": BytesTrace, "tracemalloc": ObjectTrace
 
 
 def fitting(trace: Trace, suspects: Sequence[Suspect]) -> str:
-    """Return the name of the tool for these suspects; objects come before bytes."""
+    """Return the name of the tool for these suspects: tracemalloc if any of them has a type."""
     if trace != "auto":
         return trace
     return "tracemalloc" if any(suspect.type for suspect in suspects) else "memray"

@@ -1,4 +1,4 @@
-"""Lines by the bytes that they left behind, for either tool."""
+"""Lines ranked by the bytes that they left behind, from tracemalloc or memray."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leakguard.capture.library import OWN_FOLDER
 from leakguard.capture.stack import Frame, described, named, origin, place
 from leakguard.model import Site
 
-#: Fewer bytes, less than one page, are no leak of a line.
+#: Fewer bytes than this, one page, are not reported as a leak of a line.
 SMALLEST = 4_096
 MOST_SITES = 5
 # Groups of a generation's survivors, largest first, that are looked up in the source files.
@@ -22,9 +22,10 @@ _MALLOC_HEADER, _LEAST_CHUNK = 8, 32
 
 
 def in_use(size: int, count: int, *, pooled: bool) -> int:
-    """Return the bytes that ``count`` allocations of ``size`` bytes in all occupy.
+    """Return the bytes occupied by ``count`` allocations that total ``size`` requested bytes.
 
-    ``pooled`` says that Python's allocators served them; they pass large ones on.
+    ``pooled`` says that they were made by Python's allocators, which pass large requests on to the
+    C allocator.
     """
     each = size / max(count, 1)
     if pooled and each <= _POOLED:
@@ -37,7 +38,10 @@ def _rounded(size: float) -> int:
 
 
 def largest(sites: Iterable[Site]) -> list[Site]:
-    """Return the sites with the most bytes, with the stack that left most of them."""
+    """Merge the sites of each line; return the lines with the most bytes.
+
+    A merged site has the stack that left the most bytes.
+    """
     merged: dict[str, Site] = {}
     for site in sorted(sites, key=_traced_bytes):
         known = merged.get(site.place)

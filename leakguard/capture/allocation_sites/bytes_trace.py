@@ -1,4 +1,4 @@
-"""Traces a generation with memray: which lines allocate the bytes that outlive it."""
+"""Traces a generation with memray: which lines allocate the bytes that outlive the generation."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from leakguard.capture.stack import Frame
 from leakguard.errors import install
 from leakguard.model import Site
 
-# Frames that are read of a stack; memray has all of them. An allocation in a layer of a transformer
-# lies some thirty calls below the trainer's line that computes the loss.
+# Frames that are read of a stack; memray records all of them. An allocation in a layer of a
+# transformer lies some thirty calls below the trainer's line that computes the loss.
 _FRAMES_OF_BYTES = 64
 
 
 class BytesTrace:
-    """One traced generation; its record is in a folder that is deleted at its end.
+    """One traced generation; its record lies in a folder that is deleted at the end of the trace.
 
     Survivors are summed up during the trace, so that the record of a long generation stays small.
     """
@@ -32,14 +32,15 @@ class BytesTrace:
     name = "memray"
 
     def __init__(self, suspects: Sequence[Suspect] = (), *, shallow: bool = False) -> None:
-        """Start tracing; if bytes in pools are wanted, Python's allocators too.
+        """Start tracing the C allocator; if a suspect lies in pools, also Python's allocators.
 
-        With these, a generation that only makes small objects took 9 times as long, and 15 times
-        under tracemalloc; without them, 1.8 times. A ``shallow`` trace costs the same: memray
-        follows every call.
+        With Python's allocators, a generation that only makes small objects took 9 times as long
+        (15 times under tracemalloc); without them, 1.8 times. A ``shallow`` trace costs the same,
+        because memray follows every call.
 
         Raises:
-            Unavailable: memray is not installed, this process is traced already, or has greenlets.
+            Unavailable: memray is not installed, or this process is traced already or has
+                greenlets.
         """
         if tracemalloc.is_tracing():
             raise Unavailable("tracemalloc traces this process, and memray would disturb it")
@@ -67,7 +68,7 @@ class BytesTrace:
             raise
 
     def survivors(self, suspects: Sequence[Suspect]) -> list[int]:
-        """Stop; bytes have no object to ask who holds them, so the list is empty."""
+        """Stop; return an empty list, because bytes have no object whose holder could be found."""
         self._end()
         return []
 

@@ -13,19 +13,20 @@ from typing import Any
 
 # Tuples up to this length have free lists, one per length (PyTuple_MAXSAVESIZE).
 _LONGEST_TUPLE = 20
-# Objects in all, at most: CPython keeps 2,000 tuples of each length, and 80 lists and dicts each
-# (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
+# Most objects that are made in total. CPython keeps 2,000 tuples of each length, 80 lists and 80
+# dicts (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
 _MOST_SPARE = 50_000
-# After so many consecutive objects that the tracer knows, the free list is empty. Asking for a
-# stack of 16 frames makes 16 pairs, which may be freed on top of the list.
+# After so many consecutive objects whose allocation was traced, the free list counts as empty. One
+# object is not enough: asking for a stack of 16 frames makes 16 pairs, and these traced pairs may
+# be freed on top of the list.
 _IN_A_ROW = 24
 
 
 def reserve(names: Collection[str], is_known: Callable[[Any], bool]) -> list[Any]:
-    """Return the free objects of the builtin types of these names.
+    """Return all objects from the free lists of the builtin types of these names.
 
-    While they are kept, new objects of the type are allocated. ``is_known`` returns whether the
-    tracer saw an object's allocation.
+    While the caller keeps them, every new object of these types is allocated, and thus traced.
+    ``is_known`` returns whether the tracer saw an object's allocation.
     """
     spare: list[Any] = []
     for name in sorted(names):

@@ -1,4 +1,4 @@
-"""Traces a generation with tracemalloc: which lines made live objects, and blocks in use."""
+"""Traces a generation with tracemalloc: which lines made the live objects and blocks in use."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ from leakguard.model import Site
 Lines = heap.Origin
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
-# Collector header, and before it the two pointers that replace an instance's dict.
+# Bytes before an object: two pointers of the collector's header, and before these the two pointers
+# that replace an instance's dict.
 _HEADERS = 2 * _POINTER + 2 * _POINTER
 
 
 def origin_of(item: Any) -> Lines | None:
     """Return (file, line) of the frames that made an object, innermost first; None if untraced."""
     if sys.version_info[:2] == (3, 11) and flags(type(item)) & MANAGED_DICT:
-        # Python 3.11 looks up such an object by its collector header, not by its block.
+        # Python 3.11 would look up such an object by the address of its collector header, but
+        # its block begins earlier.
         return _at_address()(0, id(item) - _HEADERS)
     trace = tracemalloc.get_object_traceback(item)
     return None if trace is None else tuple((f.filename, f.lineno) for f in reversed(trace))
@@ -50,17 +52,19 @@ def _at_address() -> Callable[[int, int], Lines | None]:
     return cast("Callable[[int, int], Lines | None]", read)
 
 
-# Frames kept of a stack: what a module of torch in a module in a trainer makes lies ten calls
-# below the line that asked for it. Measured: 12 frames cost 1.2 times as much as 6 in a network,
-# the same where stacks are short, and 1.7 times in a deep recursion.
+# Frames kept of a stack. An allocation in a torch module, inside another module, inside a trainer,
+# lies ten calls below the line that asked for it. Measured: 12 frames cost 1.2 times as much as 6
+# in a network, the same where stacks are short, and 1.7 times as much in a deep recursion.
 _FRAMES_OF_OBJECTS = 16
-# Frames of a shallow trace: the line that calls ``np.repeat`` is the third. Each allocation looks
-# up the line number of each frame. Measured in training steps of TD3 and of DQN: with 1, 2, 4, 8
-# and 16 frames 3.4, 5.0, 6.9, 11 and 15 times as long; 2.8, 3.7, 5.1, 7.9 and 11.
+# Frames of a shallow trace: the line that calls ``np.repeat`` is the third frame. The cost grows
+# with the frames, because each allocation looks up the line number of each frame. Measured with 1,
+# 2, 4, 8 and 16 frames: a training step of TD3 takes 3.4, 5.0, 6.9, 11 and 15 times as long, one
+# of DQN 2.8, 3.7, 5.1, 7.9 and 11 times.
 _FRAMES_IF_SHALLOW = 4
-# Stacks whose objects are asked for their holders. A kept loss is one tensor beside a dozen objects
-# of its graph, made by other lines: of rarer stacks, those count whose objects are elements of a
-# container.
+# Stacks, the most frequent first, for whose objects the holders are looked up. A kept loss is one
+# tensor, but its graph has a dozen objects that other lines made. Its stack is therefore not among
+# the most frequent. Beyond the first MOST_SITES, a stack counts only if its objects are elements
+# of a container.
 _MOST_ASKED = 20
 _ELEMENT = "[*]"
 
@@ -70,9 +74,11 @@ _Key = tuple[str, Lines]
 class ObjectTrace:
     """One traced generation.
 
-    If the program runs tracemalloc itself, its traces are read, and nothing is started or stopped;
-    they may be older than this generation. It works beside a tracker of memray that is not the
-    guard's (``memray run``): 19,928 of 20,000 new objects had their stack.
+    If the program itself runs tracemalloc, the program's traces are read, and tracing is neither
+    started nor stopped. These traces may be older than this generation.
+
+    This works while the program itself runs under memray (``memray run``): 19,928 of 20,000 new
+    objects had their stack.
     """
 
     name = "tracemalloc"
@@ -94,13 +100,13 @@ class ObjectTrace:
         self._blocks: list[Site] = []
 
     def survivors(self, suspects: Sequence[Suspect]) -> list[int]:
-        """Stop; return the addresses of a few objects of each site, to find their holders."""
+        """Stop; return the addresses of a few objects of each site, whose holders are wanted."""
         names = {suspect.type for suspect in suspects if suspect.type is not None}
         kept: dict[_Key, tuple[int, ...]] = {}
         try:
             if names:
                 kept = self._counted(names)
-            # A program's own traces may cover its whole life: reading them takes seconds.
+            # Traces that the program started may cover its whole run: reading them takes seconds.
             if self._own and any(suspect.type is None for suspect in suspects):
                 self._blocks = traced_blocks(self.name)
         finally:
@@ -112,7 +118,10 @@ class ObjectTrace:
         return samples
 
     def sites(self, held_by: Sequence[str | None]) -> list[Site]:
-        """Return the sites, largest first; ``held_by`` has the holder of each sample, in turn."""
+        """Return the sites, most objects first, then the sites of blocks.
+
+        ``held_by`` has the holder of each object in the list that ``survivors`` returned.
+        """
         holders = defaultdict(list)
         for key, holder in zip(self._samples, held_by, strict=False):
             holders[key].append(holder)
@@ -134,7 +143,7 @@ class ObjectTrace:
             _running = None
 
     def _sites(self, key: _Key, holders: list[str | None]) -> list[Site]:
-        """Return the sites of one stack, one per named holder."""
+        """Return the sites of one stack: one for each named holder."""
         if key in self._rarer:
             holders = [h for h in holders if h is not None and h.endswith(_ELEMENT)]
             if not holders:
@@ -142,7 +151,7 @@ class ObjectTrace:
         return _sites(key, self._counts[key], holders)
 
     def _counted(self, names: set[str]) -> dict[_Key, tuple[int, ...]]:
-        """Count live objects by site; return the addresses of some of each."""
+        """Count live objects by type and stack; return the addresses of some objects of each."""
         kept = {}
         for made in heap.origins(names, origin_of).made:
             if not made.lines[0][0].startswith(OWN_FOLDER):
@@ -154,7 +163,7 @@ class ObjectTrace:
         chosen = []
         for name in sorted(names):
             own = [key for key, _ in self._counts.most_common() if key[0] == name]
-            if self._shallow:  # A line deep in a library says nothing about what it makes.
+            if self._shallow:  # A stack without a program line does not help to find the cause.
                 own = [key for key in own if reaches_program(file for file, _ in key[1])] or own
             chosen += own[:_MOST_ASKED]
             self._rarer.update(own[MOST_SITES:_MOST_ASKED])
@@ -165,7 +174,7 @@ _running: ObjectTrace | None = None
 
 
 def _stop_in_child() -> None:
-    """A worker that was forked in the traced generation is not traced."""
+    """Stop tracing in a worker that is forked during the traced generation."""
     if _running is not None:
         _running.stop()
 
@@ -175,7 +184,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _sites(key: _Key, count: int, holders: list[str | None]) -> list[Site]:
-    """Return one site per holder of its objects; their shares are unknown."""
+    """Return one site for each holder of a stack's objects, each with the count of all of them.
+
+    How many of the objects each holder has is unknown.
+    """
     name, lines = key
     stack = [named(file, line) for file, line in lines]
     known: list[str | None] = [*dict.fromkeys(h for h in holders if h is not None)]

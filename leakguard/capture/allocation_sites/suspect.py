@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Something that grows: objects of a type, or bytes that no object explains (``type`` None).
+    """Something that grows: objects of a type, or bytes outside of known objects (``type`` None).
 
-    ``in_pools`` says that the bytes lie in Python's small-object allocator.
+    ``in_pools`` is True if the bytes lie in Python's small-object allocator.
     """
 
     type: str | None = None

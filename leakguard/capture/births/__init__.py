@@ -1,10 +1,12 @@
 """The sampled record of births: which blocks are alive, and where and when they were made.
 
-Allocations of Python and of C are sampled, one in so many bytes, with the stack, phase and
-generation that they were made in; a free removes them. At any moment the live samples say without
-bias: so many bytes born at line L in phase P of generation k are still alive. The compiled part
-lies in ``record/``; where it was not built, or cannot be used, births are not recorded, and it is
-said why.
+Allocations of Python and of C are sampled, one sample per interval of bytes. A sample has the
+stack, the phase and the generation in which the block was made; freeing the block removes it. From
+the live samples, an unbiased estimate follows at any moment: how many bytes that were born at line
+L in phase P of generation k are still alive.
+
+The compiled part lies in ``record/``. If it was not built, or cannot be used, births are not
+recorded, and ``BirthRecord.problem`` states the reason.
 """
 
 from leakguard.capture.births.birth_record import BirthRecord, hush, pools_in_sight

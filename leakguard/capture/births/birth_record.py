@@ -1,4 +1,7 @@
-"""The record of births of this process: begun, told where the program is, and asked."""
+"""The record of births of this process.
+
+It is started, is informed of each new generation and phase, and returns what is alive.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,11 @@ from leakguard.model.births import Births
 
 
 def _compiled() -> Any:
-    """Return the compiled part, None where there is none, or it was built from other sources.
+    """Return the compiled part; None if there is none or it was built from other sources.
 
-    The record ends before the interpreter does, whose thread states go whatever their threads do.
-    It is imported before a guard is made, so one that ends with the process ends before that.
+    ``atexit`` stops the record before the interpreter ends, because the interpreter deletes thread
+    states while their threads may still run. This module is imported before a guard is made, and
+    exit functions run in reverse order, so a guard that ends at exit ends before the record.
     """
     try:
         from leakguard.capture.births import _births
@@ -33,20 +37,25 @@ def _compiled() -> Any:
 
 _births = _compiled()
 
-# The distance of two samples that a run begins with; it adapts to what the program allocates.
+# Mean bytes between two samples at the start of a run; later it adapts to what the program
+# allocates.
 _FIRST_INTERVAL = 4_096.0
 _MOST_PHASES = 65_535
 
 
 def hush(quiet: bool) -> None:
-    """Say whether this thread works for the guard: what it allocates then is not recorded."""
+    """Set whether this thread works for the guard; if so, its allocations are not recorded."""
     if _births is not None:
         _births.hush(quiet)
 
 
 @contextmanager
 def pools_in_sight() -> Iterator[None]:
-    """Let the interpreter tell of its pools in the block, which it does of no other allocator."""
+    """Show the interpreter its own small-object allocator inside the block.
+
+    The interpreter prints the statistics of its pools only if no other allocator is installed; the
+    record is one.
+    """
     if _births is None:
         yield
         return
@@ -61,7 +70,7 @@ class BirthRecord:
     """One record at a time in a process: sampled births by line, phase and generation.
 
     Attributes:
-        problem: why nothing is recorded, or no more; None while all is well.
+        problem: why nothing is recorded, or nothing any more; None while the record works.
         native_problem: why C memory is not recorded.
     """
 
@@ -77,11 +86,12 @@ class BirthRecord:
 
         Args:
             native: record C memory too.
-            interval: mean bytes from sample to sample; None adapts it to the program.
-            seed: makes the samples of a program of one thread come again.
-            most_share: of CPU time that the calls may cost in a long run; where they would cost
-                more, small blocks of Python are recorded in one of so many rounds, which stands
-                for the others. None sets no limit.
+            interval: mean bytes between two samples; None adapts it to the program.
+            seed: of the random numbers; with the same seed, a program with one thread gets the
+                same samples in each run.
+            most_share: the largest share of CPU time that the record's calls may cost in a long
+                run. If they would cost more, small blocks of Python are recorded in only one of
+                several rounds, and that round is weighted for the others. None sets no limit.
         """
         self.problem: str | None = None
         self.native_problem: str | None = None
@@ -97,7 +107,7 @@ class BirthRecord:
     # -- life -----------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to record, or say in ``problem`` why that cannot be."""
+        """Begin to record; if that is impossible, set ``problem`` to the reason."""
         if _births is None:
             self.problem = "the compiled part was not built; reinstall leakguard with a C compiler"
             return
@@ -111,7 +121,7 @@ class BirthRecord:
         self.check()
 
     def stop(self) -> None:
-        """End the record; the program's allocations go on as they would without it."""
+        """End the record; allocations of the program no longer pass through it."""
         if self._running and _births is not None:
             self._take_time()
             self._running = self._open = False
@@ -125,7 +135,7 @@ class BirthRecord:
     # -- where the program is ---------------------------------------------------------------------
 
     def mark(self, generation: int, phase: str) -> None:
-        """Take where the program is from now on: the round, counted from 0, and the phase."""
+        """Set the round, counted from 0, and the phase that births belong to from now on."""
         if self._running and _births is not None:
             number = self._phases.get(phase)
             if number is None and len(self._phases) < _MOST_PHASES:
@@ -133,10 +143,11 @@ class BirthRecord:
             _births.mark(generation, number or 0)
 
     def check(self) -> None:
-        """Look whether births and deaths are still seen, where a generation begins.
+        """Check, at the start of a generation, that births and frees are still observed.
 
-        Libraries that were loaded since are taken in, and Python's small blocks are recorded in
-        the generation that begins, or left out for their price.
+        Libraries that were loaded since the last check are included. Then it is decided whether
+        Python's small blocks are recorded in the generation that begins, or left out to limit the
+        cost.
         """
         if not self._running or _births is None:
             return
@@ -149,7 +160,10 @@ class BirthRecord:
         self._open = _births.record_small(one_in)
 
     def _take_time(self) -> float:
-        """Return the CPU seconds since the last time, which are counted where all was recorded."""
+        """Return the CPU seconds since the last call.
+
+        They are added to the recorded time if small blocks were recorded meanwhile.
+        """
         now = time.process_time()
         passed, self._last = now - self._last, now
         self._recorded += passed if self._open else 0.0
@@ -159,15 +173,16 @@ class BirthRecord:
 
     @property
     def share(self) -> float:
-        """Of the CPU time since the start, the share in which all of Python was recorded."""
+        """The share of the CPU time since the start in which small blocks were recorded too."""
         now = time.process_time()
         recorded = self._recorded + (now - self._last if self._open else 0.0)
         return recorded / (now - self._began) if now > self._began else 0.0
 
     def cohorts(self, rounds: int = 0) -> Births | None:
-        """Return what is alive, by line and phase and by the time of birth; None without a record.
+        """Return what is alive, by line, phase and round of birth; None without a record.
 
-        ``rounds`` is how many there have been: what is older than the last two is what stays.
+        ``rounds`` is the number of rounds so far. Blocks that are older than the last two rounds
+        count as staying.
         """
         if not self._running or _births is None:
             return None
@@ -178,9 +193,10 @@ class BirthRecord:
         return told(rows, stacks, tuple(self._phases), rounds, (self.share, python[0], native))
 
     def survivors(self, rounds: int) -> Survivors | None:
-        """Return the samples of the loop's ``rounds`` that are alive; None without a record.
+        """Return the live samples that were born in ``rounds`` of the loop; None without a record.
 
-        To be asked in a copy of the process: their addresses say nothing of any later moment.
+        Call this in a copy of the process: the program may free the blocks at any later moment, so
+        their addresses are valid only while the program stands still.
         """
         if not self._running or _births is None:
             return None

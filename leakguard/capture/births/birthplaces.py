@@ -1,4 +1,4 @@
-"""From samples by stack to lines: what is alive, by line and phase and by the time of birth."""
+"""Sums samples by stack into samples by line: what is alive, by line, phase and round of birth."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
 #: File, line and function, innermost first.
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
 
-# Places told at a moment: so many for what is alive, and so many for what is old.
+# Places that are reported: those with the most bytes alive, and those with the most old bytes.
 _MOST_ALIVE = 16
 _MOST_OLD = 16
-# Cohorts told of a place: with more rounds several are told together.
+# Cohorts reported for a place. With more rounds, several rounds are one cohort.
 _MOST_COHORTS = 32
-# What the last two rounds made may still be at work.
+# Rounds at the end whose objects may still be in use.
 _YOUNG = 2
 # CPython 3.13 shows a frame of this name and file below each call of a class.
 _TRAMPOLINE = "__init__"
@@ -48,7 +48,7 @@ class _Sum:
 
 @dataclass(slots=True)
 class _Alive:
-    """What is alive of one line and phase; ``stacks`` are the bytes of those that lead there."""
+    """What is alive of one line and phase; ``stacks`` has the bytes of each stack of that line."""
 
     total: _Sum = field(default_factory=_Sum)
     by_round: dict[int, _Sum] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class _Alive:
         self.stacks[row[0]] = self.stacks.get(row[0], 0.0) + row[5]
 
     def old(self, rounds: int) -> float:
-        """Return the bytes of rounds that are over for some time, the first one left out."""
+        """Return the bytes born in rounds that ended some rounds ago, except the first round."""
         return sum(s.bytes for born, s in self.by_round.items() if 0 < born < rounds - _YOUNG)
 
 
@@ -70,7 +70,10 @@ _Key: TypeAlias = "tuple[str | None, str | None, int, int]"
 
 @dataclass(slots=True)
 class _Sums:
-    """What is alive by place, phase and kind; ``width`` is how many rounds are one cohort."""
+    """What is alive by place, function, phase and kind (native or not).
+
+    ``width`` is the number of rounds in one cohort.
+    """
 
     stacks: Mapping[int, Frames]
     width: int
@@ -91,9 +94,10 @@ def told(
     rounds: int,
     how: tuple[float, float, float | None],
 ) -> Births:
-    """Return the births as values; ``how`` is the share that was recorded, and both intervals.
+    """Return the births as values, without what the guard allocated for itself.
 
-    What the guard allocated for itself is left out.
+    ``how`` is the share of CPU time that was recorded, and the sampling intervals of Python and of
+    native memory.
     """
     sums = _sums(rows, stacks, rounds)
     whole = _Sum()
@@ -118,7 +122,7 @@ def told(
 def birthplaces(
     rows: Iterable[Row], stacks: Mapping[int, Frames], phases: Sequence[str], rounds: int
 ) -> tuple[Birthplace, ...]:
-    """Return all places of these rows with their cohorts, those with the most bytes first."""
+    """Return all places of these rows with their cohorts; places with the most bytes first."""
     sums = _sums(rows, stacks, rounds)
     alive = sorted(sums.alive, key=lambda key: -sums.alive[key].total.bytes)
     return tuple(_birthplace(key, sums, phases) for key in alive)
@@ -135,7 +139,10 @@ def _sums(rows: Iterable[Row], stacks: Mapping[int, Frames], rounds: int) -> _Su
 
 
 def _width(rounds: int) -> int:
-    """Return how many rounds are told together: a power of two, so that lines of a run agree."""
+    """Return how many rounds are one cohort.
+
+    It is a power of two, so that the cohorts of successive snapshots of a run begin alike.
+    """
     width = 1
     while rounds > _MOST_COHORTS * width:
         width *= 2
@@ -143,7 +150,7 @@ def _width(rounds: int) -> int:
 
 
 def _chosen(found: Mapping[_Key, _Alive], rounds: int) -> list[tuple[_Key, bool]]:
-    """Return what is told, most alive first, and whether with its cohorts."""
+    """Return the keys of the places to report, most bytes first, and whether to add cohorts."""
     alive = sorted(found, key=lambda key: -found[key].total.bytes)
     old = set(sorted(alive, key=lambda key: -found[key].old(rounds))[:_MOST_OLD])
     kept = old.union(alive[:_MOST_ALIVE])
@@ -175,7 +182,7 @@ def _cohort(born: int, width: int, of: _Sum) -> Cohort:
 
 
 class _StackRead:
-    """One stack, read: the program's own line in it, and whether it is the guard's."""
+    """One stack: the program's own line in it, and whether the guard made the allocation."""
 
     __slots__ = ("_asked", "_frames", "function", "is_ours", "place")
 
@@ -196,7 +203,7 @@ class _StackRead:
 
 
 def _function(frames: Frames, index: int) -> str | None:
-    """Return the function's name; a comprehension is a part of the function around it."""
+    """Return the function's name; a comprehension counts as part of the function around it."""
     for file, _, name in frames[index:]:
         if not name.startswith("<"):
             return name
@@ -206,7 +213,7 @@ def _function(frames: Frames, index: int) -> str | None:
 
 
 def _is_ours(frames: Sequence[Frame]) -> bool:
-    """Return whether the guard is nearer to the allocation than any line of the program."""
+    """Return whether a line of the guard lies closer to the allocation than any program line."""
     for frame in frames:
         if frame.file.startswith(OWN_FOLDER):
             return True

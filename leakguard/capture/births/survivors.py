@@ -1,4 +1,4 @@
-"""The samples that are alive, one by one: where each block lies, and where it was made."""
+"""The live samples one by one: the address of each block, and where it was made."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 from leakguard.capture.births.birthplaces import Frames, Row, birthplaces
 from leakguard.model.births import Birthplace
 
-# Places that are told of one holder: several lines make an entry, and each its part of it.
+# Places reported for one holder: several lines may each make a part of an entry.
 _MOST_PLACES = 4
 
 
 class Survivor(NamedTuple):
-    """One sampled block: its address, and the row that it adds to what is told of its birth."""
+    """One sampled block: its address, its allocator domain, and its row of the birth record."""
 
     address: int
     domain: int
@@ -23,7 +23,7 @@ class Survivor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """The samples of a loop's rounds that are alive, with what is needed to tell their places."""
+    """The live samples of a loop's rounds, with the stacks and phases that give their places."""
 
     blocks: Sequence[Survivor]
     stacks: Mapping[int, Frames]
@@ -31,6 +31,6 @@ class Survivors:
     rounds: int
 
     def places(self, rows: Iterable[Row]) -> tuple[Birthplace, ...]:
-        """Return where the blocks of these rows were made, with their cohorts, the most first."""
+        """Return where the blocks of these rows were made, with cohorts; most bytes first."""
         found = birthplaces(rows, self.stacks, self.phases, self.rounds)
         return found[:_MOST_PLACES]

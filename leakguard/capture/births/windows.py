@@ -1,30 +1,33 @@
-"""In which rounds Python's small blocks are recorded, so that their calls keep to their price."""
+"""Chooses the rounds in which Python's small blocks are recorded, to limit the cost."""
 
 from __future__ import annotations
 
 import math
 import random
 
-# Seconds of CPU time for the call of an allocation, measured (reports/births/overhead.md).
+# CPU seconds that the record costs per allocation, measured (reports/births/overhead.md).
 _SECONDS_A_BLOCK = 1.2e-9
-# CPU seconds that the calls may cost in any run, as looks may.
+# CPU seconds that the record's calls may cost in any run; looks have the same allowance.
 _FREE_SECONDS = 0.3
-# CPU seconds over which the price of a second is averaged: one short round has few samples.
+# CPU seconds over which the cost per second is averaged, because one short round varies much.
 _MEMORY = 1.0
-# Rounds of which one is recorded at least.
+# At least one of this many rounds is recorded.
 _ONE_ROUND_OF = 100
 
 
 class Windows:
-    """Records one of so many rounds that the calls cost no more than a share of the run.
+    """Records one of every n rounds, with n such that the calls cost at most a share of the run.
 
-    Rounds are taken by so many, and one of them is chosen at random. What is recorded in it stands
-    for the others, too: the estimates of the whole stay without bias, and no long stretch of a run
-    is left out. A run whose calls are cheap, or which is short, is recorded wholly.
+    In each group of n rounds, one is chosen at random and weighted for the others. So the
+    estimates for the whole run stay unbiased, and no long stretch of a run is left out. A run that
+    is short, or whose calls are cheap, is recorded completely.
     """
 
     def __init__(self, most_share: float | None, seed: int) -> None:
-        """``most_share`` is of CPU time, beyond what any run may cost; None sets no limit."""
+        """``most_share`` is the share of CPU time that the calls may cost; None sets no limit.
+
+        It applies once the seconds that every run may cost are used up.
+        """
         self._most_share = most_share
         self._random = random.Random(seed)
         self._blocks = self._price = 0.0
@@ -33,12 +36,12 @@ class Windows:
         self._at = self._chosen = 0
 
     def next(self, blocks: float, seconds: float, recorded: bool) -> int:
-        """Return 0 where the round that begins is left out, else of how many it is the one.
+        """Return 0 if the next round is left out; else the number of rounds it is weighted for.
 
         Args:
-            blocks: small blocks that were handed out while they were recorded, since the start.
+            blocks: number of small blocks allocated since the start in rounds that were recorded.
             seconds: CPU time of the round that ends.
-            recorded: whether small blocks were recorded in it.
+            recorded: whether small blocks were recorded in the round that ends.
         """
         cost = (blocks - self._blocks) * _SECONDS_A_BLOCK
         self._blocks = blocks
@@ -53,7 +56,7 @@ class Windows:
         return self._rounds if self._at == self._chosen else 0
 
     def _rounds_of_one(self) -> int:
-        """Return of how many rounds one is recorded from now on."""
+        """Return the size of the next group of rounds, of which one is recorded."""
         if self._most_share is None or self._free > 0:
             return 1
         return max(1, min(math.ceil(self._price / self._most_share), _ONE_ROUND_OF))

@@ -1,7 +1,7 @@
 """The heap engine: what is alive, how large it is, and who holds it.
 
-Every public function returns plain values. No reference to a user's object outlives a call, and no
-user code runs in one. Looks are taken in a copy of the process (``apart``).
+Every public function returns plain values. No reference to a user's object outlives the call, and
+no user code runs during the call. Looks are taken in a copy of the process (see ``apart``).
 """
 
 from __future__ import annotations
@@ -52,19 +52,26 @@ __all__ = [
 def census(
     watch: Mapping[str, type] = _NOTHING, large: int = LARGE_OBJECT, seconds: float = LONGEST
 ) -> HeapCensus:
-    """Count and size every live object by type, arrays and tensors by their unique memory.
+    """Count and size every live object by type.
 
-    ``watch`` maps names to classes whose instances (subclasses included) are counted under that
-    name. Objects of at least ``large`` bytes are listed one by one. It may take ``seconds`` of CPU.
+    Memory that several arrays or tensors share counts once.
+
+    Args:
+        watch: maps names to classes; instances of a class and its subclasses are counted under
+            its name.
+        large: objects of at least this many bytes are listed one by one.
+        seconds: the most CPU time that the census may take.
 
     Raises:
-        Unavailable: it would take longer, or cannot be done here without harm.
+        Unavailable: it would take longer, or would harm the program.
     """
     return looks.take(lambda: take_census(engine.tally, ENGINE, watch, large), HeapCensus, seconds)
 
 
 def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]) -> Origins:
-    """Return where the live objects of these exact types (by qualified name) were made.
+    """Return where the live objects of these types were made.
+
+    ``names`` are qualified names of types; instances of their subclasses do not count.
 
     Raises:
         Unavailable: as for a census.
@@ -73,14 +80,14 @@ def origins(names: Collection[str], origin_of: Callable[[object], Origin | None]
 
 
 def collect() -> FreedByCollection:
-    """Run one full garbage collection and return what only cycles had kept alive, by type."""
+    """Run one full garbage collection; return the objects that it freed, by type."""
     return take_collection(census)
 
 
 def remember(seconds: float = LONGEST) -> PathMemory:
     """Return the sizes of all containers by path, for the first ``inspect`` to compare with.
 
-    It costs less than an ``inspect``, which also names holders.
+    This costs less than an ``inspect``, which also names holders.
 
     Raises:
         Unavailable: as for a census.
@@ -100,17 +107,21 @@ def inspect(
 ) -> Inspection:
     """Return who holds what: containers that grow, what they retain, and the path to them.
 
-    ``memory`` is that of the look before; containers that grew at every look since the first come
-    first. ``targets`` are addresses of objects whose holder is wanted. At most ``limit`` growing
-    and ``limit`` other containers are named, and for each class in ``suspects`` the one with most
-    of its instances.
-
-    ``tell_cycles`` gets the number and the bytes of the garbage, and returns whether its cycles
-    should be followed; that happens in a copy of the process, because it changes the objects. The
-    look may take ``seconds`` of CPU.
-
-    ``survivors`` returns the sampled blocks that are alive, in that copy. Containers that gain such
-    blocks are named too, at most ``limit``, each with where the blocks were made.
+    Args:
+        memory: the sizes that the previous look returned. Containers that grew at every look since
+            the first are listed first.
+        targets: addresses of objects whose holder is wanted.
+        large: see ``census``.
+        limit: the most growing containers, and the most other containers, that are named.
+        suspects: names of classes; for each of them, the container with the most instances is
+            named.
+        tell_cycles: gets the number and the bytes of the garbage, and returns whether its cycles
+            should be followed. Cycles are followed in a copy of the process, because this changes
+            the objects.
+        seconds: the most CPU time that the look may take.
+        survivors: returns, in the copy, the sampled blocks that are alive. At most ``limit``
+            containers that gain such blocks are named too, each with the lines that made the
+            blocks.
 
     Raises:
         Unavailable: as for a census.
@@ -133,7 +144,7 @@ def inspect(
 
 
 def holdings() -> Holdings:
-    """Say what holds memory now and may go, each with the statement that lets it go.
+    """Return what holds memory that may be released, each with the statement that releases it.
 
     Raises:
         Unavailable: as for a census.
@@ -146,8 +157,9 @@ def holdings() -> Holdings:
 def prove(held_by: str, retained: int | None = None) -> Proof:
     """Empty a holder in a copy of this process, and return what the allocators released there.
 
-    ``retained`` is what it is said to keep alive; it helps to find the holder. Nothing is cut if
-    that could reach beyond the copy: finalizers, files, sockets, devices.
+    ``retained`` is the number of bytes that the holder is reported to retain; it helps to find the
+    holder. The holder is not emptied if that could have effects outside of the copy, through
+    finalizers, files, sockets or devices.
     """
     from leakguard.capture.heap import proof
 

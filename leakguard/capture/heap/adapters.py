@@ -1,4 +1,7 @@
-"""References and memory that no traversal shows: of code, arrays, tensors, backward graphs."""
+"""References and memory that the collector's traversal misses.
+
+They belong to code objects, arrays, tensors and backward graphs.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,20 @@ _CODE_PARTS: tuple[str, ...] = (
     "co_linetable",
     "co_exceptiontable",
 )
-if sys.version_info < (3, 11):  # since then they are real objects, made anew at each read
+if sys.version_info < (3, 11):  # from 3.11 on, each read makes a new object
     _CODE_PARTS += ("co_code", "co_varnames", "co_freevars", "co_cellvars")
 _READ_CODE = tuple(
     CodeType.__dict__[part].__get__ for part in _CODE_PARTS if part in CodeType.__dict__
 )
-# What torch 2.13 allocates in C++ beside the data, measured with mallinfo2: for a tensor, for its
-# storage with the alignment of the data, and for the place of a tensor in a backward graph.
+# Bytes that torch 2.13 allocates in C++ in addition to the data, measured with mallinfo2: for a
+# tensor, for its storage including the alignment of the data, and for the place of a tensor in a
+# backward graph.
 TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES = 224, 144, 200
-# What numpy allocates for the shape and the strides of an array of one dimension.
+# Bytes that numpy allocates for the shape and the strides of an array with one dimension.
 DIMENSION_BYTES = 16
-#: C++ objects whose pixels are missing from their reported size; they export them as a buffer.
-#: Before it draws, one has this much beside the pixels, measured with mallinfo2 (matplotlib 3.11).
+#: C++ objects whose reported size lacks their pixels; they export the pixels as a buffer.
+#: RENDERER_BYTES is what such an object has in addition to the pixels before it draws, measured
+#: with mallinfo2 (matplotlib 3.11).
 PICTURES = frozenset({"matplotlib.backends._backend_agg.RendererAgg"})
 RENDERER_BYTES = 42_000
 _NO_ELEMENTS: tuple[object, ...] = ()
@@ -51,12 +56,12 @@ _PAGE = 4096
 
 
 def read_code(code: CodeType) -> tuple[list[object], Iterable[object]]:
-    """Return what a code object holds; the collector does not know code objects."""
+    """Return what a code object holds; the collector does not track code objects."""
     return [read(code) for read in _READ_CODE], _NO_ELEMENTS
 
 
 def read_class(cls: type) -> tuple[list[object], Iterable[object]]:
-    """Return the namespace of a class written in C, which the collector does not follow."""
+    """Return the contents of a static C class's namespace; the collector does not follow these."""
     if flags(cls) & HEAP_TYPE:
         return [], _NO_ELEMENTS
     return gc.get_referents(namespace(cls)), _NO_ELEMENTS
@@ -68,11 +73,11 @@ def _array_layout(cls: type, read: Reader) -> ClassLayout:
 
 
 def read_picture(picture: Any) -> tuple[list[object], Iterable[object]]:
-    """Return the pixels of a renderer, which are not shared."""
+    """Return the pixels of a renderer; no other object shares them."""
     try:
         with memoryview(picture) as pixels:
             return [Memory(pixels.nbytes + RENDERER_BYTES)], _NO_ELEMENTS
-    except Exception:  # it does not exist yet
+    except Exception:  # the buffer does not exist yet
         return [], _NO_ELEMENTS
 
 
@@ -88,7 +93,7 @@ def array_reader(numpy: Numpy) -> Reader:
 
 
 def census_layouts(frameworks: Frameworks) -> Callable[[type], ClassLayout]:
-    """Return the describer of classes for a census: arrays lead to bases and elements."""
+    """Return a function that describes classes for a census: arrays refer to bases and elements."""
     numpy = frameworks.numpy
 
     def describe(cls: type) -> ClassLayout:
@@ -102,19 +107,19 @@ def census_layouts(frameworks: Frameworks) -> Callable[[type], ClassLayout]:
 
 
 class GraphAdapters:
-    """Describes classes for the object graph, with memory and backward graphs as its nodes.
+    """Describes classes for the object graph, in which memory and backward graphs are nodes too.
 
-    It keeps the memory nodes of one graph, and must not outlive the public call.
+    An instance keeps the memory nodes of one graph, and must not outlive the public call.
     """
 
     def __init__(self, frameworks: Frameworks, own_memory: OwnMemory | None = None) -> None:
-        """``own_memory`` is the compiled scan's function to read arrays that own plain memory."""
+        """``own_memory`` is the compiled scan's function that reads arrays owning plain memory."""
         self._frameworks = frameworks
         self._own_memory = own_memory
         self._memory = _MemoryMap()
 
     def describe(self, cls: type) -> ClassLayout:
-        """Return how instances of a class are sized, and what they refer to."""
+        """Return how to size the instances of a class, and how to read what they refer to."""
         numpy, torch = self._frameworks.numpy, self._frameworks.torch
         if cls is CodeType:
             return layout_of(cls, read_code)
@@ -133,7 +138,7 @@ class GraphAdapters:
         return layout_of(cls)
 
     def memory_at(self, address: int) -> Memory | None:
-        """Return the memory on the host that begins there, if an array or a tensor has it."""
+        """Return the host memory of an array or tensor that begins at ``address``, or None."""
         return self._memory.at(address)
 
     def _array_reader(self, numpy: Numpy) -> Reader:
@@ -178,11 +183,11 @@ class GraphAdapters:
 
 
 class _MemoryMap:
-    """Memory nodes by their start address, so that sharers lead to the same node.
+    """Memory nodes by start address, so that arrays that share memory refer to the same node.
 
-    The buffer around a smaller one is found by bisection. One that is smaller than a page is looked
-    up in a list of its page, unless all known buffers there end earlier: there may be millions of
-    them.
+    To find the buffer that contains a given one, large buffers are searched by bisection. Buffers
+    smaller than a page may number millions, so they are listed by page; the list is searched only
+    if a buffer of that page ends late enough.
     """
 
     def __init__(self) -> None:
@@ -192,21 +197,21 @@ class _MemoryMap:
         self._ends: dict[int, int] = {}
 
     def at(self, start: int) -> Memory | None:
-        """Return the node of memory on the host that begins there."""
+        """Return the node of the host memory that begins at ``start``; None if there is none."""
         known = self._nodes.get(("cpu", start))
         return None if known is None else known[1]
 
     def own(self, start: int, size: int) -> Memory:
-        """Return the node of memory on the host that lies in no other."""
+        """Return the node of host memory that is known to lie inside no other buffer."""
         known = self._nodes.get(("cpu", start))
         if known is not None and known[0] >= start + size:
             return known[1]
         return self._made(Buffer("cpu", start, size), Memory(size))
 
     def node(self, buffer: Buffer, extra: int = 0) -> Memory:
-        """Return the node of the memory that a buffer is, or lies in.
+        """Return the node of a buffer, or of the known memory that contains the buffer.
 
-        ``extra`` is what keeping track of the memory costs on the host.
+        ``extra`` is the number of host bytes that the framework needs to manage the memory.
         """
         known = self._nodes.get((buffer.device, buffer.start))
         if known is not None and known[0] >= buffer.start + buffer.bytes:

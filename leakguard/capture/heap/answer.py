@@ -1,4 +1,4 @@
-"""What a look in a copy of the process sends home: a value of plain data, as MessagePack."""
+"""What a look in a copy of the process sends to the process: plain data, as MessagePack."""
 
 from __future__ import annotations
 

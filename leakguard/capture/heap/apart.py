@@ -1,12 +1,13 @@
 """Takes looks in a copy of this process, so that they cannot affect the program.
 
-A look inside the process holds references while Python code runs. Objects that another thread drops
-meanwhile are freed late, and by the guard. Pages that forked workers share are written to. A
-backward graph of torch is woken node by node, so that its release becomes recursive. In a copy none
-of that reaches the program, not even a crash, and a look that takes too long can be ended.
+A look inside the process would affect the program in three ways. It holds references while Python
+code runs, so objects that another thread drops meanwhile are freed late, and by the guard's thread.
+It writes to pages that forked workers share. It makes a Python object for each node of a backward
+graph of torch, and then torch frees the graph by recursion. In a copy, none of that reaches the
+program, not even a crash, and a look that takes too long can be ended.
 
-If no copy can be made, the look is taken here, provided that no other thread runs. Gradients and
-backward graphs are then left out. Otherwise there is no look.
+If no copy can be made and no other thread runs, the look is taken in the process itself, without
+gradients and backward graphs. If other threads run, there is no look.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, Process
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.tracers import tracer_at_work
 
-#: If it is 0, no look is taken in a copy, and none is refused because of other threads.
+#: Environment variable. If it is 0, looks are taken in the process itself, even with other threads.
 VARIABLE = "LEAKGUARD_COPY"
-#: Seconds of CPU of a look without a limit: 30 million objects.
+#: Seconds of CPU time of a look for which no limit is given: enough for 30 million objects.
 LONGEST = 60.0
-# After so many looks have crashed in their copies there are no more: the process may crash too.
+# After so many crashes of copies, no more looks are taken: the process might crash too.
 _MOST_CRASHES = 2
-# Consecutive copies that each waited for a lock of another thread.
+# A look is given up after so many consecutive copies that waited for a lock of another thread.
 _MOST_HANGS = 3
-# Memory of a walk: bytes per block of Python's allocator, and the minimum. A copy may use more
-# while memory is free; the limit ends a copy that grows without bound.
+# Limit of a walk's memory: bytes per block of Python's allocator, and the minimum. It is higher
+# than the usual need, and ends a copy that grows without bound. The second line is the usual need.
 _A_BLOCK, _LEAST_MEMORY = 300, 256_000_000
 _A_USUAL_BLOCK, _USUAL_MEMORY = 120, 30_000_000
 
@@ -47,12 +48,14 @@ class Apart:
     crashes: int = 0
 
     def take(self, work: Callable[[], T], kind: type[T], seconds: float = LONGEST) -> T:
-        """Return the result of ``work``, a value of ``kind``; it may take so many seconds of CPU.
+        """Return the result of ``work``, a value of ``kind``.
+
+        ``seconds`` is the most CPU time that ``work`` may take.
 
         Raises:
-            Unavailable: there is no look, and the message says why.
+            Unavailable: no look was taken; the message states the reason.
         """
-        if is_copy():  # A part of a look.
+        if is_copy():  # This call is a part of a look that already runs in a copy.
             return work()
         if self.crashes >= _MOST_CRASHES:
             raise Unavailable("a look would end this process, as it has ended copies of it")
@@ -61,7 +64,8 @@ class Apart:
             return _taken_here(work, hindrance)
         for attempt in range(_MOST_HANGS):
             try:
-                # Late: a copy of a process that knows nothing of leakguard has no packer for it.
+                # Imported here: a process without its own leakguard, to which leakguard attaches,
+                # may lack the packages that packing needs.
                 from leakguard.capture.heap.answer import packed, unpacked
 
                 return unpacked(_answer_of_copy(lambda: packed(work()), seconds), kind)
@@ -85,7 +89,7 @@ def _answer_of_copy(work: Callable[[], bytes], seconds: float) -> bytes:
 
 
 def _hindrance() -> str | None:
-    """Return why no look is taken in a copy here; None if it is."""
+    """Return why no look can be taken in a copy; None if it can."""
     if os.environ.get(VARIABLE) == "0":
         return f"{VARIABLE} is 0"
     if (tracer := tracer_at_work()) is not None:
@@ -97,7 +101,7 @@ def _hindrance() -> str | None:
 
 
 def _taken_here(work: Callable[[], T], hindrance: str) -> T:
-    """Take the look in this process, if it cannot disturb another thread."""
+    """Take the look in this process if it has no other threads that the look would disturb."""
     if os.environ.get(VARIABLE) != "0" and other_threads_run():
         raise Unavailable(
             f"a look in this process would disturb its other threads, and a copy cannot take it: "

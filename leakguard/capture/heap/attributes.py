@@ -1,8 +1,8 @@
 """Finds the attribute by which an instance refers to something.
 
-An instance may have no attribute dict: since Python 3.11 it is made on demand, and then stays. A
-look that made dicts would change what the next one finds. So names are tried instead: those in the
-code of the class, and those in the rest of the program's code.
+An instance may have no attribute dict: since Python 3.11 the dict is made on demand, and then
+stays. A look that made dicts would change what the next look finds. Instead, the look tries the
+attribute names that occur in the code of the class, then those in the rest of the program's code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _lookup = object.__getattribute__
 
 
 def attribute_of(holder: Any, held: Any) -> str | None:
-    """Return the attribute as it is written; empty for the attribute dict, None if unknown."""
+    """Return the attribute as written in code, such as ``.cache``; None if unknown.
+
+    It is empty if ``held`` is the attribute dict of ``holder``.
+    """
     cls = type(holder)
     if held is cls:
         return ".__class__"
@@ -42,7 +45,7 @@ def attribute_of(holder: Any, held: Any) -> str | None:
 
 
 def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
-    """Return whether a dict belongs to the instance, by the object under its first key."""
+    """Return whether a dict is the instance's ``__dict__``, judged by its first key and value."""
     name, value = next(entries_of(held), (None, None))
     if type(name) is not str or _is_computed(type(holder), name):
         return False
@@ -50,7 +53,7 @@ def is_attribute_dict(holder: Any, held: dict[Any, Any]) -> bool:
 
 
 def value_of(read: Callable[[Any], Any], holder: Any) -> Any:
-    """Return what a reader of plain values reads; MISSING if there is nothing."""
+    """Return ``read(holder)``, or MISSING if there is no value to read."""
     try:
         return read(holder)
     except Exception:  # an empty slot, a cleared cell
@@ -65,24 +68,24 @@ def _class_part(held: Any) -> str | None:
 
 def _members(cls: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     for parent in lineage(cls):
-        for name, found in list(namespace(parent).items()):  # threads may set some
+        for name, found in list(namespace(parent).items()):  # a copy: threads may add names
             if type(found) is MemberDescriptorType:
                 yield name, found.__get__
 
 
 def _is_computed(cls: type, name: str) -> bool:
-    """Return whether the class itself computes an attribute: reading it may run code."""
+    """Return whether the class has a descriptor of that name, whose reading may run code."""
     own = (namespace(parent) for parent in lineage(cls))
     return any(_is_descriptor(names[name]) for names in own if name in names)
 
 
 def _is_descriptor(value: Any) -> bool:
-    """Return whether reading a class attribute may run code; plain values are shadowed safely."""
+    """Return whether reading a class attribute with this value may run code."""
     return any("__get__" in namespace(parent) for parent in lineage(type(value)))
 
 
 def _names_in_code(cls: type) -> Iterator[str]:
-    """Yield names once each: first those in the class's methods, then those in the program."""
+    """Yield each name once: first the names in the class's methods, then those in the program."""
     methods = chain.from_iterable(list(namespace(parent).values()) for parent in lineage(cls))
     seen: set[str] = set()
     for code in chain(_codes(methods), _program_codes()):
@@ -94,7 +97,7 @@ def _names_in_code(cls: type) -> Iterator[str]:
 
 
 def _program_codes() -> Iterator[CodeType]:
-    """Yield the code that runs, and that of modules outside of libraries."""
+    """Yield the code of running frames, then the code of modules that are not libraries."""
     yield from (frame.f_code for _, frame in running_frames())
     for module in list(sys.modules.values()):
         names = module_namespace(module) if type(module) is ModuleType else {}
@@ -108,7 +111,7 @@ def _program_codes() -> Iterator[CodeType]:
 
 
 def _codes(values: Iterable[Any]) -> Iterator[CodeType]:
-    """Yield the code of functions, and of the functions inside of them."""
+    """Yield the code of functions, and of functions that are defined inside these."""
     waiting = [value.__code__ for value in values if type(value) is FunctionType]
     while waiting:
         code = waiting.pop()
@@ -117,7 +120,7 @@ def _codes(values: Iterable[Any]) -> Iterator[CodeType]:
 
 
 def _from_dict(holder: Any, held: Any) -> str | None:
-    # The last resort: this gives the instance a real dict, if it had none before.
+    # The last resort, because it makes the instance's dict if there was none.
     attributes = instance_dict(holder)
     if attributes is None:
         return None
@@ -127,7 +130,7 @@ def _from_dict(holder: Any, held: Any) -> str | None:
 
 
 def instance_dict(holder: Any) -> dict[Any, Any] | None:
-    """Return the ``__dict__`` of an instance from its C class; None if there is none."""
+    """Return the ``__dict__`` of an instance, read without user code; None if there is none."""
     for parent in lineage(type(holder)):
         found = namespace(parent).get("__dict__")
         if type(found) is GetSetDescriptorType:

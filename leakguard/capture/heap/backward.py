@@ -1,4 +1,4 @@
-"""Backward graphs of torch: C++ nodes that no collector and no census sees."""
+"""Backward graphs of torch: C++ nodes that the garbage collector does not know."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from leakguard.capture.heap.classes import lineage, namespace
 from leakguard.capture.heap.frameworks import SavedSlot, Torch
 
-# What torch 2.13 allocates in C++ for a node of a graph with what it notes on its saved tensors,
-# measured with mallinfo2.
+# Bytes that torch 2.13 allocates in C++ for a node of a graph, including its records of saved
+# tensors; measured with mallinfo2.
 NODE_BYTES = 640
-# Most nodes that a census counts. Measured: 0.15 s of CPU and 8 MB for 48,000. Each is reached
-# through a Python object that lives until the count is done.
+# Most nodes that a census counts. Measured: 48,000 nodes take 0.15 s of CPU and 8 MB, because each
+# node gets a Python object that lives until the count is done.
 _MOST_NODES = 50_000
 
 
 def count_nodes(tensors: Iterable[Any], torch: Torch, most: int = _MOST_NODES) -> int:
-    """Return how many nodes the backward graphs of tensors have together, ``most`` at most.
+    """Return how many nodes the backward graphs of tensors have together, at most ``most``.
 
-    The saved tensors are not read: each would get a Python object that it keeps.
+    Saved tensors are not read, because each would get a Python object that lasts as long as itself.
     """
     met: dict[int, Any] = {}  # keeps the wrappers, so that no id is reused
     waiting: list[Any] = []
@@ -41,7 +41,7 @@ def count_nodes(tensors: Iterable[Any], torch: Torch, most: int = _MOST_NODES) -
 
 
 def is_backward_node(cls: type) -> bool:
-    """Return whether instances are nodes of a backward graph, by torch's attributes."""
+    """Return whether instances are nodes of a backward graph: they have ``next_functions``."""
     return any(
         type(namespace(parent).get("next_functions")) is GetSetDescriptorType
         for parent in lineage(cls)
@@ -49,7 +49,7 @@ def is_backward_node(cls: type) -> bool:
 
 
 def saved_slots(cls: type) -> tuple[SavedSlot, ...]:
-    """Return the readers of the saved tensors of a node class: raw, and unpacked."""
+    """Return, for each saved tensor of a node class, its readers: one raw, one unpacking."""
     return tuple(
         (raw.__get__, names[name.replace("_raw_saved", "_saved")].__get__)
         for names in map(namespace, lineage(cls))
@@ -61,7 +61,7 @@ def saved_slots(cls: type) -> tuple[SavedSlot, ...]:
 
 
 def _custom_slots(cls: type) -> tuple[SavedSlot, ...]:
-    """Return the same for nodes of functions that were written in Python."""
+    """Return the readers for nodes of autograd functions that are written in Python."""
     for names in map(namespace, lineage(cls)):
         raw, unpacked = names.get("_raw_saved_tensors"), names.get("saved_tensors")
         if type(raw) is type(unpacked) is GetSetDescriptorType:

@@ -1,4 +1,4 @@
-"""How many entries a container can have, if it or its owner states it."""
+"""How many entries a container can have, if the container or its owner states a limit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.half_built import is_blank, or_empty, referents
 
-# With more containers at one path the bound is not read: it would be expensive and say little.
+# With more containers at one path the bound is not read: reading would be expensive, and the sum
+# of so many bounds would mean little.
 _MOST_BOUNDED = 1_000
 _CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
-# Attributes in which classes state the maximum size of their one container.
+# Attributes in which a class with one container states the maximum size of that container.
 _NAMES = ("capacity", "maxsize", "max_size", "maxlen", "max_len", "max_entries", "max_items",
           "_capacity", "_maxsize", "_max_size", "_maxlen", "_max_entries")  # fmt: skip
 _CONTAINERS = (list, dict, set, deque)
@@ -31,7 +32,8 @@ def capacity_of(
 ) -> int | None:
     """Return how many entries the containers at ``nodes`` can hold; None unless all are bounded.
 
-    A list or array with empty slots is bounded by its length while that stays the same.
+    ``entries`` is how many entries they have. A list or array with empty slots is bounded by its
+    length.
     """
     if len(nodes) > _MOST_BOUNDED:
         return None
@@ -47,7 +49,10 @@ def capacity_of(
 
 
 def _declared(graph: Graph, nodes: Sequence[int]) -> int | None:
-    """Return the sum of the bounds that containers or their owners state; None if one lacks."""
+    """Return the sum of the bounds that containers or their owners state.
+
+    None if a container has no stated bound.
+    """
     total = 0
     for node in nodes:
         bound = declared_capacity(graph.object_at(node), partial(_owner, graph, node))
@@ -58,7 +63,7 @@ def _declared(graph: Graph, nodes: Sequence[int]) -> int | None:
 
 
 def _owner(graph: Graph, node: int) -> Any:
-    """Return what refers to a container; an instance is returned for its attribute dict."""
+    """Return the object that refers to a container; for an attribute dict, return its instance."""
     above = [graph.object_at(n) for n in graph.chain_to(node)[-3:-1]]
     if len(above) == 2 and type(above[1]) is dict and is_attribute_dict(*above):
         return above[0]
@@ -77,7 +82,9 @@ def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | No
     """Return the bound of a container, from itself or from its owner.
 
     Args:
-        find_owner: returns what refers to the container, an instance for its attribute dict.
+        container: the container whose bound is wanted.
+        find_owner: returns the object that refers to the container; if that is an attribute dict,
+            returns the dict's instance.
     """
     if type(container) is deque and container.maxlen is not None:
         return container.maxlen
@@ -92,7 +99,7 @@ def declared_capacity(container: Any, find_owner: Callable[[], Any]) -> int | No
 
 
 def _is_only_container(container: Any, owner: Any) -> bool:
-    """Return whether the owner has no other container that its bound may belong to."""
+    """Return whether the container is the only one to which the owner's bound may belong."""
     if owner is None or any(derives(type(owner), cls) for cls in (*_CONTAINERS, tuple, type)):
         return False
     parts = referents(owner)
@@ -111,12 +118,12 @@ def _is_standard_queue(owner: Any) -> bool:
 
 
 def _plain_attribute(owner: Any, name: str) -> Any:
-    """Return an attribute that no property or other descriptor computes; None for others."""
+    """Return an attribute's value; None if a property or another descriptor would compute it."""
     for parent in lineage(type(owner)):
         found = namespace(parent).get(name)
         if found is not None and any("__get__" in namespace(c) for c in lineage(type(found))):
             return None
     try:
         return _lookup(owner, name)
-    except Exception:  # not there, or half made
+    except Exception:  # no such attribute, or the owner is half built
         return None

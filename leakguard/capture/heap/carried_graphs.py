@@ -1,7 +1,8 @@
 """Finds the tensors that hold the large backward graphs of a walk.
 
-A running sum is one tensor with one more node each time, so no container has more entries. Graphs
-of tensors in a container are left to the container.
+A running sum of losses is one tensor whose graph gains a node each time, so no container has more
+entries. If the tensors lie in a container, their graphs are not reported here, because the
+container is reported.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import AUTOGRAD
 from leakguard.capture.heap.traces import stable_name
 
-# Bytes behind a tensor from which its graph is read.
+# A tensor's graph is read if at least so many bytes were first reached through the tensor.
 _LARGE = 65_536
-# Backward graphs that are named, and tensors that are read for them. A program that carries graphs
-# over has few such tensors, and one that keeps many keeps them in a container. Chosen.
+# Most backward graphs that are named, and most tensors that are read to find them. Chosen: a
+# program that carries graphs over from one generation to the next has few such tensors, and a
+# program that keeps many tensors keeps them in a container.
 _MOST_GRAPHS, _MOST_HEADS = 3, 32
 
 
@@ -28,7 +30,9 @@ class CarriedGraphs:
     """The backward graphs of one walk.
 
     Attributes:
-        rooted: how many nodes of the walk have a root.
+        graph: the walked object graph.
+        torch: None if torch is not loaded.
+        rooted: the number of nodes that are reachable from a root.
         containers: the paths of containers.
     """
 
@@ -38,7 +42,10 @@ class CarriedGraphs:
     containers: Collection[int]
 
     def largest(self) -> list[tuple[int, set[int]]]:
-        """Return the first tensor of each name that holds a large graph, and the graph's nodes."""
+        """Return, for the largest backward graphs, the tensor that holds it and its nodes.
+
+        Tensors of one name count as one: the first tensor, with the nodes of all their graphs.
+        """
         heads: dict[str, list[int]] = {}
         for tensor in islice(self._heads(), _MOST_HEADS):
             heads.setdefault(stable_name(self.graph, tensor), []).append(tensor)
@@ -61,7 +68,7 @@ class CarriedGraphs:
         return chain[first - 1] if first else None
 
     def _heads(self) -> Iterator[int]:
-        """Yield the tensors with a root that a large backward graph was first reached from."""
+        """Yield the rooted tensors, outside containers, that first led to a large graph."""
         graph, torch = self.graph, self.torch
         for node in graph.heavy(_LARGE) if torch is not None else ():
             if node < self.rooted and torch and derives(type(graph.object_at(node)), torch.kind):

@@ -26,8 +26,8 @@ _POOLING = frozenset({"", "default", "debug", "pymalloc", "pymalloc_debug"})
 def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) -> HeapCensus:
     """Walk the heap once and reduce it to numbers and names.
 
-    ``watch`` maps the names wanted in the result to classes; ``large`` is in bytes. The collector
-    is held back during the walk, so that the walk does not change what it counts.
+    ``watch`` maps the names wanted in the result to classes; ``large`` is in bytes. The garbage
+    collector is held back during the walk, so that it does not free objects that are being counted.
     """
     start = time.perf_counter()
     with collector_held():
@@ -45,7 +45,7 @@ def take_census(walk: Walk, engine: str, watch: Mapping[str, type], large: int) 
 
 
 def _pooled(classes: Iterable[ClassCount]) -> int:
-    """Estimate the bytes in pools: classes whose objects are small on average lie there."""
+    """Estimate the bytes in Python's pools: those of classes whose average object is small."""
     if os.environ.get("PYTHONMALLOC", "pymalloc") not in _POOLING:
         return 0
     return sum(entry.bytes for entry in classes if entry.bytes <= _LARGEST_POOLED * entry.live)

@@ -1,4 +1,4 @@
-"""Reading classes without running their code: metaclasses may override every attribute access."""
+"""Reads classes without running their code, because metaclasses may override attribute access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
-# Up to Python 3.12 it reads NULL in one that __init__ never saw.
+# Up to Python 3.12 its ``__sizeof__`` reads NULL in an instance whose ``__init__`` never ran.
 _UNSAFE_SIZES = frozenset({"_struct.Struct"})
 LRU_CACHE: type = type(functools.lru_cache(len))
 
@@ -37,12 +37,12 @@ def namespace(cls: type) -> Mapping[str, Any]:
 
 
 def module_namespace(module: ModuleType) -> dict[str, Any]:
-    """Return the names of a module, whatever its class says; empty while it has none."""
+    """Return the module's ``__dict__``, even if its class overrides that; empty without one."""
     return _MODULE_NAMESPACE(module) or {}
 
 
 def lineage(cls: type) -> tuple[type, ...]:
-    """Return the method resolution order; only the class itself while it is half made."""
+    """Return the method resolution order; only the class itself while the class is half made."""
     return _MRO(cls) or (cls,)
 
 
@@ -62,12 +62,12 @@ def item_size(cls: type) -> int:
 
 
 def dict_offset(cls: type) -> int:
-    """Return where instances keep their ``__dict__``; 0 for those that have none."""
+    """Return the offset of ``__dict__`` in an instance; 0 if instances have none there."""
     return _DICT_OFFSET(cls)  # type: ignore[no-any-return]
 
 
 def module_of(cls: type) -> str:
-    """Return the name of the module that made the class; empty when it does not tell."""
+    """Return the name of the module that made the class; empty if it is unknown."""
     try:
         module = _MODULE(cls)
     except AttributeError:
@@ -76,13 +76,13 @@ def module_of(cls: type) -> str:
 
 
 def qualified_name(cls: type) -> str:
-    """Return ``module.qualname``; builtins bare."""
+    """Return ``module.qualname``; for builtins only the name."""
     module, name = module_of(cls), _QUALNAME(cls)
     return name if module in ("builtins", "") else f"{module}.{name}"
 
 
 def derives(cls: type, base: type | None) -> bool:
-    """Tell whether ``base`` is in the lineage, by identity; metaclass hooks are not asked."""
+    """Return whether ``base`` is in the lineage of ``cls``, without asking metaclass hooks."""
     for parent in _MRO(cls) or (cls,):  # noqa: SIM110 - asked for every class of every walk
         if parent is base:
             return True
@@ -90,25 +90,25 @@ def derives(cls: type, base: type | None) -> bool:
 
 
 def extends_a_package(cls: type, own: str) -> bool:
-    """Tell whether some base class is neither of the package ``own`` nor Python's."""
+    """Return whether a base class is neither from package ``own`` nor the standard library."""
     packages = {module_of(base).partition(".")[0] for base in _MRO(cls) or (cls,)}
     return not packages <= {own, *sys.stdlib_module_names}
 
 
 def from_standard_library(cls: type) -> bool:
-    """Tell whether the class claims a standard library module as its home."""
+    """Return whether the class names a module of the standard library as its module."""
     return module_of(cls).partition(".")[0] in sys.stdlib_module_names
 
 
 def from_library(cls: type) -> bool:
-    """Tell whether the class comes from a library, by the file of its package."""
+    """Return whether the class comes from a library, judged by the file of its package."""
     package = sys.modules.get(module_of(cls).partition(".")[0])
     file = module_namespace(package).get("__file__") if type(package) is ModuleType else None
     return type(file) is str and is_library(file)
 
 
 def from_extension(cls: type) -> bool:
-    """Tell whether an extension module of an installed library made the class."""
+    """Return whether the class is from an extension module outside of the standard library."""
     module = sys.modules.get(module_of(cls))
     file = module_namespace(module).get("__file__") if type(module) is ModuleType else None
     is_compiled = type(file) is str and file.endswith(tuple(EXTENSION_SUFFIXES))
@@ -116,7 +116,7 @@ def from_extension(cls: type) -> bool:
 
 
 def size_method(cls: type) -> Callable[[object], int]:
-    """Return the nearest ``__sizeof__`` in the lineage that is C code of the interpreter's own."""
+    """Return the first ``__sizeof__`` in the lineage that is C code of the standard library."""
     for parent in lineage(cls):
         found = namespace(parent).get("__sizeof__")
         if (

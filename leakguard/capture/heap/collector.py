@@ -1,4 +1,4 @@
-"""The garbage collector: its state, and how it is held back in a look or run to tell cycles."""
+"""The garbage collector: reading its state, holding it back in a look, running it for cycles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from gc import disable, enable, isenabled  # the program may have put doubles in their place
+from gc import disable, enable, isenabled  # imported early: the program may later mock these
 from typing import TypeVar
 
 from leakguard.capture.heap.result import HeapCensus
@@ -16,11 +16,12 @@ from leakguard.model.snapshot import Collection
 
 T = TypeVar("T")
 
-_holding: list[bool] = []  # what the program had switched on, while the guard holds it back
+# While the guard holds the collector back, one entry per hold: whether it was on before.
+_holding: list[bool] = []
 
 
 def program_collects() -> bool:
-    """Return whether the program has automatic collection on, even while it is held back."""
+    """Return whether the program has automatic collection on; the guard's holds do not count."""
     return _holding[0] if _holding else isenabled()
 
 
@@ -30,19 +31,21 @@ def other_threads_run() -> bool:
 
 
 def may_collect() -> bool:
-    """Return whether the guard may collect without freeing what only another thread may free.
+    """Return whether the guard may run the collector in its thread.
 
-    A program that has threads and has switched the collector off lets each thread clean up after
-    itself. If the collector is on, it may run in any thread anyway.
+    A program with threads that has switched the collector off may rely on each thread freeing its
+    own objects, so the guard must not collect. If the collector is on, it may run in any thread
+    anyway.
     """
     return program_collects() or not other_threads_run()
 
 
 def run_held(work: Callable[..., T], *args: object) -> T:
-    """Run ``work`` with the collector held back, even if an interrupt comes.
+    """Run ``work`` with the collector held back; an interrupt never leaves it switched off.
 
-    Interrupts come at the beginning of a function or after a call. So nothing is called before
-    ``enable`` on the way out. A context manager could be interrupted before its first line.
+    Python handles interrupts at the beginning of a function or after a call. Therefore nothing is
+    called before ``enable`` on the way out. A context manager would not do, because it could be
+    interrupted before its first line.
     """
     collecting, outer = isenabled(), len(_holding)
     try:
@@ -58,7 +61,7 @@ def run_held(work: Callable[..., T], *args: object) -> T:
 
 @contextmanager
 def collector_held() -> Iterator[None]:
-    """Hold the collector back, so that a walk does not change what it looks at."""
+    """Hold the collector back in the block, so that it frees nothing during a walk."""
     collecting, outer = isenabled(), len(_holding)
     try:
         disable()
@@ -71,10 +74,11 @@ def collector_held() -> Iterator[None]:
 
 
 def run_released(work: Callable[..., T], *args: object) -> T:
-    """Run ``work``, C code that only waits, with the collector as the program has it.
+    """Run ``work`` with the collector switched as the program has it.
 
-    Whatever it allocates would set the collector off, which was held back for a while. A thread of
-    the program that switches the collector off meanwhile is heard.
+    ``work`` must be C code that only waits: because the collector was held back for a while, any
+    allocation of ``work`` would start a collection. If a thread of the program switches the
+    collector off meanwhile, it stays off after the hold.
     """
     if not (_holding and _holding[0]):
         return work(*args)
@@ -87,7 +91,7 @@ def run_released(work: Callable[..., T], *args: object) -> T:
 
 
 def give_back_collector() -> None:
-    """Undo ``collector_held`` in a forked child, in which nothing else does."""
+    """Undo ``collector_held`` in a forked child, where the end of its block is never reached."""
     if _holding and _holding[0]:
         enable()
     _holding.clear()
@@ -117,7 +121,10 @@ def _fewer(before: Census, after: Census) -> dict[str, int]:
 
 
 def collector_state() -> Reading:
-    """Read what waits for the collector, what it gave up on, and whether it runs at all."""
+    """Read the collector's counts of pending, collected, uncollectable and frozen objects.
+
+    Also read its number of full collections, and whether automatic collection is on.
+    """
     stats = gc.get_stats()
     return {
         "gc_pending": gc.get_count()[0],

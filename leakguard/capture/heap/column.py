@@ -14,8 +14,9 @@ else:  # before CPython 3.12 an array takes no type
 class Column(Numbers):
     """An array of integers of the guard's own class, so that a census leaves it out.
 
-    A plain ``array.array`` cannot be distinguished from one of the program's. What looks remember
-    of many paths, 850 kB in a process of torch, would count as growth of the program.
+    A census could not distinguish a plain ``array.array`` of the guard from an array of the
+    program. The numbers that looks remember, 850 kB in a process with torch, would count as the
+    program's growth.
     """
 
     __slots__ = ()

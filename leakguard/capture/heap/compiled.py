@@ -1,4 +1,4 @@
-"""The compiled scan behind the same interface as the pure-Python walk and graph."""
+"""Wraps the compiled scan in the same interface as the pure-Python walk and graph."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def tally(frameworks: Frameworks, large: int) -> Tally:
 def instances(frameworks: Frameworks, wanted: Callable[[type], bool]) -> list[Any]:
     """Return every live object of the wanted classes; see ``walk.instances``.
 
-    Arrays are not looked into: each look would allocate, while the program's allocations are
-    traced. Only numbers and texts in object arrays stay unseen by that.
+    The elements of arrays are not read, because reading an array allocates, and the program's
+    allocations are being traced. As a result, only numbers and strings in object arrays are missed.
     """
     describe = census_layouts(replace(frameworks, numpy=None))
     with _scanned(lambda cls: (*describe(cls), int(wanted(cls)))) as scan:
@@ -97,9 +97,9 @@ def _extents(scan: _scan.Scan) -> Sequence[int]:
 
 
 def _pages(count: int) -> memoryview[int]:
-    """Return room for so many numbers in pages of its own.
+    """Return room for ``count`` numbers in pages of its own.
 
-    The allocator of the program would keep what is given back to it.
+    Memory from the program's allocator might be kept by that allocator after it is freed.
     """
     return memoryview(mmap.mmap(-1, count * _NUMBER)).cast("q")
 
@@ -126,7 +126,7 @@ class CompiledGraph(_scan.Scan):
         return PathColumns(*(numbers[start : start + count] for start in starts))
 
     def members(self, paths: Sequence[int]) -> Sequence[Sequence[int]]:  # type: ignore[override]
-        """Return, for each path, the nodes that lie at it; no number object is kept a node."""
+        """Return, for each path, the nodes that lie at it, as packed numbers to save memory."""
         return [memoryview(nodes).cast("i") for nodes in super().members(paths)]
 
     def owners(self, blocks: Sequence[int]) -> Sequence[int]:  # type: ignore[override]
@@ -139,7 +139,7 @@ class CompiledGraph(_scan.Scan):
 
 
 def _handed(cls: type, frameworks: Frameworks) -> int:
-    """Return 1 for arrays, 2 for tensors, whose instances are handed over; 0 for the rest."""
+    """Return which instances of a class the scan hands over: 1 arrays, 2 tensors, 0 none."""
     if frameworks.numpy and derives(cls, frameworks.numpy.kind):
         return 1
     return 2 if frameworks.torch and derives(cls, frameworks.torch.kind) else 0

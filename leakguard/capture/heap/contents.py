@@ -1,7 +1,7 @@
 """A digest of the contents of large memory, by which copies of the same data are found.
 
-A few blocks are read, through the kernel: for an unreadable address the kernel returns an error,
-but a direct read would end the program.
+Only a few blocks are read, and through the kernel. For an unreadable address the kernel returns an
+error, whereas a direct read would crash the program.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ _SAMPLED_BLOCK = 64  # bytes
 
 
 class Contents:
-    """Reads large memory during one look; the map of memory is read once, when first needed."""
+    """Reads large memory during one look; the list of mappings is read once, at its first use."""
 
     def digest(self, buffer: Buffer) -> str | None:
-        """Return a digest of blocks spread over memory on the host.
+        """Return a digest of blocks that are spread evenly over host memory.
 
-        None if the memory cannot be read, has the same value everywhere (it was never written), or
-        is shared or a file's: two views of one file are no copies.
+        None if the memory cannot be read, or all blocks are equal (it was probably never written).
+        Also None if the memory is shared or mapped from a file: two mappings of one file are no
+        copies.
         """
         if buffer.device != "cpu" or buffer.bytes < _BLOCKS * _SAMPLED_BLOCK:
             return None
@@ -40,7 +41,7 @@ class Contents:
 
     @functools.cached_property
     def _anonymous(self) -> list[tuple[int, int]]:
-        """The ranges of memory without a file behind them."""
+        """The address ranges of mappings that are not backed by a file."""
         with open("/proc/self/maps", "rb") as maps:
             entries = [line.split(maxsplit=5)[:5] for line in maps]
         return [_range(span) for span, *_, inode in entries if inode == b"0"]

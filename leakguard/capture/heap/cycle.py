@@ -1,4 +1,4 @@
-"""Reference cycles: the path from an object back to itself; only the collector can free them."""
+"""Reference cycles, which only the garbage collector frees: the path from an object to itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import Step, TraceNodes, is_program_instance, steps_along
 from leakguard.model.holder import Hop
 
-# Each limits what one look spends on describing cycles.
+# Limits of what one look spends on cycles: classes that are described, objects tried per class,
+# nodes searched from an object, and nodes that are read to rank the classes.
 _CLASSES = 48
 _SAMPLES = 2
 _REACH = 2_000
@@ -27,10 +28,10 @@ class Linked(TraceNodes, Protocol):
 
 
 def cycles_among(graph: Linked, first: int) -> dict[str, tuple[Hop, ...]]:
-    """Return one cycle of each of the most common classes among the nodes from ``first`` on.
+    """Return one cycle for each of the most common classes among the nodes from ``first`` on.
 
-    The program's own classes come first, because libraries often leave more. A class is left out if
-    its instances only hang from a cycle and are in none.
+    The program's own classes are ranked before those of libraries, because libraries often leave
+    more objects. A class is left out if its instances are only referenced by a cycle, not in it.
     """
     found = {}
     for cls, nodes in _by_class(graph, first):
@@ -59,7 +60,7 @@ def _by_class(graph: Linked, first: int) -> Iterator[tuple[type, list[int]]]:
 
 
 def _way_back(graph: Linked, node: int, first: int) -> list[int] | None:
-    """Return the shortest chain from a node to itself, over nodes from ``first`` on."""
+    """Return the shortest chain from a node back to itself, through nodes from ``first`` on."""
     came_from: dict[int, int] = {}
     queue = [node]
     for gone_through, at in enumerate(queue):
@@ -69,7 +70,7 @@ def _way_back(graph: Linked, node: int, first: int) -> list[int] | None:
             if child >= first and child not in came_from:
                 came_from[child] = at
                 queue.append(child)
-        if gone_through >= _REACH:  # a long list beside the way does not end it
+        if gone_through >= _REACH:  # counts nodes, so that one long list does not reach it
             return None
     return None
 

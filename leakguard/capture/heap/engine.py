@@ -1,7 +1,8 @@
-"""Which implementation walks the heap: the compiled scan, or its twin in pure Python.
+"""Chooses the implementation that walks the heap: the compiled scan, or its twin in pure Python.
 
-The twin is used if the scan was not built or is of another version, on interpreters without a
-global lock (the scan needs it to hold the heap still), and if ``LEAKGUARD_PURE=1`` is set.
+The twin is used if the scan was not built or is of another version, or if ``LEAKGUARD_PURE=1`` is
+set. It is also used on interpreters without a global interpreter lock, because the scan needs the
+lock so that the heap does not change.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.tally import Tally
 
 NAME = "python"
-#: Why there is no compiled scan; None if there is one, or none was wanted.
+#: Why there is no compiled scan; None if it is in use, or ``LEAKGUARD_PURE=1`` declined it.
 WITHOUT_SCAN: str | None = None
 tally: Callable[[Frameworks, int], Tally] = walk.tally
 instances: Callable[[Frameworks, Callable[[type], bool]], list[Any]] = walk.instances
@@ -29,7 +30,7 @@ _LIBRARIES = (".so", ".pyd")
 
 
 def _why_not() -> str:
-    """Return why the scan could not be loaded: it is of another version, or there is none."""
+    """Return why the scan could not be loaded: it is of another version, or was not built."""
     beside = Path(__file__).parent.glob("_scan.*")
     if any(path.suffix in _LIBRARIES for path in beside):
         return "the compiled scan is of another version; reinstall leakguard"

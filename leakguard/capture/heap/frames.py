@@ -1,9 +1,9 @@
 """The local variables of running frames, which the garbage collector does not show.
 
-Reading ``frame.f_locals`` up to Python 3.12 fills a dict that stays with the frame and keeps every
-local alive after its ``del``. So the compiled scan reads them where they lie. Without it the dict
-is emptied again, unless somebody else holds it (a program that called ``locals()``) or a trace
-function may write it back into the frame.
+Up to Python 3.12, reading ``frame.f_locals`` fills a dict that stays with the frame and keeps every
+local alive after its ``del``. So the compiled scan reads locals directly from the frame. Without
+the scan, the dict is filled and then emptied again. It is not emptied if the program also holds it
+(after calling ``locals()``), or if a trace function may write its contents back into the frame.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _RETAINS = sys.version_info < (3, 13)
 
 
 def running_frames() -> Iterator[tuple[int, FrameType]]:
-    """Yield (thread id, frame) for the stacks of all threads, innermost first, without our own."""
+    """Yield (thread id, frame) for the stacks of all threads, innermost first.
+
+    The guard's own frames are left out.
+    """
     tops = sys._current_frames()
     try:
         for thread in tuple(tops):
@@ -37,14 +40,14 @@ def running_frames() -> Iterator[tuple[int, FrameType]]:
                     yield thread, frame
                 frame = frame.f_back
     finally:
-        tops.clear()  # this generator's own frame is among them and would hold itself
+        tops.clear()  # it contains this generator's own frame, which would hold itself
 
 
 def local_variables(frame: FrameType) -> dict[str, object]:
     """Return a copy of a frame's locals by name, without leaving anything in the frame.
 
-    Module and class bodies give an empty dict: their names are in a namespace that is found
-    elsewhere.
+    For the bodies of modules and classes the result is empty, because their names lie in a
+    namespace that the walk reaches otherwise.
     """
     if not frame.f_code.co_flags & _OPTIMIZED:
         return {}
@@ -81,7 +84,7 @@ def _references(kept: dict[str, object]) -> int:
 
 
 def _unshared() -> int:
-    """Count the references to a locals dict that only its frame and a reader hold."""
+    """Return the reference count of a locals dict that only its frame and its reader hold."""
 
     def reader(kept: dict[str, object]) -> int:
         return _references(kept)

@@ -1,7 +1,7 @@
-"""numpy and torch as the watched program loaded them; nothing here imports either.
+"""numpy and torch as the watched program loaded them; this module never imports them.
 
-Objects are recognised by the lineage of their type and read through the descriptors of the
-framework's own base class, so that attributes of subclasses are never looked up.
+Objects are recognised by the lineage of their type. They are read through the descriptors of the
+framework's own base class, so that overridden attributes of subclasses are never used.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from leakguard.capture.heap.classes import derives, namespace
 from leakguard.capture.heap.half_built import is_blank
 
 Read = Callable[[Any], Any]
-# How a node's saved tensor is read raw, and unpacked.
+# Two readers of a node's saved tensor: one returns it raw, the other unpacked.
 SavedSlot = tuple[Read, Read]
-# Reads (start, bytes) of an array from its base and its interface; None if the memory is not the
-# array's own, or may hold objects.
+# Takes the getters of an array's base and interface, and the array; returns (start, bytes) of its
+# memory. Returns None if the memory is not the array's own, or may hold objects.
 OwnMemory = Callable[[object, object, Any], "tuple[int, int] | None"]
 
 
 class Buffer(NamedTuple):
-    """Memory behind an array or tensor: where it starts, how long it is, on which device."""
+    """The memory of an array or tensor: its device, start address and number of bytes."""
 
     device: str
     start: int
@@ -33,7 +33,7 @@ class Buffer(NamedTuple):
 
 
 class Description(NamedTuple):
-    """The description of an array or tensor for a person."""
+    """The description of an array or tensor for the user."""
 
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
@@ -64,7 +64,7 @@ class Numpy:
         return Buffer("cpu", self.interface(array)["data"][0], self.bytes(array))
 
     def buffer(self, array: Any) -> Buffer:
-        """Return the extent an array spans; strided and broadcast views span what they touch."""
+        """Return the memory from the first to the last byte of an array, also for strided views."""
         description = self.interface(array)
         start = description["data"][0]
         strides = description.get("strides")
@@ -77,15 +77,15 @@ class Numpy:
         return "cpu"
 
     def holds_objects(self, array: Any) -> bool:
-        """Tell whether the elements are references to Python objects."""
+        """Return whether the elements are, or contain, references to Python objects."""
         return bool(self.dtype(array).hasobject)
 
     def takes_none(self, array: Any) -> bool:
-        """Tell whether all elements are references, and others may be put in their place."""
+        """Return whether all elements are references and can be overwritten."""
         return self.dtype(array).kind == _REFERENCES and bool(self.flags(array).writeable)
 
     def fill_with_none(self, array: Any) -> None:
-        """Put None in the place of every element."""
+        """Replace every element by None."""
         self.fill(array, None)
 
 
@@ -122,7 +122,7 @@ class Torch:
     without_user_code: Callable[[], Any]
 
     def buffers(self, tensor: Any) -> tuple[Buffer, ...]:
-        """Return the storages behind a tensor; none for meta, fake and storage-less tensors."""
+        """Return the storages of a tensor; empty for meta, fake and storage-less tensors."""
         try:
             if self.is_sparse(tensor):
                 parts = [self.indices(tensor), self.values(tensor)]
@@ -134,7 +134,7 @@ class Torch:
         return tuple(buffer for buffer in buffers if buffer.start)
 
     def device(self, tensor: Any) -> str | None:
-        """Return the device of a tensor's storage, None for tensors that have none."""
+        """Return the device of a tensor's storage; None for a tensor without storage."""
         buffers = self.buffers(tensor)
         return buffers[0].device if buffers else None
 
@@ -145,7 +145,7 @@ class Torch:
         return _or_none(self.grad, tensor) if _or_none(self.is_leaf, tensor) else None
 
     def gradient_buffers(self, tensor: Any) -> tuple[Buffer, ...]:
-        """Return the storages of a leaf's ``.grad``, which may have no Python object at all."""
+        """Return the storages of a leaf's ``.grad``, which may exist only in C++ until then."""
         gradient = self.gradient(tensor)
         return () if gradient is None else self.buffers(gradient)
 
@@ -159,7 +159,10 @@ class Torch:
         return _or_none(self.grad_fn, tensor) if _awake[-1] else None
 
     def next_nodes(self, node: Any) -> list[Any]:
-        """Return the nodes that a node passes its gradients to; fresh wrappers, keep them alive."""
+        """Return the nodes to which a node passes its gradients.
+
+        They are new Python wrappers. The caller must keep them alive as long as it uses their ids.
+        """
         if not _awake[-1]:
             return []
         try:
@@ -168,10 +171,10 @@ class Torch:
             return []
 
     def saved(self, node: Any, slots: Iterable[SavedSlot]) -> Iterator[Any]:
-        """Yield what a node saved for its backward pass; no unpack hook runs.
+        """Yield what a node saved for its backward pass, without running unpack hooks.
 
-        If a pack hook replaced a tensor, its replacement is yielded. A saved tensor without a
-        Python object gets one here, and keeps it as long as the graph lives.
+        If a pack hook replaced a tensor, the replacement is yielded. Reading makes a Python object
+        for each saved tensor that has none, and that object lives as long as the graph.
         """
         if self.unpack_hook is None or self.saved_data is None or not _awake[-1]:
             return
@@ -182,7 +185,7 @@ class Torch:
                     yield from self._unpacked(node, unpacked, kept)
                 else:
                     yield from map(self.saved_data, kept)
-            except Exception:  # a slot that cannot be read tells nothing
+            except Exception:  # the slot cannot be read
                 continue
 
     def _unpacked(self, node: Any, unpacked: Read, kept: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -208,20 +211,20 @@ class Frameworks:
     torch: Torch | None
 
     def describe(self, thing: Any) -> Description:
-        """Describe an array or tensor; None if it is described completely otherwise."""
+        """Return the shape, dtype and device of an array or tensor; all None for other objects."""
         for framework in (self.numpy, self.torch):
             if framework is not None and derives(type(thing), framework.kind):
                 if is_blank(thing):
                     return _UNKNOWN
                 try:
                     shape, dtype = tuple(framework.shape(thing)), str(framework.dtype(thing))
-                except Exception:  # a wrapper that keeps its shape to itself
+                except Exception:  # a wrapper whose shape cannot be read
                     return _UNKNOWN
                 return Description(shape, dtype, framework.device(thing))
         return _UNKNOWN
 
     def own_buffer(self, thing: Any) -> Buffer | None:
-        """Return the memory of an array or plain tensor that is all its own; None for others."""
+        """Return the memory of a plain tensor, or of an array without a base; None for others."""
         if self.numpy is not None and type(thing) is self.numpy.kind:
             if is_blank(thing) or self.numpy.base(thing) is not None:
                 return None
@@ -233,7 +236,7 @@ class Frameworks:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Keep ``__torch_function__`` of tensor subclasses and modes from running inside."""
+        """Keep ``__torch_function__`` of tensor subclasses and modes from running in the block."""
         if self.torch is None:
             yield
             return
@@ -241,16 +244,16 @@ class Frameworks:
             yield
 
 
-# Whether gradients and graph nodes may be read: torch makes a Python object of each.
+# Whether gradients and graph nodes may be read; reading makes torch create a Python object of each.
 _awake = [True]
 
 
 @contextmanager
 def graphs_asleep() -> Iterator[None]:
-    """Leave gradients and backward graphs alone, because reading changes them.
+    """Do not read gradients and backward graphs inside the block, because reading changes them.
 
-    Each one gets a Python object, and torch frees these by recursion: the release of a chain of
-    some 50,000 would end the process.
+    Each one that is read gets a Python object, and torch frees these objects by recursion. Freeing
+    a chain of some 50,000 would crash the process.
     """
     _awake.append(False)
     try:
@@ -260,7 +263,7 @@ def graphs_asleep() -> Iterator[None]:
 
 
 def loaded() -> Frameworks:
-    """Look into ``sys.modules`` for numpy and torch; a half imported one counts as absent."""
+    """Return numpy and torch from ``sys.modules``; a half imported module counts as absent."""
     return Frameworks(_attempt(_numpy, "numpy"), _attempt(_torch, "torch"))
 
 
@@ -292,7 +295,10 @@ def _numpy(module: dict[str, Any]) -> Numpy:
 
 
 def _getters(base: object, interface: object) -> tuple[object, object] | None:
-    """Return what the compiled scan reads arrays by; None where ndarray is made otherwise."""
+    """Return the descriptors by which the compiled scan reads arrays.
+
+    None if this numpy defines them in another way than by C getters.
+    """
     is_known = type(base) is type(interface) is GetSetDescriptorType
     return (base, interface) if is_known else None
 
@@ -325,7 +331,7 @@ def _torch(module: dict[str, Any]) -> Torch:
 
 
 def _reader_of_saved(internals: dict[str, Any], name: str) -> Read | None:
-    """Return a reader of saved tensors as they are kept; older torch can only unpack: None."""
+    """Return a reader of one field of a raw saved tensor; None if this torch is too old for it."""
     saved = namespace(vars(internals["_autograd"])["SavedTensor"]).get(name)
     return None if saved is None else saved.__get__
 

@@ -1,8 +1,8 @@
 """The object graph in pure Python: one forward walk from the roots, breadth first.
 
-Node numbers are the order of discovery. Every object also lies at a *path*: the edge names from its
-root, with the elements of containers collapsed. Paths form a tree that is much smaller than the
-graph, and that is comparable from one look to the next.
+Nodes are numbered in the order of discovery. Every object also lies at a *path*: the names of the
+edges from its root, where all elements of a container share one edge name. Paths form a tree that
+is much smaller than the graph, and two looks can be compared by it.
 """
 
 from __future__ import annotations
@@ -52,21 +52,23 @@ Describe = Callable[[type], ClassLayout]
 
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
-# Numbers from here on are for what adapters read: a class has fewer attributes of its own.
+# Positions from here on number the parts that adapters read. A class has fewer attributes of its
+# own, so the numbers do not overlap.
 FIRST_PART = 1000
 _EXACT = frozenset(map(id, (dict, list, tuple)))
-# These keep their address when they grow; an array or a text that is extended does not.
+# Kinds of containers that keep their address when they grow; an extended array does not.
 _STAY = frozenset({LIST, DICT, ELEMENTS})
-# An object begins where its block does, or behind the headers of the collector and of its dict.
+# Offsets of an object in its block: none, after the collector's header, or after the headers of the
+# collector and of the instance's dict.
 _POINTER = sizeof(c_void_p)
 _HEADERS = (0, 2 * _POINTER, 4 * _POINTER)
 _SINGLETONS = frozenset(map(id, (None, True, False, ..., NotImplemented)))
 
 
 class Graph:
-    """Every object with its size, its references and how it was first reached.
+    """Every object with its size, its references and the way by which it was first reached.
 
-    It holds all objects it saw and must be closed before the public call returns.
+    The graph holds all objects that it found, so it must be closed before the public call returns.
     """
 
     own_memory: ClassVar[OwnMemory | None] = None
@@ -91,21 +93,21 @@ class Graph:
         return len(self._objects)
 
     def walk(self, roots: Iterable[tuple[object, str, bool]]) -> None:
-        """Add (object, name, is a namespace) roots and everything that only they lead to."""
+        """Add roots, as (object, name, is a namespace), and everything reachable from them."""
         for item, name, is_namespace in roots:
             if id(item) not in self._index:
                 self._add_root(item, name, is_namespace)
         self._expand_all()
 
     def walk_rest(self, items: Iterable[object], name: str, skipped: object) -> None:
-        """Add, under one name, objects without a root; all but ``skipped``."""
+        """Add the objects that have no root, except ``skipped``, as roots of one name."""
         for item in items:
             if id(item) not in self._index and item is not skipped:
                 self._add_root(item, name, False)
                 self._expand_all()
 
     def walk_deferred(self) -> None:
-        """Follow the objects that were put off: those of the guard itself."""
+        """Follow the references of the guard's own objects, which ``walk`` put off."""
         self._is_deferred = None
         for node in self._deferred:
             self._expand(node)
@@ -123,16 +125,16 @@ class Graph:
     def owners(self, blocks: Sequence[int]) -> Sequence[int]:
         """Return the node that each block of memory belongs to, or ``NO_NODE``.
 
-        Here these are objects only; the tables of lists, dicts and sets are found by the compiled
-        scan.
+        This implementation finds only the blocks of objects. The compiled scan also finds the
+        tables of lists, dicts and sets.
         """
         return [next(filter(_is_node, self._in_block(block)), NO_NODE) for block in blocks]
 
     def ways(self, nodes: Sequence[int], wanted: bytes) -> list[list[tuple[int, int]]]:
-        """Return for each node which of the ``wanted`` paths lead to it, outermost first.
+        """Return, for each node, the ``wanted`` paths on the way to it, outermost first.
 
-        ``wanted`` has a byte for each path. With a path is told what the innermost object there
-        leads on to, or the node itself.
+        ``wanted`` has a byte for each path. Each path is returned as (path, node). That node is the
+        next one on the way after the innermost object at the path, or the node in question itself.
         """
         return [list(self._way(node, wanted))[::-1] for node in nodes]
 
@@ -152,7 +154,7 @@ class Graph:
         return self._objects[node]
 
     def chain_to(self, node: int) -> list[int]:
-        """Return the nodes from a root to ``node``, the shortest way there is."""
+        """Return the nodes on the shortest way from a root to ``node``."""
         found = []
         while node != NO_NODE:
             found.append(node)
@@ -164,7 +166,7 @@ class Graph:
         return self._roots[node][0]
 
     def is_namespace_root(self, node: int) -> bool:
-        """Tell whether a root is a namespace, so that its keys are attributes."""
+        """Return whether a root is a namespace, whose keys are attributes."""
         return self._roots[node][1]
 
     def path_of(self, node: int) -> int:
@@ -180,7 +182,10 @@ class Graph:
         return [found[path] for path in paths]
 
     def heavy(self, threshold: int) -> list[int]:
-        """Return nodes that were the first way to at least this many bytes, their own included."""
+        """Return the nodes through which at least ``threshold`` bytes were first reached.
+
+        The node's own bytes are included.
+        """
         below = array("q", self._sizes)
         for node in range(len(below) - 1, -1, -1):
             if self._parents[node] != NO_NODE:
@@ -188,9 +193,10 @@ class Graph:
         return [node for node, size in enumerate(below) if size >= threshold]
 
     def entries(self, nodes: Sequence[int]) -> tuple[list[tuple[type, int]], int]:
-        """Return the contents of containers, (class, count) by falling count, and their bytes.
+        """Return the contents of containers: (class, count), most frequent first, and the bytes.
 
-        Bytes are the entries' own, with their array and tensor memory; shared ones count once.
+        The bytes are those of the entries themselves and of their array and tensor memory. An entry
+        that several containers share counts once.
         """
         counts: Counter[int] = Counter()
         classes: dict[int, type] = {}
@@ -224,7 +230,7 @@ class Graph:
         return self._kinds[node]
 
     def roots(self) -> list[int]:
-        """Return the nodes that no other node led to."""
+        """Return the nodes that were added as roots."""
         return list(self._roots)
 
     def total_bytes(self) -> int:
@@ -236,9 +242,10 @@ class Graph:
         return self._paths.columns(self._path_of, self._sizes)
 
     def containers(self) -> list[int]:
-        """Return the paths whose objects hold elements: those that may grow.
+        """Return the paths whose objects hold elements, and may therefore grow.
 
-        Tuples and namespaces are records, unless they are longer than one.
+        Tuples and namespaces count as records, which do not grow, unless they have more than
+        ``MAX_RECORD`` entries on average.
         """
         paths = self.path_columns()
         return [
@@ -256,7 +263,7 @@ class Graph:
     def places(self, paths: Sequence[int]) -> list[int]:
         """Return the address of the only container at each path.
 
-        It is 0 if there are several, or something else.
+        It is 0 if the path has several objects, or an object that is no container.
         """
         objects = self.path_columns().objects
         samples = [self._paths.sample(path) if objects[path] == 1 else NO_NODE for path in paths]
@@ -271,8 +278,8 @@ class Graph:
     def retained(self, groups: Sequence[tuple[Sequence[int], bool]]) -> list[Retained]:
         """Return what each group of nodes retains.
 
-        A group is (nodes, whole): with ``whole`` the nodes themselves are dropped, otherwise only
-        what they refer to.
+        A group is (nodes, whole). If ``whole`` is true, the nodes themselves count as dropped;
+        otherwise only what they refer to.
         """
         return Retention(self, groups).measure()
 
@@ -400,11 +407,11 @@ def _is_node(node: int) -> bool:
 
 
 class MakeGraph(Protocol):
-    """The class of either graph."""
+    """The class of the compiled graph or of the graph in pure Python."""
 
     @property
     def own_memory(self) -> OwnMemory | None:
-        """Reads arrays that own plain memory; None if every array is read in Python."""
+        """The function that reads arrays with memory of their own; None if Python reads all."""
 
     def __call__(self, describe: Describe, is_deferred: Callable[[type], bool]) -> Graph:
         """Make an empty graph."""

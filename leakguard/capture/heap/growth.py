@@ -1,7 +1,7 @@
-"""Growth by path: which containers have more entries, and which buffers more bytes, look by look.
+"""Growth by path from look to look: containers that gain entries, and buffers that gain bytes.
 
-After BLeak (Vilk & Berger, PLDI 2018) and LeakCanary's heap growth. Looks are compared by paths,
-not by objects, so nothing of the program is kept alive in between.
+The method follows BLeak (Vilk & Berger, PLDI 2018) and LeakCanary's heap growth. Looks are compared
+by paths, not by objects, so no object of the program is kept alive between looks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class PathGrowth:
-    """How a path changed: its entries now and before, and the looks at which it grew."""
+    """How a path changed: its size now and at the previous look, and at which looks it grew.
+
+    Sizes are the entries of a container, or the bytes of a buffer.
+    """
 
     path: int
     entries: int
@@ -29,16 +32,16 @@ class PathGrowth:
 
     @property
     def streak(self) -> int:
-        """The number of looks at which it grew."""
+        """The number of looks at which the path grew."""
         return self.growth.times
 
 
 @dataclass(slots=True)
 class PathMemory:
-    """Sizes by path, from one look to the next: columns of numbers.
+    """Sizes by path that one look leaves for the next, as columns of numbers.
 
-    The size of a container is its entries, that of a buffer its bytes. ``looks`` is the number of
-    looks so far.
+    The size of a container is its number of entries, the size of a buffer its bytes. ``looks`` is
+    the number of looks so far.
     """
 
     looks: int = 0
@@ -57,14 +60,16 @@ class PathMemory:
         places: Sequence[int],
         buffers: Sequence[int] = (),
     ) -> tuple[PathMemory, list[PathGrowth]]:
-        """Compare with a later look; return its memory, and what grew at two looks.
+        """Compare with a later look; return that look's memory, and the paths that grew.
 
-        After the first comparison one look is enough: growth may begin at any time. A path may
-        change if an imported module is a shorter way to the same container. ``places`` are the
-        addresses of the containers, by which it is recognized; 0 if a path has several.
+        Growth must have been seen at two looks; at the first comparison, one is enough.
 
-        A container whose path has more entries only because there are more containers does not grow
-        itself: the holder of the containers does. The same applies to buffers.
+        The path of a container may change, for example if a newly imported module is a shorter way
+        to it. Such a container is recognized by its address. ``places`` are the addresses of the
+        containers; 0 if a path has several.
+
+        A path may have more entries only because it has more containers. Then the containers do
+        not grow; their holder does. The same applies to buffers.
         """
         seen = [*containers, *buffers]
         sizes = [paths.entries[path] for path in containers]
@@ -90,7 +95,7 @@ class PathMemory:
         return now, grown
 
     def _where_before(self, now: PathMemory) -> Iterator[int]:
-        """Yield, for each path of a later look, its number here."""
+        """Yield, for each path of a later look, its index in these columns, or ``_NOWHERE``."""
         by_key = {key: old for old, key in enumerate(self._keys)}
         by_place = {place: old for old, place in enumerate(self._places) if place}
         for key, place in zip(now._keys, now._places, strict=True):

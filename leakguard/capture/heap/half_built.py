@@ -1,9 +1,9 @@
-"""Unfinished objects: reading them as if they were finished would end the process.
+"""Unfinished objects: reading them as if they were finished would crash the process.
 
-``PyList_New(n)`` makes a list of n empty slots, ``tp_alloc`` an instance whose C fields are all
-zero. An extension that fails half-way leaves such objects behind. The compiled scan reads their
-memory. Its twin takes what a sequence shows to the collector, which leaves empty slots out, and
-uses ``ctypes`` to see the zeros.
+``PyList_New(n)`` makes a list of n empty slots, and ``tp_alloc`` an instance whose C fields are all
+zero. An extension that fails half-way leaves such objects behind. The compiled scan checks for
+zeros directly in memory. The twin in pure Python checks for zeros with ``ctypes``. It reads lists
+and tuples through the collector's traversal, which skips empty slots.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from leakguard.capture.heap.classes import basic_size, lineage, namespace
 
 _POINTER = tuple.__itemsize__
 _HEADER = object.__basicsize__
-# Where a class keeps its tp_traverse: 20 pointers behind the head of a PyVarObject, the same in
+# Offset of tp_traverse in a class: 20 pointers after the head of a PyVarObject, the same in
 # CPython 3.10 to 3.13 (Include/cpython/object.h).
 _TRAVERSE = _HEADER + _POINTER + 20 * _POINTER
-# Bytes of which nearly every finished object sets one. What follows them is read only if all are
-# zero: a class declared in C is smaller than its instances' stated size, and may end its mapping.
+# The first bytes of an object; nearly every finished object sets one of them. The bytes after them
+# are read only if these are all zero. Reading further is a risk for a class that is declared in C:
+# it is smaller than its stated instance size, and may lie at the end of a mapping.
 _GLANCE = 8 * _POINTER
-# Classes whose methods treat zeros as what they are: nothing.
+# Classes whose methods work correctly on an instance whose fields are all zero.
 _SAFE = frozenset(
     map(
         id,
@@ -45,12 +46,12 @@ _SAFE = frozenset(
         ),
     )
 )  # fmt: skip
-# These tell how many elements they have whatever else they lack: one that has some was made.
+# Classes that report their number of elements even if unfinished; with elements, one is finished.
 _COUNTS = {id(cls): cls.__len__ for cls in (dict, set, frozenset)}
 
 
 def referents(*items: object) -> list[Any]:
-    """Return what objects refer to; nothing if their class shows the collector nonsense."""
+    """Return what objects refer to; nothing for an object whose traversal fails."""
     try:
         return gc.get_referents(*items)
     except SystemError:
@@ -60,7 +61,8 @@ def referents(*items: object) -> list[Any]:
 def elements_of(sequence: Any, told: Sequence[Any] | None = None) -> list[Any]:
     """Return the elements of a list or tuple in order, without empty slots.
 
-    ``told`` is what it shows to the collector: the elements come last, in reverse order.
+    ``told`` is what the collector's traversal of it returns: the elements come last, in reverse
+    order.
     """
     told = referents(sequence) if told is None else told
     cls = type(sequence)
@@ -68,21 +70,21 @@ def elements_of(sequence: Any, told: Sequence[Any] | None = None) -> list[Any]:
         return list(reversed(told))
     length = (list if list in lineage(cls) else tuple).__len__(sequence)
     first = next((i + 1 for i, part in enumerate(told) if part is cls), 0)
-    if "n_sequence_fields" in namespace(cls):  # os.stat_result and its kind are told in order
+    if "n_sequence_fields" in namespace(cls):  # os.stat_result and the like: in order
         return list(told[first : first + length])
     first = max(first, len(told) - length)
     return list(reversed(told[first:]))
 
 
 def has_c_fields(cls: type) -> bool:
-    """Return whether instances have fields of a C class that expects them to be set."""
+    """Return whether instances have C fields whose class expects that they are set."""
     if id(cls) in _SAFE:
         return False
     return any(_is_written_in_c(parent) for parent in lineage(cls))
 
 
 def is_blank(item: Any) -> bool:
-    """Return whether an instance was only allocated; its class has C fields."""
+    """Return whether an instance of a class with C fields was allocated but never initialised."""
     cls: type = type(item)
     count = _COUNTS.get(id(cls))
     if count is not None and count(item):
@@ -92,15 +94,15 @@ def is_blank(item: Any) -> bool:
 
 
 def or_empty(mapping: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a dict; an empty one for a dict that was only allocated."""
+    """Return the dict itself; a new empty dict for one that was never initialised."""
     return {} if is_blank(mapping) else mapping
 
 
 def entries_of(mapping: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield keys and values of a dict; after a thread has changed it, those of a copy.
+    """Yield the keys and values of a dict.
 
-    Threads of the program run between two entries. Copying is atomic, but copying every dict would
-    take too much memory.
+    Threads of the program may change the dict between two entries. Then iteration starts again over
+    a copy, which is made atomically. Copying every dict from the start would take too much memory.
     """
     mapping = or_empty(mapping)
     try:
@@ -110,7 +112,7 @@ def entries_of(mapping: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def finished(instances: Sequence[Any]) -> list[Any]:
-    """Return the finished instances of one class that has C fields."""
+    """Return those of the instances that are initialised; all are of one class with C fields."""
     count = _COUNTS.get(id(type(instances[0])))
     if count is None:
         return list(filterfalse(is_blank, instances))
@@ -132,7 +134,7 @@ def _traverse_of(cls: type) -> int:
 
 
 class MadeInPython:
-    """Shows how instances of classes made by Python code are traversed, and freed."""
+    """A sample: its tp_traverse and tp_dealloc are those of all classes made by Python code."""
 
 
 _IN_PYTHON = _traverse_of(MadeInPython)

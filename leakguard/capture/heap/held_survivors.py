@@ -1,4 +1,4 @@
-"""Which container gains the survivors: sampled blocks, followed from their objects to holders."""
+"""Finds the container that gains each survivor: from a sampled block to its object and holder."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.model.births import Birthplace
 
-#: Returns the memory of an array or tensor that begins at an address, as the walk has it.
+#: Returns the walk's memory node of the array or tensor memory that begins at an address.
 MemoryAt = Callable[[int], Any]
 
-# Handed out of a reserve of the interpreter, these have the line of an earlier owner.
+# The interpreter reuses blocks of these types from free lists, so the recorded line of a block may
+# be that of an earlier object.
 _RECYCLED = frozenset(map(id, (float, int, tuple, list, dict)))
-# Share of a holder's survivors, in bytes, by which its lines are told without what is recycled.
-# Chosen: the entries of a container of records are so small a part of what they hold.
+# Survivors of the recycled types are left out if the others have at least this share of a holder's
+# surviving bytes. Chosen: in a container of records, the records themselves are a small part.
 _ENOUGH_SURE = 0.1
-# Rounds whose survivors one entry has, on average, in a container that gains an entry for each.
-# Chosen: an entry that is made in one round and filled in the next has two; one that itself grows
-# has as many as the run.
+# In a container that gains entries, one entry has survivors of at most so many different rounds on
+# average. Chosen: an entry that is made in one round and filled in the next has survivors of two
+# rounds, whereas an entry that itself grows has survivors of every round of the run.
 _MOST_ROUNDS_AN_ENTRY = 2
-# Entries that a container must have survivors in before that is asked.
+# A container counts as gaining only if at least so many of its entries have survivors.
 _FEWEST_ENTRIES = 3
 
 
@@ -44,8 +45,8 @@ class HeldSurvivors:
             graph: the object graph.
             survivors: the sampled blocks that are alive.
             memory_at: finds the memory of arrays and tensors.
-            containers: a byte for each path, set where containers lie.
-            grown: the paths whose containers looks saw grow.
+            containers: a byte for each path; nonzero if containers lie at the path.
+            grown: the paths of containers that grew between looks.
         """
         self._graph = graph
         self._survivors = survivors
@@ -66,7 +67,7 @@ class HeldSurvivors:
         return self._survivors.places(block.row for _, block in (sure if enough else all_))
 
     def _found(self, memory_at: MemoryAt) -> list[tuple[int, Survivor]]:
-        """Return the survivors whose object the walk has seen, with its node."""
+        """Return (node, survivor) for each survivor whose object or memory is in the graph."""
         blocks = self._survivors.blocks
         nodes = self._graph.owners([block.address for block in blocks])
         found = []
@@ -78,7 +79,10 @@ class HeldSurvivors:
         return found
 
     def _share(self, found: Sequence[tuple[int, Survivor]]) -> None:
-        """Give each survivor to the outermost container around it that gains entries."""
+        """Assign each survivor to the outermost container around it that grew.
+
+        If no container around it grew between looks, take the outermost that gains survivors.
+        """
         ways = self._graph.ways([node for node, _ in found], self._containers)
         gaining = self._gaining(found, ways)
         for entry, way in zip(found, ways, strict=True):
@@ -90,7 +94,7 @@ class HeldSurvivors:
     def _gaining(
         self, found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]
     ) -> set[int]:
-        """Return the containers in which each round has entries of its own."""
+        """Return the paths of containers in which each round has added entries of its own."""
         rounds: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
         for (_, block), way in zip(found, ways, strict=True):
             for path, entry in way:

@@ -1,7 +1,7 @@
-"""How one object refers to another, in the words of the program.
+"""How one object refers to another, as it would be written in the program.
 
-Names are found by identity: nothing is compared, hashed, printed or computed. Properties are never
-evaluated.
+References are found by identity: objects of the program are not compared, hashed or printed, and
+properties are never evaluated.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _SUSPENDED: dict[int, str] = {
     id(CoroutineType): "cr",
     id(AsyncGeneratorType): "ag",
 }
-# References of C types, by the attribute that a person would write; all plain slots.
+# Slots of C types, each with the text that describes the reference in a trace.
 _SLOTS: dict[type, dict[str, str]] = {
     FunctionType: {
         "__closure__": ".__closure__",
@@ -85,7 +85,7 @@ _SLOTS: dict[type, dict[str, str]] = {
 }
 
 
-# References that need no name: a person sees these objects in their place.
+# Types of iterators and views, whose reference to the underlying object is not shown in a trace.
 _SEEN_THROUGH = frozenset(
     map(
         id,
@@ -96,7 +96,7 @@ _SEEN_THROUGH = frozenset(
         ),
     )
 )  # fmt: skip
-# The tree inside of a context, whose classes no module gives.
+# Classes of the tree inside a context; no module exports these classes.
 _NODES_OF_CONTEXTS = frozenset(
     {"hamt", "hamt_bitmap_node", "hamt_array_node", "hamt_collision_node"}
 )
@@ -109,9 +109,9 @@ _WORDS = {
 
 
 def hop_name(holder: Any, held: Any, kind: int) -> str:
-    """Return how ``holder`` refers to ``held``; empty if a person would write nothing.
+    """Return how ``holder`` refers to ``held``; empty if a trace should not show this reference.
 
-    ``kind`` is the holder's kind of layout.
+    ``kind`` is the holder's kind of layout, such as ``DICT``.
     """
     for name in _candidates(holder, held, kind):
         if name is not None:
@@ -120,7 +120,7 @@ def hop_name(holder: Any, held: Any, kind: int) -> str:
 
 
 def key_name(key: Any) -> str:
-    """Return ``['key']`` for keys that are safe to print; for others their type in brackets."""
+    """Return ``['key']`` for a key that is safe to print; for others, their type in brackets."""
     if _is_atom(key):
         text = repr(key)
         return f"[{text if len(text) <= _MAX_KEY else text[: _MAX_KEY - 1] + '…'}]"
@@ -153,7 +153,7 @@ def _candidates(holder: Any, held: Any, kind: int) -> Iterator[str | None]:
 
 
 def _one_of_many(holder: Any, held: Any) -> str | None:
-    """Return the name of an element in a container written in C; otherwise None."""
+    """Return ``[*]`` if ``held`` is an element of a container written in C; otherwise None."""
     told = referents(holder)
     if len(told) <= room_of(type(holder)) or held is type(holder):
         return None
@@ -161,7 +161,10 @@ def _one_of_many(holder: Any, held: Any) -> str | None:
 
 
 def _inside(cls: type) -> str | None:
-    """Name the hidden references of C classes of the standard library by the class; else None."""
+    """Return a name for hidden references of a C class, made from the name of the class.
+
+    None if the class is not from the standard library.
+    """
     if id(cls) in _SEEN_THROUGH or qualified_name(cls) in _NODES_OF_CONTEXTS:
         return ""
     if not from_standard_library(cls):
@@ -229,10 +232,10 @@ def _local_of(holder: Any, held: Any) -> str | None:
 
 
 def _adapted(holder: Any, held: Any) -> str | None:
-    """Name what only adapters see: parts of arrays, tensors and code."""
+    """Return the name of a reference that only adapters find, such as ``.grad_fn`` or ``.base``."""
     if is_backward_node(type(held)):
         return ".grad_fn"
-    # torch warns if the gradient of a tensor that is no leaf is read.
+    # torch prints a warning if the gradient of a tensor is read that is not a leaf.
     for name in ("_base",) if _descriptor_value(holder, "is_leaf") is False else ("grad", "_base"):
         if _descriptor_value(holder, name) is held:
             return f".{name}"

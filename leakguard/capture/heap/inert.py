@@ -1,8 +1,8 @@
-"""Which objects may be freed in a copy of the process without an effect outside of it.
+"""Decides which objects may be freed in a copy of the process without effects outside the copy.
 
-The list names what is allowed, not what is forbidden: classes made in Python without ``__del__``,
-and C code that is known to free only memory. Files, sockets, generators, tasks and processes have
-finalizers, so they are not allowed.
+Only what is listed as harmless may be freed: instances of classes made in Python without
+``__del__``, and of C classes that are known to free only memory. Files, sockets, generators, tasks
+and processes have finalizers, so they are not allowed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from leakguard.capture.heap.classes import (
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.half_built import MadeInPython
 
-# Packages whose C code only frees memory, unless it has a finalizer.
+# Packages whose C classes only free memory, unless a class has a finalizer.
 _INERT = frozenset({
     "builtins", "collections", "itertools", "functools", "types", "operator", "datetime", "decimal",
     "array", "re", "_sre", "_thread", "weakref", "_weakref", "_collections", "_functools", "enum",
@@ -35,15 +35,16 @@ _INERT = frozenset({
     "_json", "string", "fractions", "numpy", "torch",
 })  # fmt: skip
 _DEVICES = ("cuda", "xpu", "mps")
-# Modules whose callbacks only forget freed objects: weak collections, and in matplotlib the parents
-# of a transform and the listeners of a figure.
+# Modules whose weak reference callbacks only remove the entries of freed objects: weak collections,
+# and in matplotlib the parents of a transform and the listeners of a figure.
 _FORGETFUL = frozenset({
     "weakref", "_weakrefset", "torch.utils.weak", "matplotlib.transforms", "matplotlib.cbook",
 })  # fmt: skip
-# Where a type keeps tp_dealloc: behind its header, its name and its two sizes; Include/cpython.
+# Offset of tp_dealloc in a type: after its header, its name and its two sizes; Include/cpython.
 _DEALLOC = ctypes.sizeof(ctypes.c_ssize_t) * 6
 _CALLBACK = vars(weakref.ref)["__callback__"].__get__
-# Where a proxy keeps it: behind its header and what it stands for; Include/cpython/weakrefobject.h.
+# Offset of the callback in a weak proxy: after its header and the pointer to its object;
+# Include/cpython/weakrefobject.h.
 _PROXY_CALLBACK = object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
 _FUNCTION = vars(MethodType)["__func__"].__get__
 _MODULE_OF_GLOBALS = "__name__"
@@ -61,7 +62,7 @@ class Inertness:
         return next(filter(None, map(self._reason, items)), None)
 
     def hindering(self, items: Iterable[Any]) -> list[Any]:
-        """Return those that may not be freed."""
+        """Return those of the objects that may not be freed."""
         return [item for item in items if self._reason(item) is not None]
 
     def _reason(self, item: Any) -> str | None:
@@ -79,7 +80,7 @@ def _of_class(cls: type, frameworks: Frameworks) -> str | None:
             return f"the finalizer of {qualified_name(parent)} would run"
         if parent is object or _is_made_in_python(parent, frameworks):
             continue
-        if id(parent) in of_pictures:  # they consist of pixels only
+        if id(parent) in of_pictures:  # pictures consist of pixels only
             continue
         named = qualified_name(parent)
         if module_of(parent).partition(".")[0] not in _INERT or _is_of_device(named):
@@ -88,7 +89,10 @@ def _of_class(cls: type, frameworks: Frameworks) -> str | None:
 
 
 def _is_made_in_python(cls: type, frameworks: Frameworks) -> bool:
-    """Return whether a class statement made it; torch's own code frees those of tensors."""
+    """Return whether the class was made by Python code.
+
+    Python subclasses of tensors are recognized apart, because torch replaces their tp_dealloc.
+    """
     if _dealloc_of(cls) == _IN_PYTHON:
         return True
     made = bool(flags(cls) & HEAP_TYPE) and not module_of(cls).startswith("torch._C")
@@ -96,7 +100,10 @@ def _is_made_in_python(cls: type, frameworks: Frameworks) -> bool:
 
 
 def _of_callbacks(item: Any) -> str | None:
-    """Return a callback on the item's end that may do more than forget it."""
+    """Return why the weak reference callbacks of ``item`` hinder freeing it; None if they do not.
+
+    A callback hinders if it may do more than remove the item's entry from a collection.
+    """
     if not _has_weak_references(item):
         return None
     for reference in weakref.getweakrefs(item):
@@ -109,7 +116,7 @@ def _of_callbacks(item: Any) -> str | None:
 
 
 def _callback_of(reference: Any) -> Any:
-    """Return the callback of a weak reference, or of a proxy, which has no attribute for it."""
+    """Return the callback of a weak reference or proxy; a proxy has no attribute to read it."""
     if derives(type(reference), weakref.ref):
         return _CALLBACK(reference)
     at = ctypes.c_size_t.from_address(id(reference) + _PROXY_CALLBACK).value
@@ -117,7 +124,11 @@ def _callback_of(reference: Any) -> Any:
 
 
 def _forgets(callback: Any) -> bool:
-    """Return whether a callback only forgets; the closure of a weak method has its real target."""
+    """Return whether a callback only removes the entry of the freed object.
+
+    The closure of the callback is checked too, because the callback of a weak method has the real
+    target there.
+    """
     function = callback.func if type(callback) is partial else callback
     function = _FUNCTION(function) if type(function) is MethodType else function
     if type(function) is not FunctionType:

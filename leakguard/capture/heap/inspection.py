@@ -1,4 +1,4 @@
-"""One deep look: the graph is walked once and answers every question, then let go."""
+"""An inspection: the object graph is walked once, answers every question, and is released."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
 from leakguard.model.census import GRAPH_NODE, LargeObject
 from leakguard.model.holder import Holder, Hop
 
-# A container must be the way to this much before it is worth naming without having grown.
+# A container that has not grown is named only if at least so many bytes were reached through it.
 _WORTH_NAMING = 100_000
-# From this size on, texts, byte strings and arrays are followed like containers.
+# From this size in bytes on, the growth of strings, byte strings and arrays is followed.
 _BUFFER = 65_536
-# Times as many containers are named by weight as by growth. Chosen: the interpreter's and
-# the libraries' own tables are six to ten of them, and lie before all that is smaller.
+# For each container that may be named because it grew, so many may be named because of the bytes
+# behind them. Chosen: six to ten of the largest containers are tables of the interpreter and of
+# libraries, and the program's containers should have places too.
 _BY_WEIGHT = 2
 _SEVERAL = 2
 _NUMBERS = (object, bool, int, float)
@@ -63,7 +64,7 @@ def take_inspection(
     tell_cycles: Callable[[int, int], bool] | None = None,
     survivors: Callable[[], Survivors | None] | None = None,
 ) -> Inspection:
-    """Walk the object graph and say who holds what; see ``leakguard.capture.heap.inspect``."""
+    """Walk the object graph and return who holds what; see ``leakguard.capture.heap.inspect``."""
     start = time.perf_counter()
     with collector_held(), closing(walk_graph(make_graph, ())) as walked:
         graph, frameworks = walked.graph, walked.frameworks
@@ -95,7 +96,7 @@ def take_inspection(
 
 
 def take_memory(make_graph: MakeGraph) -> PathMemory:
-    """Walk the object graph for a first time and return what the next look compares with."""
+    """Walk the object graph for the first time; return the memory for the next look."""
     with collector_held(), closing(walk_graph(make_graph, ())) as walked:
         look = _Questions(walked.graph, walked.frameworks, 0, walked.rooted)
         after, _ = look.remember(PathMemory())
@@ -103,7 +104,7 @@ def take_memory(make_graph: MakeGraph) -> PathMemory:
 
 
 class _Questions:
-    """The questions asked of one graph."""
+    """Answers the questions of one inspection from one walked graph."""
 
     def __init__(self, graph: Graph, frameworks: Frameworks, limit: int, rooted: int) -> None:
         self._graph = graph
@@ -116,7 +117,7 @@ class _Questions:
         self._buffers = self._large_leaves()
         self._carried = CarriedGraphs(graph, frameworks.torch, rooted, self._at_container)
         self._in_c = KeptInC(graph, rooted)
-        self._suspects: list[int] = []  # where one of each growing class lies
+        self._suspects: list[int] = []  # one node of each growing class
 
     def holders(
         self,
@@ -125,7 +126,7 @@ class _Questions:
         survivors: Survivors | None,
         memory_at: MemoryAt,
     ) -> tuple[tuple[Holder, ...], PathMemory, dict[str, PathGrowth]]:
-        """Return the containers worth naming, what to remember, and what grew by holder path."""
+        """Return the containers worth naming, the memory for the next look, and growth by path."""
         after, grown = self.remember(memory)
         kept = self._kept(survivors, grown, memory_at)
         gaining = [] if kept is None else kept.paths()
@@ -152,7 +153,8 @@ class _Questions:
         """Describe the largest backward graphs by the tensors that hold them."""
         found: list[Holder] = []
         for tensor, nodes in self._carried.largest():
-            # All nodes at once: several tensors may hold the same graph, and none of them alone.
+            # Measured for all nodes of the graph together: if several tensors hold the graph,
+            # none of them alone retains it.
             (retained,) = self._graph.retained([(list(nodes), True)])
             found.append(
                 replace(
@@ -166,12 +168,15 @@ class _Questions:
         return found
 
     def remember(self, memory: PathMemory) -> tuple[PathMemory, list[PathGrowth]]:
-        """Return what the next look compares with, and what grew since the look before."""
+        """Return the memory for the next look, and the paths that grew since the previous look."""
         places = self._graph.places(self._containers)
         return memory.after(self._paths, self._containers, places, tuple(self._buffers))
 
     def held(self, targets: Sequence[int]) -> tuple[Held | None, ...]:
-        """Say who holds what lies at each address, and what dropping it would release."""
+        """Return who holds the object at each address, and what freeing the object would release.
+
+        None for an address at which the walk found no object.
+        """
         nodes = [self._graph.find_at(address) for address in targets]
         found = [node for node in nodes if node != NO_NODE]
         measured = iter(self._graph.retained([([node], True) for node in found]))
@@ -180,7 +185,7 @@ class _Questions:
         )
 
     def large(self, threshold: int) -> tuple[LargeObject, ...]:
-        """Return instances of the program that retain much, and large buffers by their owner."""
+        """Return the program's instances and the buffer owners that retain ``threshold`` bytes."""
         graph = self._graph
         heavy = graph.heavy(threshold)
         owners = [graph.chain_to(node)[-2] for node in heavy if graph.kind_of(node) == MEMORY]
@@ -195,14 +200,14 @@ class _Questions:
         return tuple(sorted(found, key=lambda entry: -(entry.retained_bytes or 0)))
 
     def _large_leaves(self) -> dict[int, None]:
-        """Return the paths of a few large objects that hold nothing: what may be extended."""
+        """Return the paths of large objects that are no containers, such as strings and arrays."""
         large = self._graph.large_paths(_BUFFER)
         return {path: None for path in large if path not in self._at_container}
 
     def _kept(
         self, survivors: Survivors | None, grown: Sequence[PathGrowth], memory_at: MemoryAt
     ) -> HeldSurvivors | None:
-        """Return which containers gain the survivors; None without a record of births."""
+        """Return the survivors by the container that gains them; None without a birth record."""
         if survivors is None:
             return None
         containers = bytearray(len(self._paths.kind))
@@ -241,7 +246,7 @@ class _Questions:
         return list(chosen.items())
 
     def _holder_nodes(self, suspects: Sequence[str]) -> list[int]:
-        """Return, for each class by name, the container at whose path most instances lie."""
+        """Return, for each class name, the path of the container that holds the most instances."""
         wanted, most = set(suspects), dict[str, tuple[int, int]]()
         if not wanted:
             return []
@@ -274,7 +279,7 @@ class _Questions:
         if tensor is not None:
             return self._graph_of(tensor, path, retained, growth)
         traits = traits_of(graph, self._frameworks, sample, nodes)
-        is_chain = "chain" in traits  # each instance is the entry of the one before it
+        is_chain = "chain" in traits  # each instance refers to the next one
         cls = type(graph.object_at(sample)) if is_chain else self._element(sample, classes)
         element = qualified_name(cls)
         name = stable_name(graph, sample) + ELEMENT
@@ -297,9 +302,10 @@ class _Questions:
         )
 
     def _element(self, node: int, classes: Sequence[tuple[type, int]]) -> type:
-        """Return the class of most entries; of the keys, where they tell more.
+        """Return the most frequent class among the entries; for some dicts, the class of a key.
 
-        Values may be only numbers, and weak keys keep neither themselves nor their values alive.
+        The key's class is returned if the values are only numbers, or if the keys are weak
+        references.
         """
         most = classes[0][0] if classes else object
         if self._graph.kind_of(node) != DICT:
@@ -313,7 +319,8 @@ class _Questions:
     ) -> Holder:
         """Describe a backward graph that became longer, by the tensor that holds it.
 
-        The path counts only the nodes of one chain; what is told is all of them.
+        The path counts only the nodes of one chain; the result has the number of all nodes, and
+        the earlier number is scaled in proportion.
         """
         nodes, chain = len(self._carried.behind([tensor])), self._paths.entries[path]
         before = round(nodes * growth.before / chain) if growth and chain else None
@@ -330,7 +337,7 @@ class _Questions:
         return path in self._buffers
 
     def _buffer(self, path: int, growth: PathGrowth | None) -> Holder:
-        """Describe a text, byte string or array that became larger; its memory is its own."""
+        """Describe a string, byte string or array that became larger, with its own memory."""
         chain = self._graph.chain_to(self._paths.sample[path])
         node = chain[-2] if self._graph.kind_of(chain[-1]) == MEMORY else chain[-1]
         entries, size = self._paths.objects[path], self._paths.bytes[path]
@@ -338,7 +345,7 @@ class _Questions:
         return replace(named, entries=entries, bytes=size, retained_bytes=size)
 
     def _bare_holder(self, node: int, growth: PathGrowth | None) -> Holder:
-        """Return the holder that a node is itself, not yet counted or measured."""
+        """Return a holder for a node, with its name and trace but without counts and bytes."""
         name = stable_name(self._graph, node)
         element = qualified_name(type(self._graph.object_at(node)))
         return Holder(
@@ -366,11 +373,11 @@ class _Questions:
         return self._graph.root_name(self._graph.chain_to(node)[0]) == ADRIFT
 
     def _is_programs(self, node: int) -> bool:
-        """True for what a root of the program leads to."""
+        """Return whether a node has a root and is not reached through the guard's objects."""
         return not self._is_adrift(node) and not self._is_ours(node)
 
     def _is_ours(self, node: int) -> bool:
-        """True for what only the guard itself leads to."""
+        """Return whether a node is, or was reached through, an object of the guard."""
         graph = self._graph
         chain = (n for n in graph.chain_to(node) if graph.kind_of(n) != MEMORY)
         return any(is_ours(type(graph.object_at(n))) for n in chain)
@@ -396,7 +403,7 @@ def _is_program(item: Any) -> bool:
 
 
 def fingerprint(path: str, element: str) -> str:
-    """Return the same text for the same defect, whatever the addresses and line numbers."""
+    """Return a short code that is the same for the same path and class in every run."""
     return hashlib.sha256(f"{path} {element}".encode()).hexdigest()[:12]
 
 

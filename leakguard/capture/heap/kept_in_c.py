@@ -1,4 +1,4 @@
-"""Objects that only C code keeps: atexit, codecs, a database, a running C function."""
+"""Objects that only C code keeps alive: atexit, codecs, a database, a running C function."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cached_property
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.traces import name_along
 
-#: Their holder if nothing more is known.
+#: The name of their holder if nothing more is known.
 IN_C = "(C code)"
-# With more objects without a root, their references are not followed.
+# If more objects than this have no root, their references are not followed.
 _MOST_ADRIFT = 100_000
 
 
@@ -29,8 +29,8 @@ class KeptInC:
     def _way_to(self, node: int) -> list[int] | None:
         """Return the path to a node without a root, from an object that no other object refers to.
 
-        Only C code can keep that one. Garbage hangs from a cycle, in which each object has a
-        referrer: then it is None.
+        Only C code can keep such an object alive. The result is None for garbage: garbage is kept
+        by a cycle, in which every object has a referrer.
         """
         below: dict[int, int | None] = {node: None}
         for at in (queue := [node]):
@@ -44,7 +44,7 @@ class KeptInC:
 
     @cached_property
     def _above(self) -> dict[int, list[int]]:
-        """The references among objects without a root; empty if there are too many."""
+        """The referrers without a root of each node; empty if there are too many such objects."""
         above: dict[int, list[int]] = {}
         adrift = range(self._rooted, len(self._graph))
         for holder in adrift if len(adrift) <= _MOST_ADRIFT else ():

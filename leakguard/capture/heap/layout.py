@@ -1,4 +1,4 @@
-"""How instances of one class are sized, and what they refer to: asked once per class."""
+"""How to size the instances of a class and find what they refer to; worked out once per class."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from leakguard.capture.heap.sizes import (
     hidden_values_size,
 )
 
-# The contents of an instance; the compiled scan uses the same numbers. PLAIN: attributes only.
-# ELEMENTS: a set or deque, every reference is an element. NAMED: may have an instance dict. MEMORY:
-# array or tensor memory. AUTOGRAD: a node of a backward graph.
+# Kinds of instances by their contents; the compiled scan uses the same numbers. PLAIN: attributes
+# only. ELEMENTS: a set or deque, in which every reference is an element. NAMED: may have an
+# instance dict. MEMORY: array or tensor memory. AUTOGRAD: a node of a backward graph.
 PLAIN, LIST, TUPLE, DICT, ELEMENTS, NAMED, MEMORY, AUTOGRAD = range(8)
 
-# What no traversal visits: named parts, then elements.
+# Reads what the collector's traversal does not visit: (named parts, elements).
 Reader = Callable[[Any], tuple[list[object], Iterable[object]]]
 _CONTAINERS = {
     id(dict): DICT,
@@ -48,30 +48,31 @@ _CONTAINERS = {
     id(itertools._tee_dataobject): ELEMENTS,  # type: ignore[attr-defined]
 }
 
-# Their first dict is not the instance's: the globals of a function, the entries of a cache.
+# Classes whose first dict is not the instance's ``__dict__``: it is the globals of a function, or
+# the entries of a cache.
 _OTHER_DICTS = frozenset({id(FunctionType), id(LRU_CACHE)})
 
 
 class Memory(int):
-    """A node of the object graph that stands for unique array or tensor memory: its bytes."""
+    """A node of the object graph for the memory of arrays or tensors; its value is in bytes."""
 
     __slots__ = ()
 
 
 class ClassLayout(NamedTuple):
-    """One class as the walks see it.
+    """What the walks need to know of one class.
 
     Attributes:
         kind: one of the constants above.
-        fixed: bytes of every instance, headers included; -1 if ``method`` has to be asked.
-        method: sizes an instance without its headers, by C functions of the interpreter.
+        fixed: bytes of every instance, headers included; -1 if ``method`` must be called.
+        method: returns the size of an instance without its headers; C functions of the interpreter.
         header: bytes to add to what ``method`` returns.
-        hidden: attributes may lie outside of the instance, see ``hidden_values_size``.
-        managed: an instance dict, if there is one, is the only reference beside the class.
-        traversed: instances show the collector what they refer to.
-        read: reads what they do not show.
-        room: references that fit into an instance. One that shows more has memory of its own for
-            them, and they are its elements: it is a container written in C.
+        hidden: True if attributes may lie outside of the instance, see ``hidden_values_size``.
+        managed: True if the only references of an instance with a dict are its class and the dict.
+        traversed: True if the collector can traverse instances.
+        read: reads the references that the traversal does not visit.
+        room: the number of references that fit into an instance. An instance with more references
+            is a container written in C: it keeps them in memory of its own, as elements.
     """
 
     kind: int
@@ -85,7 +86,7 @@ class ClassLayout(NamedTuple):
     room: int = sys.maxsize
 
     def size(self, instance: Any, referents: int, with_dict: bool) -> int:
-        """Return the bytes of one instance, as ``sys.getsizeof`` counts them, and of its block."""
+        """Return the bytes of an instance as ``sys.getsizeof`` counts, plus any separate block."""
         if self.kind == MEMORY:
             return int(instance)
         if self.method is None:
@@ -94,10 +95,10 @@ class ClassLayout(NamedTuple):
 
 
 def may_traverse(layout: ClassLayout, item: object) -> bool:
-    """Return whether an object may be asked what it refers to.
+    """Return whether it is safe to ask an object what it refers to.
 
-    One that is not tracked may be unfinished: only finished tuples and dicts leave the collector's
-    lists.
+    An object that the collector does not track may be unfinished. Tuples and dicts are an
+    exception: the collector stops tracking them only when they are finished.
     """
     cls = type(item)  # compared by identity: a metaclass may have an __eq__
     return layout.traversed and (cls is tuple or cls is dict or gc.is_tracked(item))
@@ -127,7 +128,7 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
         fixed=fixed,
         method=method,
         header=header,
-        # Only then may attributes lie outside of both the instance dict and slots.
+        # Only for these classes may attributes lie outside of both the instance dict and slots.
         hidden=method is None and bool(bits & MANAGED_DICT),
         managed=bool(bits & MANAGED_DICT),
         traversed=bool(bits & HAS_GC),
@@ -137,10 +138,11 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
 
 
 def room_of(cls: type) -> int:
-    """Return how many references fit into an instance; no limit if the size does not show it.
+    """Return how many references fit into an instance; ``sys.maxsize`` if the size is no limit.
 
-    Python's attributes may lie outside of an instance, and frames and generators have theirs in
-    items; a cache is followed by its dict, modules by their namespaces.
+    The size is no limit if attributes may lie outside of the instance, or if references lie in its
+    items, as in frames and generators. It is not used for caches, which are followed by their dict,
+    nor for modules and classes, which are followed by their namespaces.
     """
     apart = flags(cls) & MANAGED_DICT or item_size(cls)
     if apart or id(cls) in _OTHER_DICTS or derives(cls, ModuleType) or derives(cls, type):

@@ -15,13 +15,13 @@ from leakguard.capture.heap.frameworks import Frameworks, loaded
 #: (file, line) of the frames that made an object, innermost first.
 Origin: TypeAlias = tuple[tuple[str, int], ...]
 _Instances = Callable[[Frameworks, Callable[[type], bool]], list[Any]]
-# With more live objects than these, only a sample is asked: each takes ten microseconds.
+# With more live objects than this, only a sample is looked up: each look-up takes ten microseconds.
 _MOST_OBJECTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Objects of one type from one stack: how many live, and the addresses of some."""
+    """Objects of one type from one stack: the number of live ones, and the addresses of some."""
 
     type: str
     lines: Origin
@@ -31,7 +31,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The sites of the types that were asked for."""
+    """The stacks that made the live objects of the wanted types, most objects first."""
 
     made: tuple[Made, ...]
 
@@ -39,12 +39,12 @@ class Origins:
 def take_origins(
     instances: _Instances, names: Collection[str], origin_of: Callable[[object], Origin | None]
 ) -> Origins:
-    """Ask for each live object of these types where it was made."""
+    """Return where the live objects of these types were made, by type and stack."""
     counts: Counter[tuple[str, Origin]] = Counter()
     kept: defaultdict[tuple[str, Origin], list[int]] = defaultdict(list)
     with collector_held():
         live = instances(loaded(), lambda cls: qualified_name(cls) in names)
-        stride = 1 + len(live) // _MOST_OBJECTS  # each stands for this many
+        stride = 1 + len(live) // _MOST_OBJECTS  # each object in the sample stands for so many
         for item in islice(live, 0, None, stride):
             lines = origin_of(item)
             if lines is None:
@@ -52,7 +52,7 @@ def take_origins(
             key = (qualified_name(type(item)), lines)
             counts[key] += stride
             seen = counts[key] // stride
-            if seen & (seen - 1) == 0:  # the 1st, 2nd, 4th ... are spread over all of them
+            if seen & (seen - 1) == 0:  # the 1st, 2nd, 4th, 8th ...
                 kept[key].append(id(item))
         live.clear()
     return Origins(

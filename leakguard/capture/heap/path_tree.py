@@ -1,4 +1,4 @@
-"""The tree of paths: where objects lie as seen from the roots, whatever their number."""
+"""The tree of paths: where objects lie as seen from the roots; many objects may share a path."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 NO_NODE = -1
-# Kinds of edges. Elements of a container all share one label, so that indices collapse. INSTANCE:
-# the only reference of an instance is a dict: its own, or that of its only attribute.
+# Kinds of edges. All elements of a container share one label, so a path has no indices. INSTANCE:
+# the edge from an instance to the only dict that it refers to, which is its ``__dict__`` or the
+# value of its only attribute.
 ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION, INSTANCE = range(7)
 Label = tuple[int, Hashable]
 
-# Beyond this depth, everything that a path leads to stays at that path.
+# From this depth on, everything that a path leads to counts as lying at the path itself.
 MAX_DEPTH = 64
-# Beyond this depth, containers in containers of the same type stay at one path.
+# From this depth on, a container inside a container of the same type stays at the same path.
 NESTED = 8
 
 
 class PathColumns(NamedTuple):
-    """The tree of paths, one entry a path, parents before children.
+    """The tree of paths as columns with one value per path, parents before children.
 
-    ``key`` is the same for the same path in every look of one process, ``kind`` the kind of edge
-    that leads to it. ``sample`` is a node at the path, ``objects`` how many there are, ``entries``
-    how many elements its containers have, ``bytes`` the size of the objects themselves, and
-    ``below`` that with everything that the path is the first way to.
+    Attributes:
+        key: identifies the path; the same in every look of one process.
+        kind: the kind of the edge that leads to the path.
+        parent: the path above, or ``NO_NODE``.
+        sample: the first node that was found at the path.
+        objects: how many objects lie at the path.
+        entries: how many elements the containers at the path have together.
+        bytes: the size of the objects at the path themselves.
+        below: ``bytes`` plus the size of everything that was first reached through the path.
     """
 
     key: Sequence[int]
@@ -38,7 +44,7 @@ class PathColumns(NamedTuple):
 
 
 class PathTree:
-    """Paths by number; a chain of equal objects (``node.next.next``) stays at one path."""
+    """Numbers the paths; a chain of objects of one class (``node.next.next``) stays at one path."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, Label], int] = {}
@@ -54,7 +60,7 @@ class PathTree:
         return self._known.get((NO_NODE, label)) or self._add(NO_NODE, label)
 
     def child(self, path: int, label: Label, cls: type, objects: Sequence[Any]) -> int:
-        """Return the path of an edge; ``cls`` is the type of the object at its end."""
+        """Return the path at the end of an edge; ``cls`` is the type of the object there."""
         known = self._known.get((path, label))
         if known is None:
             known = self._same_again(path, label, cls, objects)

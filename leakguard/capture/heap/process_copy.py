@@ -1,22 +1,29 @@
-"""A copy of this process that works something out while this one goes on.
+"""A copy of this process that does some work while the process continues.
 
-The copy is made by a bare ``clone`` without an exit signal (``scan/copy.c``), not by ``os.fork``:
-no atfork handler runs, so BLAS and OpenMP pools go on, and neither ``wait()`` nor SIGCHLD of the
-program ever hear of it. What that costs is that locks of other threads stay locked in the copy; the
-two that a look always meets are dealt with in ``scan/copy.c``, and a copy that meets another hangs,
-which is seen from here: it sleeps, and a look never does. Python code may run in it, since the
-thread that makes the copy has Python's lock and is the only one there: a look is taken whole, walk,
-names and all. Nothing that happens in the copy, a crash included, reaches this process: it becomes
-a ``CopyFailed``. It has none of the process's files, so that pipes, ports and locks of the program
-end when the program ends them.
+The copy is made by a bare ``clone`` without an exit signal (``scan/copy.c``), not by ``os.fork``.
+No atfork handler runs, so the thread pools of BLAS and OpenMP keep working. Neither ``wait()`` nor
+SIGCHLD reports the copy to the program.
 
-No copy is made where it could hurt all the same: with musl or an old glibc, where memory is
-promised only once, and where an old kernel would part a device from the memory that it writes to.
-What remains: it counts as a process against limits on their number, tools that list the children of
-the process see it, and it stays behind as a zombie if the process replaces itself by exec.
+The price is that locks which other threads hold at that moment stay locked in the copy. A look
+always needs two of these locks; ``scan/copy.c`` handles both. A copy that waits for another lock
+hangs. The process detects this because the copy sleeps, which a look never does.
 
-The answer comes back through shared memory with its length and a checksum in front, written last,
-so that one that was torn is none. Shared memory has no descriptor, which the program might count.
+Python code may run in the copy: the thread that makes the copy holds the global interpreter lock,
+and it is the only thread in the copy. So the copy can take a whole look, with the walk and the
+names.
+
+Nothing that happens in the copy affects this process. A crash of the copy becomes a ``CopyFailed``.
+The copy closes all files of the process, so that the program's pipes, ports and file locks end when
+the program closes them.
+
+No copy is made if it could do harm: with musl or an old glibc, if the system does not overcommit
+memory, or if an old kernel would separate a device from the memory that it writes to. Three effects
+remain. The copy counts against limits on the number of processes. Tools that list the children of
+the process show the copy. If the process replaces itself by exec, the copy stays as a zombie.
+
+The answer comes back through shared memory. Its length and checksum are written last, so that an
+incomplete answer is recognized. Shared memory needs no file descriptor, which the program might
+count.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from io import FileIO  # the program may have put doubles in the place of open and these
+from io import FileIO  # imported early: the program may later replace ``open`` and these by mocks
 from os import getpid, kill, wait4
 from time import monotonic, sleep
 from typing import NoReturn
@@ -52,46 +59,47 @@ except ImportError:  # not built here
         raise OSError("the compiled scan is not built here")
 
 
-#: The numbers of the copies that are at work, which are no children of the program's.
+#: The process ids of running copies, which must not count as children of the program.
 at_work: set[int] = set()
-# Those of them that were ended but have not exited yet.
+# Those of the copies that were killed but have not exited yet.
 _dying: set[int] = set()
-# CPU seconds of all copies that have ended; and whether this process is one.
+# CPU seconds of all copies that have ended; and whether this process is itself a copy.
 _spent = 0.0
 _is_copy = False
 
-# A look at a process with 3,000,000 objects answers with 60 kB: names and numbers.
+# Room for the answer. A look at a process with 3,000,000 objects answers with 60 kB.
 _ANSWER_BYTES = 8 * 1024 * 1024
-# Waits for children that were made without SIGCHLD; <linux/wait.h>, and the os module lacks it.
+# Option of wait4 for children without SIGCHLD; from <linux/wait.h>, because os does not define it.
 _WCLONE = -0x80000000
 _HEADER = struct.Struct("<8sQI")  # magic, length, checksum
 _DONE, _FAILED = b"lg-done\n", b"lg-fail\n"
 _LATE = "it took too long and was ended"
 _LONGEST_REASON = 1000  # bytes
-_PIPE_PIECE = 4096  # bytes; zlib releases Python's lock above 5,120
-# How often one that is ended is asked whether it is gone, in seconds.
+_PIPE_PIECE = 4096  # bytes; zlib releases the global interpreter lock above 5,120
+# Seconds between two checks whether a killed copy has exited.
 _INTERVAL = 0.002
-# A copy that sleeps for so many seconds waits for a lock of a thread that it does not have. Chosen:
-# page faults from a slow disk take less.
+# A copy that sleeps for _LONGEST_SLEEP seconds is assumed to wait for a lock of a thread that it
+# does not have. Chosen: page faults from a slow disk take less. Checked every _GLANCES seconds.
 _LONGEST_SLEEP, _GLANCES = 0.5, 0.05
-# Wall time per second of CPU that a copy may take, and seconds in addition: for a machine with
-# eight times as much to do as it has cores. Chosen.
+# A copy may take _CROWD seconds of wall time per allowed second of CPU, plus _GRACE seconds: enough
+# on a machine with eight times as many runnable threads as cores. Chosen.
 _CROWD, _GRACE = 8.0, 10.0
-# Seconds to wait for a killed copy to exit. The kernel or a debugger may keep it, and the program
-# should not stand still for that. Chosen, well above the time of a look.
+# Seconds to wait for a killed copy to exit. The kernel or a debugger may delay its exit, and the
+# program should not stand still meanwhile. Chosen, well above the time of a look.
 _LONGEST_DEATH = 2.0
 
 
 class CopyRefused(Unavailable):
-    """This process cannot be copied here; the message says why."""
+    """This process cannot be copied; the message states the reason."""
 
 
 class CopyFailed(Unavailable):
     """A copy ended without its answer.
 
     Attributes:
-        crashed: a signal other than those of its limits ended it.
-        hung: it waited for a lock of a thread that it does not have; a second one may not.
+        crashed: a signal ended the copy, and it was not a signal of the copy's limits.
+        hung: the copy waited for a lock of a thread that it does not have. A second copy may
+            succeed.
     """
 
     def __init__(self, reason: str, *, crashed: bool = False, hung: bool = False) -> None:
@@ -101,12 +109,12 @@ class CopyFailed(Unavailable):
 
 
 def is_copy() -> bool:
-    """Return whether this process is a copy at work."""
+    """Return whether this process is a copy."""
     return _is_copy
 
 
 def be_copy() -> None:
-    """Take that this process is one: nobody looks for another to look in."""
+    """Note that this process is a copy, so that it takes looks itself instead of being copied."""
     global _is_copy
     _is_copy = True
 
@@ -118,11 +126,12 @@ def own_seconds() -> float:
 
 @dataclass(slots=True)
 class ProcessCopy:
-    """One copy at work, until its answer was taken or it was ended.
+    """One copy, until its answer is read or it is ended.
 
     Attributes:
-        number: its process id.
-        seconds: of CPU that it used; known when it has ended.
+        number: the process id of the copy.
+        deadline: the monotonic time at which the copy is given up.
+        seconds: the CPU time that the copy used; known once it has ended.
     """
 
     number: int
@@ -136,12 +145,13 @@ class ProcessCopy:
     def begin(cls, work: Callable[[], bytes], *, seconds: float, memory: int) -> ProcessCopy:
         """Copy this process and have the copy do ``work``.
 
-        After ``seconds`` of CPU time the copy is ended. ``memory`` is how many bytes it may
-        allocate; they do not come from the C allocator, which it leaves alone. With 0 it uses the C
-        allocator, so that it can free memory there; it hangs if another thread was just allocating.
+        After ``seconds`` of CPU time the copy is ended. ``memory`` is the number of bytes that the
+        copy may allocate. They do not come from the C allocator, because its locks may be held.
+        With 0, the copy uses the C allocator, so that it can free memory there; it then hangs if
+        another thread was just allocating.
 
         Raises:
-            CopyRefused: there is no copy; nothing has changed.
+            CopyRefused: no copy was made, and nothing has changed.
         """
         _bury()
         if (hindrance := copy_hindrance()) is not None:
@@ -160,11 +170,11 @@ class ProcessCopy:
         """Wait for the result of the copy and return it; other threads run in the meantime.
 
         Raises:
-            CopyFailed: it has ended without an answer, or was ended.
+            CopyFailed: the copy ended without an answer, or was ended.
         """
         try:
             self._wait()
-        except BaseException:  # an interrupt, too: nobody else will end it
+        except BaseException:  # interrupts too: nothing else ends the copy
             self.end()
             raise
         with self._room:
@@ -181,7 +191,7 @@ class ProcessCopy:
         self._reaped(0)
 
     def end(self) -> None:
-        """End the copy, if it still works, and forget it."""
+        """Kill the copy if it is still running, and wait for its exit, though not for long."""
         if self._reaped(os.WNOHANG):
             return
         with contextlib.suppress(ProcessLookupError):
@@ -194,11 +204,11 @@ class ProcessCopy:
             sleep(_INTERVAL)
 
     def _reaped(self, options: int) -> bool:
-        """Return whether the copy has exited; a fork of the process has no copies."""
+        """Return whether the copy has exited; always True in a fork of the process."""
         if self._status is None and getpid() == self._home:
             try:
                 number, status, usage = wait4(self.number, options | _WCLONE)
-            except ChildProcessError:  # the program itself waits for any child
+            except ChildProcessError:  # the program has already waited for it, as for any child
                 number, status, usage = self.number, 0, None
             if not number:
                 return False
@@ -230,7 +240,7 @@ class ProcessCopy:
 
 
 def _bury() -> None:
-    """Note the exit of killed copies that took long."""
+    """Reap killed copies that have exited late."""
     for number in tuple(_dying):
         try:
             gone = os.waitpid(number, os.WNOHANG | _WCLONE)[0]
@@ -242,7 +252,7 @@ def _bury() -> None:
 
 
 def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
-    """Do the work, in the copy, and end it."""
+    """Do the work in the copy, write the answer, and exit the copy."""
     be_copy()
     try:
         try:
@@ -258,9 +268,10 @@ def _do(work: Callable[[], bytes], room: mmap.mmap) -> NoReturn:
 
 
 def _checksum(said: bytes) -> int:
-    """Return the checksum in pieces: for larger ones zlib would let other threads run.
+    """Return the checksum, computed in small pieces.
 
-    In the copy there are none, and handing them Python's lock could block.
+    For larger pieces zlib would release the global interpreter lock for other threads. The copy has
+    no other threads, and taking the lock again could block.
     """
     total = 0
     for start in range(0, len(said), _PIPE_PIECE):
@@ -269,7 +280,7 @@ def _checksum(said: bytes) -> int:
 
 
 def _is_asleep(number: int) -> bool:
-    """Return whether a process sleeps; False if the kernel does not show it."""
+    """Return whether a process sleeps; False if its state cannot be read."""
     try:
         with FileIO(f"/proc/{number}/stat") as file:
             return file.read().rpartition(b")")[2].split()[:1] == [b"S"]

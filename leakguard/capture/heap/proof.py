@@ -1,7 +1,8 @@
 """Proof by cutting: a holder is emptied, and what the allocators release is measured.
 
-It is done in a copy of the process, which ends afterwards; in the process itself nothing is cut.
-The copy keeps the C allocator (unlike one that only looks), since what it releases is the question.
+This is done in a copy of the process, which ends afterwards; the process itself is not changed. The
+copy keeps using the C allocator, unlike a copy that only looks, because the proof measures what the
+allocator releases.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from leakguard.model.holder import Proof
 
 
 class _Way(NamedTuple):
-    """How a container is emptied, and what is in it."""
+    """The functions that empty a container and that iterate over its contents."""
 
     empty: Callable[[Any], object]
     contents: Callable[[Any], Iterator[Any]]
 
 
-# What may be emptied, most derived first. The methods are those of the base, so that no code of the
-# program runs.
+# The classes that may be emptied, subclasses before their bases. The methods are those of the
+# listed class even for instances of its subclasses, so that no code of the program runs.
 _EMPTIES: Mapping[type, _Way] = {
     OrderedDict: _Way(OrderedDict.clear, lambda held: _both(held)),
     dict: _Way(dict.clear, lambda held: _both(held)),
@@ -49,21 +50,26 @@ _EMPTIES: Mapping[type, _Way] = {
     set: _Way(set.clear, set.__iter__),
     tuple: _Way(lambda held: _fill_with_none(held), tuple.__iter__),
 }
-# Seconds of CPU for naming containers, to find the right one: 20 µs each, and a hundred times as
-# much if the code that names an attribute has to be searched.
+# Seconds of CPU time for naming containers until the right one is found. Naming takes 20 µs per
+# container, and a hundred times as much if code has to be searched for an attribute's name.
 _NAMING_SECONDS = 20.0
-# Share by which the size of a container may differ between look and proof: the reported size
-# excludes the container itself. Chosen.
+# Share by which the size of a container may differ between the look and the proof, because the
+# reported size excludes the container itself. Chosen.
 _SAME_SIZE = 0.01
-# Seconds of CPU. A copy that cuts walks the heap twice and collects: 8 s with a million objects.
+# Limit in seconds of CPU time. A proof walks the heap twice and collects garbage, which takes 8 s
+# with a million objects.
 _LONGEST_PROOF = 60.0
 
 
 class _Found(NamedTuple):
-    """The containers of a name, what they keep alive, and what has no root even before the cut.
+    """The containers with the wanted name, and the objects that have no root before the cut.
 
-    Of the latter, ``kept`` is what may not be freed. Garbage may refer to the cut objects, so the
-    rest is freed before the measurement.
+    Attributes:
+        containers: each container, with the way to empty it.
+        told: the bytes that the containers retain, as the walk measured them.
+        adrift: the addresses of the objects without a root.
+        kept: those of them that may not be freed. The others are freed before the measurement,
+            because garbage may refer to the objects that are cut.
     """
 
     containers: list[tuple[Any, _Way]]
@@ -73,9 +79,10 @@ class _Found(NamedTuple):
 
 
 def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
-    """Cut a holder in a copy of this process and measure what is freed; it takes seconds.
+    """Empty a holder in a copy of this process and measure what is freed; this takes seconds.
 
-    ``retained`` is what it is said to keep alive: containers of about that size are tried first.
+    ``retained`` is the reported number of bytes that the holder retains. Containers of about that
+    size are tried first.
     """
     try:
         copy = ProcessCopy.begin(
@@ -92,10 +99,10 @@ def prove(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
 
 
 def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
-    """Cut, in the copy: nothing is put back."""
+    """Empty the holder; runs in the copy, where nothing is put back."""
     gc.disable()
     gc.callbacks.clear()  # the program's own
-    _in_use()  # A first time, so that its own caches are not counted as contents later.
+    _in_use()  # Called once before, so that memory for its own caches does not count later.
     found = _containers(held_by, retained, make_graph)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(found.kept))
     if not found.containers:
@@ -103,8 +110,8 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
             held_by, refused="no container of this name was found, or none that can be emptied"
         )
     contents: list[Any] = []
-    # Objects that may not be freed, or whose release fails, have to outlive all frames until the
-    # copy ends; and no root may hold them.
+    # Objects that may not be freed must stay alive until the copy ends, longer than all frames, but
+    # no root may hold them. So their reference count is raised.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(contents))
     for container, way in found.containers:
         contents.extend(way.contents(container))
@@ -112,7 +119,7 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
     hindrance = _hindrance(contents, found.adrift, make_graph)
     if hindrance is not None:
         return Proof(held_by, found.told, refused=hindrance)
-    gc.collect()  # what the walks left, and the garbage of the program that may be freed
+    gc.collect()  # frees what the walks left, and the program's garbage except ``kept``
     before = _in_use()
     contents.clear()
     gc.collect()
@@ -120,7 +127,10 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
 
 
 def _freed_by_emptying(containers: Sequence[tuple[Any, _Way]]) -> int:
-    """Empty containers whose contents are held elsewhere too; return the bytes of their tables."""
+    """Empty the containers and return the bytes of their tables.
+
+    The caller holds the contents, so that these are not freed yet.
+    """
     before = _in_use()
     for container, way in containers:
         way.empty(container)
@@ -142,10 +152,10 @@ def _containers(held_by: str, retained: int | None, make_graph: MakeGraph) -> _F
 
 
 def _nodes(held_by: str, retained: int | None, graph: Graph) -> Sequence[int]:
-    """Return the containers at the path of this name.
+    """Return the nodes of the containers whose path has this name.
 
-    At the end of a run the shortest path to a container may differ from the one at the look. Then
-    it is the only container with the same last name and the reported size.
+    At the end of a run the shortest path to a container may differ from that at the look. Then the
+    container is accepted that has the same last name and the reported size, if it is the only one.
     """
     paths = graph.path_columns()
     wanted = held_by.removesuffix(ELEMENT)
@@ -171,9 +181,9 @@ def _last(name: str) -> str:
 
 
 def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGraph) -> str | None:
-    """Return why the contents may not be freed: what only they hold would be freed too.
+    """Return why the contents, or objects that only they hold, may not be freed; None if they may.
 
-    What had no root ``before`` the cut was judged then.
+    Objects that had no root ``before`` the cut are left out, because they were judged already.
     """
     with closing(walk_graph(make_graph, contents)) as walked:
         graph = walked.graph
@@ -188,14 +198,14 @@ def _hindrance(contents: list[Any], before: frozenset[int], make_graph: MakeGrap
 
 
 def _way_to_empty(item: Any, numpy: Numpy | None) -> _Way | None:
-    """Return how to empty this one; None if it is unknown or read-only."""
+    """Return how to empty a container; None if no way is known or it is read-only."""
     if numpy is not None and derives(type(item), numpy.kind):
         return _Way(numpy.fill_with_none, numpy.flat) if numpy.takes_none(item) else None
     return next((way for base, way in _EMPTIES.items() if derives(type(item), base)), None)
 
 
 def _fill_with_none(held: tuple[Any, ...]) -> None:
-    """Replace each element by None; others that hold the tuple, such as an array, keep it."""
+    """Replace each element of a tuple by None in place: other objects may hold the tuple."""
     for position in range(tuple.__len__(held)):
         at = id(held) + tuple.__basicsize__ + position * tuple.__itemsize__
         slot = ctypes.c_size_t.from_address(at)
@@ -214,6 +224,6 @@ def _in_use() -> int:
     """Return the bytes that the C allocator and Python's pools have handed out.
 
     Raises:
-        Unavailable: one of them does not tell.
+        Unavailable: one of the two numbers is unknown.
     """
     return int(allocator_memory()["heap_in_use"] + pool_memory()["python_in_use"])

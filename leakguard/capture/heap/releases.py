@@ -1,7 +1,9 @@
-"""What holds memory now and may go: each reference is taken away in a copy, and put back there.
+"""Finds what holds memory that may be released, and how much each statement would release.
 
-What no root leads to without it is what its statement would release. Nothing is freed for that, so
-no finalizer runs: what is taken away is kept aside until it is put back.
+In a copy of the process, the references that a statement would remove are removed one statement at
+a time. The objects that no root reaches then are what the statement would release. Afterwards the
+references are put back. The removed references are kept aside meanwhile, so nothing is freed and no
+finalizer runs.
 """
 
 from __future__ import annotations
@@ -23,10 +25,11 @@ from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.capture.heap.walked_graph import walk_graph
 from leakguard.model.holding import Holding, HoldingKind, Holdings
 
-# Bytes below which nothing is told, and the most variables that are looked into one by one.
+# Smallest number of bytes that is reported, and the most variables that are measured one by one.
 _NOTABLE = 100_000
 _MOST_VARIABLES = 12
-# Names under which IPython keeps results, and those of its own that are no variables.
+# Names under which IPython keeps results of cells, and IPython's own names, which are no variables
+# of the user.
 _RESULTS = re.compile(r"_{1,3}|_\d+|_oh|Out")
 _OF_SHELL = re.compile(r"In|_ih|_i{1,3}|_i\d+|_dh|exit|quit|get_ipython|open")
 _RANKS = get_args(HoldingKind)
@@ -36,7 +39,7 @@ _DEFINITIONS = (type, ModuleType, FunctionType, BuiltinFunctionType, _CACHED)
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """References that a statement takes away: names in namespaces, or all entries of a dict."""
+    """The references that a statement removes: names in namespaces, or all entries of a dict."""
 
     kind: HoldingKind
     what: str
@@ -44,17 +47,17 @@ class _Cut:
     names: tuple[tuple[dict[str, Any], str], ...] = ()
     emptied: dict[Any, Any] | None = None
     type: str | None = None
-    kept: int = 0  # bytes of what the statement makes in its place
+    kept: int = 0  # bytes that the statement itself allocates, such as a copy
 
 
 _GARBAGE = _Cut("cycles", "garbage that waits for the collector", "gc.collect()")
 
 
 def take_holdings(make_graph: MakeGraph) -> Holdings:
-    """Say what holds memory and may go; only in a copy of the process."""
+    """Return what holds memory that may be released; call it only in a copy of the process."""
     with collector_held():
         total, found = _first_walk(make_graph)
-        # Without any cut, and after a walk that has made what walks make once.
+        # Measured without any cut, and after a first walk, which makes objects that stay.
         adrift = _released(make_graph, _GARBAGE)
         found.append(Holding("cycles", _GARBAGE.what, _GARBAGE.statement, adrift))
         for cut in _cuts():
@@ -65,7 +68,7 @@ def take_holdings(make_graph: MakeGraph) -> Holdings:
 
 
 def _first_walk(make_graph: MakeGraph) -> tuple[int, list[Holding]]:
-    """Return the bytes of all objects, and the caches, of which one walk tells."""
+    """Return the bytes of all objects, and the function caches with the bytes they retain."""
     found: list[Holding] = []
     with closing(walk_graph(make_graph, ())) as walked:
         caches = list(_caches())
@@ -80,7 +83,7 @@ def _first_walk(make_graph: MakeGraph) -> tuple[int, list[Holding]]:
 
 
 def _released(make_graph: MakeGraph, cut: _Cut) -> int:
-    """Return the bytes that no root leads to once the references of a cut are taken away."""
+    """Return the bytes that no root reaches without the references of a cut; put these back."""
     aside: list[Any] = []
     for namespace, name in cut.names:
         aside.append(namespace.pop(name))
@@ -132,7 +135,7 @@ def _figures() -> Iterator[_Cut]:
 
 
 def _variables(main: dict[str, Any]) -> Iterator[_Cut]:
-    """Yield the largest variables of the main module, by what hangs on each."""
+    """Yield a cut for each of the main module's variables that retain the most."""
     names = [name for name in list(main) if type(name) is str and _is_variable(name, main[name])]
     frameworks = loaded()
     for name in names if len(names) <= _MOST_VARIABLES else _largest(main, names):
@@ -161,7 +164,7 @@ def _largest(main: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def _size_of_view(value: object, frameworks: Frameworks) -> int | None:
-    """Return the bytes of an array that shows half or less of the memory that it keeps."""
+    """Return the bytes of an array that is a view of at most half of its base; None for others."""
     numpy = frameworks.numpy
     if numpy is None or not derives(type(value), numpy.kind):
         return None
@@ -173,7 +176,7 @@ def _size_of_view(value: object, frameworks: Frameworks) -> int | None:
 
 
 def _caches() -> Iterator[tuple[str, object]]:
-    """Yield the caches of functions in all modules, as they are called there."""
+    """Yield the name and the object of each cached function that a module has by name."""
     seen = set[int]()
     for module, item in list(sys.modules.items()):
         if type(module) is not str or not derives(type(item), ModuleType):

@@ -1,4 +1,4 @@
-"""What the heap engine returns: the model's census with what only this moment needs."""
+"""The results of the heap engine: values of the model, plus what is needed only during a run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from leakguard.model.holder import Holder, Hop
 
 @dataclass(frozen=True, slots=True)
 class HeapCensus:
-    """A census, the live instances of the watched classes, and what it cost.
+    """A census, the live instances of the watched classes, and the time that it took.
 
     Attributes:
-        watched: for each asked name, the instances of the class and of its subclasses.
-        python_bytes: objects' own sizes in all, array and tensor memory left out.
-        pooled_bytes: the part of them that lies in the pools of Python's small-object allocator,
+        census: the live objects by type.
+        watched: for each wanted name, the number of instances of the class and its subclasses.
+        python_bytes: the sum of the objects' own sizes, without array and tensor memory.
+        pooled_bytes: the part of ``python_bytes`` in the pools of Python's small-object allocator,
             which the C allocator does not count as in use.
         seconds: wall time of the walk.
         engine: ``"compiled"`` or ``"python"``.
@@ -32,17 +33,18 @@ class HeapCensus:
 
     @property
     def accounted_bytes(self) -> int:
-        """Bytes of process memory that the census explains: files and devices left out."""
+        """Bytes of process memory that the census accounts for, without files and devices."""
         census = self.census
         arrays = census.arrays.bytes if census.arrays else 0
         tensors = census.tensors.get("cpu")
         return self.python_bytes + arrays + (tensors.bytes if tensors else 0)
 
     def coverage(self, in_use: int) -> float | None:
-        """Return the share of the memory in use that the census explains; None if that is 0.
+        """Return the share of the memory in use that the census accounts for.
 
-        ``in_use`` is what the C allocator reports; the pools beside it are added here. The share
-        stays below 1 by what C and C++ libraries allocate for themselves.
+        ``in_use`` is the number of bytes that the C allocator reports; the bytes in Python's pools
+        are added to it. The result is None if the sum is 0. It is below 1 because C and C++
+        libraries also allocate memory that belongs to no Python object.
         """
         whole = in_use + self.pooled_bytes
         return self.accounted_bytes / whole if whole > 0 else None
@@ -52,9 +54,10 @@ class HeapCensus:
 class Held:
     """Who keeps one object alive.
 
-    ``held_by`` is None where no way from a root was found and other objects without one lead to it:
-    garbage that waits for the collector. It begins with ``(C code)`` where no object does: a
-    registry in C (``atexit``, codecs, a database's functions) or a running C function keeps it.
+    ``held_by`` is None for garbage that waits for the collector: no root leads to the object, only
+    objects in a cycle do. ``held_by`` begins with ``(C code)`` if the way to the object begins at
+    an object that no other object refers to. Then a registry in C (``atexit``, codecs, the
+    functions of a database) or a running C function keeps the object alive.
     """
 
     type: str
@@ -68,19 +71,23 @@ class Inspection:
     """Who holds what, at one look.
 
     Attributes:
-        holders: containers, those that grew at every look first, each group by falling share of
-            the bytes they keep alive.
-        growing: the holders that grew at every look so far, by path: their entries now and
-            before, and at how many looks in a row they grew.
-        large: instances and buffers that retain at least the asked bytes, with who holds them.
-        held: one answer for each target, in their order; None where nothing lies there that
-            something refers to.
-        memory: what the next look is compared with; numbers only.
-        objects: how many objects the walk saw, and their ``bytes``, array memory included.
-        adrift: objects that no root leads to, and ``adrift_bytes``: held by running C code, or
-            garbage that waits for the collector.
-        cycles: for the classes most common among those, the way from an instance back to itself;
-            None where nobody wanted to know.
+        holders: containers that are worth naming. Those that grew come first; within each group,
+            those with the largest share of the bytes that they keep alive come first.
+        growing: the growth of the holders that grew, by path: the size now and before, and the
+            number of looks at which they grew.
+        large: instances and buffers that retain at least the wanted bytes, with their holders.
+        held: one answer for each target, in their order; None if the walk found no object at the
+            target's address.
+        memory: the sizes with which the next look is compared; numbers only.
+        objects: the number of objects that the walk found.
+        bytes: the size of these objects, including array memory.
+        adrift: the number of objects that no root leads to: held by running C code, or garbage that
+            waits for the collector.
+        adrift_bytes: the size of the objects that no root leads to.
+        cycles: for the most common classes among these objects, the path from an instance back to
+            itself; None if cycles were not asked for.
+        seconds: wall time of the look.
+        engine: ``"compiled"`` or ``"python"``.
     """
 
     holders: tuple[Holder, ...]

@@ -1,8 +1,9 @@
-"""What would be released: the retained bytes of groups of nodes, and their shares.
+"""The bytes that groups of nodes retain, and their shares of bytes that they retain together.
 
-Two walks as in LeakShare (Vilk & Berger, "BLeak", PLDI 2018): one from the roots that stops at all
-groups, and one from each group over what the first did not reach. Bytes that several groups reach
-are split evenly. A third walk, from the other groups, finds what a group alone keeps alive.
+Two kinds of walks follow LeakShare (Vilk & Berger, "BLeak", PLDI 2018). The first starts at the
+roots and stops at all groups. The second starts at each group and covers what the first did not
+reach. Bytes that several groups reach are split evenly among these groups. A third walk, from all
+other groups, finds what one group alone keeps alive.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from leakguard.capture.heap.layout import AUTOGRAD, DICT, ELEMENTS, LIST
 
 
 class Retained(NamedTuple):
-    """What a group of nodes alone keeps alive, and its fair share of what it shares."""
+    """What a group of nodes alone keeps alive.
+
+    ``share`` also has the group's even share of the bytes that several groups reach.
+    """
 
     bytes: int
     share: float
@@ -34,7 +38,7 @@ class RetainedNodes(Protocol):
 
 
 Group = tuple[Sequence[int], bool]
-# What an emptied container keeps for itself; the rest is freed with its elements.
+# Bytes that a container keeps when it is emptied; the rest of its own size is freed.
 EMPTY_CONTAINER, EMPTY_ELEMENTS = 64, 224  # bytes
 _EMPTY = {LIST: EMPTY_CONTAINER, DICT: EMPTY_CONTAINER, ELEMENTS: EMPTY_ELEMENTS}
 
@@ -51,7 +55,7 @@ class Retention:
         self._flood(graph.roots(), self._held, gates, self._blocked)
 
     def measure(self) -> list[Retained]:
-        """Return one result per group, in their order."""
+        """Return one result for each group, in the order of the groups."""
         sharers = Counter[int]()
         reached = [self._reached_from(group) for group in self._groups]
         for nodes in reached:
@@ -99,7 +103,11 @@ class Retention:
         gates: dict[int, bool],
         blocked: set[int],
     ) -> list[int]:
-        """Mark and return what the starts lead to; the walk ends before gates, or at them."""
+        """Mark and return the nodes that are reachable from ``starts``.
+
+        The walk does not enter gates whose value is True; they are added to ``blocked``. Gates
+        whose value is False are marked, but the walk does not continue from them.
+        """
         found, waiting = [], list(starts)
         while waiting:
             node = waiting.pop()

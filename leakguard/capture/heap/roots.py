@@ -1,4 +1,4 @@
-"""Where a walk begins: modules first, then the locals of running functions, then the rest."""
+"""The roots of a walk: modules first, then the locals of running functions, then the rest."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _FOR_FRAMEWORKS = f"{OWN_PACKAGE}.integrations."
 
 
 def is_ours(cls: type) -> bool:
-    """Return whether a class belongs to the guard: what it holds is not a holder to report.
+    """Return whether a class belongs to the guard; what its instances hold is not reported.
 
-    A callback or wrapper of a framework does not: what it holds is the program's.
+    A class of the guard that derives from a framework's class, such as a callback or wrapper, does
+    not count, because its instances hold objects of the program.
     """
     module = module_of(cls)
     if module.partition(".")[0] != OWN_PACKAGE:
@@ -34,7 +35,10 @@ def is_ours(cls: type) -> bool:
 
 
 def module_roots() -> Iterator[Root]:
-    """Yield the namespaces of the loaded modules: ``__main__``, the program's, the libraries'."""
+    """Yield the namespaces of the loaded modules except the guard's own.
+
+    ``__main__`` comes first, and modules of the standard library come last.
+    """
     modules = [(name, item) for name, item in list(sys.modules.items()) if type(name) is str]
     for name, module in sorted(modules, key=_remoteness):
         if name.partition(".")[0] != OWN_PACKAGE:
@@ -42,14 +46,14 @@ def module_roots() -> Iterator[Root]:
 
 
 def own_module_roots() -> Iterator[Root]:
-    """Yield the guard's own modules, which are asked last."""
+    """Yield the guard's own modules, from which the walk starts last."""
     for name, module in list(sys.modules.items()):
         if type(name) is str and name.partition(".")[0] == OWN_PACKAGE:
             yield _module_root(name, module)
 
 
 def local_roots() -> Iterator[Root]:
-    """Yield the locals of running functions, outermost first, the main thread before others."""
+    """Yield the locals of running functions, main thread first, outermost function first."""
     stacks: dict[int, list[Root]] = {}
     for thread, frame in running_frames():
         where = function_name(frame)
@@ -63,12 +67,13 @@ def local_roots() -> Iterator[Root]:
 
 
 def context_roots(tracked: Sequence[object]) -> list[Root]:
-    """Return the values of context variables, of all threads and tasks.
+    """Return the values of the context variables of all threads and tasks.
 
-    No object refers to the context of a running thread, and the references in it have no names.
+    They are roots because no object refers to the context of a running thread, and because the
+    references inside a context have no names.
     """
     is_context = map(operator.is_, map(type, tracked), repeat(contextvars.Context))
-    contexts: Iterable[Any] = compress(tracked, is_context)  # of millions: no loop in Python
+    contexts: Iterable[Any] = compress(tracked, is_context)  # millions of objects: no Python loop
     return [
         (value, f"context variable {variable.name}", False)
         for context in contexts
@@ -78,9 +83,9 @@ def context_roots(tracked: Sequence[object]) -> list[Root]:
 
 
 def registry_roots() -> Iterator[Root]:
-    """Yield what the interpreter itself keeps in C, as far as it can be read."""
+    """Yield objects that the interpreter keeps in C variables, as far as they can be read."""
     for number in signal.valid_signals():
-        handler = _signal.getsignal(number)  # the function in signal may compare values
+        handler = _signal.getsignal(number)  # signal.getsignal may compare values
         if handler is not None and type(handler) is not int:
             name = number.name if type(number) is signal.Signals else number
             yield handler, f"signal handler {name}", False

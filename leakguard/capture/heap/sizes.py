@@ -20,17 +20,20 @@ from leakguard.capture.heap.classes import (
 
 POINTER = tuple.__itemsize__
 GC_HEADER = 2 * POINTER
-# Bytes of a ctypes object that lie in it; more have a block of their own (b_value in ctypes.h).
+# Bytes of ctypes data that fit into the object itself; larger data have a block of their own
+# (b_value in ctypes.h).
 _WITHIN_CTYPES = 16
-# Bytes of one object from which on its size is held against what the process has. Chosen.
+# From this size in bytes on, an object's stated size is compared with the memory of the process.
+# Chosen.
 _DOUBTED_FROM = 1_000_000
 PAGE = os.sysconf("SC_PAGE_SIZE")
-# The values of an instance whose __dict__ was never asked for lie outside of tp_basicsize.
+# Bytes of the header of an attribute array. An instance whose ``__dict__`` was never read keeps its
+# attributes in such an array, which ``tp_basicsize`` does not include.
 _VALUES_HEADER = (3 if sys.version_info >= (3, 13) else 2) * POINTER
 
 
 def header_size(cls: type) -> int:
-    """Return the bytes in front of an instance: collector links, dict and weakref pointers."""
+    """Return the bytes before an instance: links of the collector, dict and weakref pointers."""
     bits = flags(cls)
     header = GC_HEADER if bits & HAS_GC else 0
     return header + (2 * POINTER if bits & PRE_HEADER else 0)
@@ -39,7 +42,8 @@ def header_size(cls: type) -> int:
 def hidden_values_size(referents: int, with_dict: bool) -> int:
     """Return the bytes of the attribute array of an instance with this many referents.
 
-    An instance that refers to its class and one dict (``with_dict``) has a real ``__dict__``: 0.
+    It is 0 for an instance that refers to its class and one dict (``with_dict``), because this has
+    a real ``__dict__`` instead of the array.
     """
     values = referents - 1
     if values < 0 or (values == 1 and with_dict):
@@ -48,15 +52,16 @@ def hidden_values_size(referents: int, with_dict: bool) -> int:
 
 
 def holds_dict(referents: Iterable[object]) -> bool:
-    """Tell whether one of the referents is exactly a dict."""
+    """Return whether one of the referents is exactly a dict, not an instance of a subclass."""
     return any(type(item) is dict for item in referents)
 
 
 def claim_of(cls: type) -> Callable[[Any], int]:
-    """Return what sizes an instance of a library's class whose size is said to vary.
+    """Return a function that sizes an instance of a library's variable-size class.
 
-    The number of its items is what the library wrote there, which may be no number at all: what
-    the process cannot have is none, and the instance has its own size.
+    The size follows from the field for the number of items, but the library may have written
+    something else into that field. If the resulting size is larger than the process's memory, the
+    function returns the fixed size of the instance instead.
     """
     return partial(_believed, basic_size(cls))
 
@@ -67,9 +72,9 @@ def _believed(least: int, item: object) -> int:
 
 
 def _most_bytes() -> int:
-    """Return the bytes of data that this process has mapped; all that may be, where nobody tells.
+    """Return the bytes of data that this process has mapped, which no object can exceed.
 
-    Nothing that lives in it is larger.
+    If they are unknown, return ``sys.maxsize``.
     """
     try:
         with open("/proc/self/statm", "rb") as file:
@@ -79,10 +84,10 @@ def _most_bytes() -> int:
 
 
 def block_method(cls: type) -> Callable[[Any], int] | None:
-    """Return a function that returns the memory block of an instance; only ctypes' have one.
+    """Return a function that returns the bytes of a ctypes object's own memory block.
 
-    ``sys.getsizeof`` does not count it. With the compiled scan the function is C code throughout;
-    None for all other classes.
+    ``sys.getsizeof`` does not count this block. With the compiled scan the function is all C code.
+    The result is None for classes that are not from ctypes.
     """
     for parent in lineage(cls):
         owns = namespace(parent).get("_b_needsfree_")
@@ -95,14 +100,15 @@ def block_method(cls: type) -> Callable[[Any], int] | None:
 
 def _sizer() -> Callable[..., int]:
     try:
-        # not above: the scan reads the numbers of ``layout``, which needs this file
+        # Imported here because the scan imports ``layout``, which imports this module.
         from leakguard.capture.heap._scan import block_size
-    except ImportError:  # no C compiler was at hand
+    except ImportError:  # built without a C compiler
         return _block_size
     return block_size
 
 
 def _block_size(owns: Any, sizeof: Callable[[Any], int], within: int, item: object) -> int:
-    # Of the class: from 3.13 on, sizeof() reads an object's __class__, which may be overridden.
+    # sizeof() is called with the class: from 3.13 on it would read an object's ``__class__``, which
+    # may be overridden.
     size = sizeof(type(item)) if owns.__get__(item) else 0
     return size if size > within else 0

@@ -1,4 +1,4 @@
-"""Unique memory behind arrays and tensors: every byte once, however many share it."""
+"""Unique memory of arrays and tensors: a byte counts once, however many of them share it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from leakguard.capture.heap.tally import NOTHING_OWNED, Owned
 from leakguard.model.census import Storage
 
 _OBJECT_BEHIND = memoryview.__dict__["obj"].__get__
-# Their memory is part of their own size, so an array over it adds nothing.
+# Types whose own size includes their memory, so an array that uses the memory adds nothing.
 _SIZED_OWNERS = frozenset({"bytes", "bytearray", "array.array", "memoryview"})
 
 
 class Piece(NamedTuple):
-    """Memory that is not counted elsewhere, with an object that stands for it."""
+    """Memory that is not counted elsewhere, and an array or tensor that uses it."""
 
     owner: Any
     buffer: Buffer
@@ -89,7 +89,7 @@ class UniqueMemory:
 
 
 class _Group:
-    """Pieces of one kind, by their start."""
+    """Pieces of one kind by start address."""
 
     def __init__(self, owned: Owned = NOTHING_OWNED) -> None:
         self.objects = sum(entry.live for entry in owned.classes)
@@ -103,7 +103,7 @@ class _Group:
             self.pieces[buffer.start] = Piece(owner, buffer)
 
     def add_unless_inside(self, piece: Piece, group: _Group) -> None:
-        """Add memory that another group may own already, wholly or from the same start."""
+        """Add a piece, unless this group or ``group`` already has memory that contains it."""
         known = self.pieces.get(piece.buffer.start)
         if known is not None and known.buffer.bytes >= piece.buffer.bytes:
             return
@@ -122,21 +122,24 @@ class _Group:
         return self._owns(buffer)
 
     def _owns(self, buffer: Buffer) -> bool:
-        """Tell whether a buffer lies within the memory of one array that was not handed over."""
+        """Return whether a buffer lies in the memory of an array that the scan only summed up."""
         starts, sizes = self._owned.extents[::2], self._owned.extents[1::2]
         position = bisect_right(starts, buffer.start) - 1
         end = starts[position] + sizes[position] if position >= 0 else 0
         return buffer.start + buffer.bytes <= end
 
     def total(self) -> Storage:
-        """Sum up; pieces without bytes are no storage."""
+        """Return the sums of the group; a piece of 0 bytes does not count as a storage."""
         sizes = [piece.buffer.bytes for piece in self.pieces.values() if piece.buffer.bytes]
         owned = sum(entry.bytes for entry in self._owned.classes)
         return Storage(self.objects, self._owned.storages + len(sizes), owned + sum(sizes))
 
 
 def array_owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:
-    """Follow bases to (outermost array, the owner of its memory); None if it owns it itself."""
+    """Follow bases; return the outermost array and the owner of its memory.
+
+    The owner is None if the outermost array itself owns the memory.
+    """
     while base is not None and derives(type(base), numpy.kind):
         array, base = base, numpy.base(base)
     while type(base) is memoryview:
@@ -145,12 +148,12 @@ def array_owner(array: Any, base: Any, numpy: Numpy) -> tuple[Any, Any]:
 
 
 def is_mapped(owner: Any) -> bool:
-    """Tell whether what owns an array's memory is a mapped file."""
+    """Return whether the owner of an array's memory is a mapped file."""
     return qualified_name(type(owner)) == "mmap.mmap"
 
 
 def is_accounted(owner: Any, frameworks: Frameworks) -> bool:
-    """Tell whether the memory of an array's owner is counted with the owner, or is a file's."""
+    """Return whether an array's memory is counted with its owner, or is a mapped file."""
     torch = frameworks.torch
     if torch is not None and derives(type(owner), torch.kind):
         return True

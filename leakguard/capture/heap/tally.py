@@ -1,4 +1,4 @@
-"""The result of either walk: counts by exact class, and objects that need an adapter."""
+"""The result of the compiled or pure-Python walk: counts by class, and arrays and tensors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ class ClassCount(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Arrays that own plain memory, as sums.
+    """Sums over arrays that own plain memory.
 
-    ``storages`` is how many have any. ``extents`` has their positions, as pairs (start, bytes) in
-    one flat sequence sorted by start; it is empty if nothing else can lie inside.
+    ``storages`` is the number of such arrays with memory. ``extents`` has the positions of their
+    memory, as pairs (start, bytes) in one flat sequence sorted by start. It is empty if there are
+    no other arrays or tensors whose memory could lie inside.
     """
 
     classes: Sequence[ClassCount] = ()
@@ -32,9 +33,9 @@ NOTHING_OWNED = Owned()
 class Tally(NamedTuple):
     """One walk's result; it holds user objects and must not outlive the public call.
 
-    ``arrays`` are those that ``owned`` leaves out.
-    ``large`` lists (class, bytes) of single objects at or above the asked size, arrays and tensors
-    aside: their memory is known only to the storage adapters.
+    ``arrays`` are the arrays that ``owned`` leaves out. ``large`` lists (class, bytes) of single
+    objects of at least the wanted size. Arrays and tensors are not in it, because only the storage
+    adapters know their memory.
     """
 
     classes: list[ClassCount]

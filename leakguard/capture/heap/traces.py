@@ -21,7 +21,7 @@ from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.hops import ELEMENT, hop_name
 from leakguard.model.holder import Hop
 
-# A trace longer than this is shown by its two ends.
+# Of a longer trace, only the first _LONGEST_TRACE and the last _TAIL hops are shown.
 _LONGEST_TRACE = 60
 _TAIL = 12
 
@@ -38,9 +38,9 @@ class TraceNodes(Protocol):
 
 
 class Step(NamedTuple):
-    """One object on the path, with the reference to it from the one before.
+    """One object on the path, with the name of the reference to it from the previous object.
 
-    ``stable`` is the reference without the keys of large dicts, which change from run to run.
+    ``stable`` is that name without the keys of large dicts, which change from run to run.
     """
 
     name: str
@@ -49,14 +49,15 @@ class Step(NamedTuple):
 
 
 def trace_to(graph: TraceNodes, node: int) -> tuple[Hop, ...]:
-    """Return the hops from the root to a node; repeated ones appear once."""
+    """Return the hops from the root to a node; a series of equal hops is shortened."""
     return tuple(Hop(step.name, qualified_name(type(step.item))) for step in steps_to(graph, node))
 
 
 def onward_to(graph: TraceNodes, ends: Sequence[int], path: int) -> tuple[Hop, ...]:
-    """Return the hops from an entry of a holder at this path to the first end behind an entry.
+    """Return the hops from an entry of a holder to an object that the entry leads to.
 
-    They are empty if each end is an entry itself, or lies elsewhere.
+    ``path`` is that of the holder. The object is the first of ``ends`` that lies below an entry.
+    The result is empty if every end is an entry itself, or lies elsewhere.
     """
     for end in ends:
         chain = graph.chain_to(end)
@@ -70,10 +71,11 @@ def onward_to(graph: TraceNodes, ends: Sequence[int], path: int) -> tuple[Hop, .
 
 
 def stable_name(graph: TraceNodes, node: int) -> str:
-    """Return the name of an object that survives addresses, line numbers and runs.
+    """Return a name of an object that does not depend on addresses, line numbers or the run.
 
-    From a module it is the whole path (``__main__.trainer.loss_history``). If it is reached from a
-    running function or a thread, it begins at the first instance of a class of the program
+    For an object that is reached from a module, the name is the whole path
+    (``__main__.trainer.loss_history``). For one that is reached from a running function or a
+    thread, the name begins at the first instance of a class of the program
     (``package.Trainer.loss_history``), if there is one.
     """
     steps = steps_to(graph, node)
@@ -87,13 +89,13 @@ def stable_name(graph: TraceNodes, node: int) -> str:
 
 
 def name_along(graph: TraceNodes, chain: Sequence[int], start: str) -> str:
-    """Return the name of the last node of a chain that begins with something called ``start``."""
+    """Return the name of the last node of a chain whose first node is named ``start``."""
     steps = steps_along(graph, chain, Step(start, graph.object_at(chain[0]), start))
     return _joined([step.stable for step in steps])
 
 
 def steps_to(graph: TraceNodes, node: int) -> list[Step]:
-    """Return the named steps to a node, with namespaces and closures in the words of a person."""
+    """Return the named steps to a node, with namespaces and closures named as in source code."""
     chain = list(graph.chain_to(node))
     if len(chain) > _LONGEST_TRACE + _TAIL:
         chain = chain[:_LONGEST_TRACE] + chain[-_TAIL:]
@@ -112,7 +114,7 @@ def steps_along(
         holder, held = graph.object_at(above), graph.object_at(below)
         if derives(type(holder), threading.local) and type(held) is dict:
             local_values, name = held, ""
-        elif holder is local_values:  # by thread; which thread has which values is not asked
+        elif holder is local_values:  # the values of one thread; which thread is not shown
             name = ""
         else:
             name = hop_name(holder, held, graph.kind_of(above))
@@ -124,7 +126,7 @@ def steps_along(
 
 
 def _is_passing_key(name: str, holder: Any) -> bool:
-    """Return whether a name is the key of one entry among many, and not that of a field."""
+    """Return whether a name is the key of one of many entries of a dict, not a field's name."""
     if not name.startswith("[") or not derives(type(holder), dict):
         return False
     if dict.__len__(holder) > MAX_RECORD:
@@ -133,7 +135,7 @@ def _is_passing_key(name: str, holder: Any) -> bool:
 
 
 def _readable(steps: list[Step]) -> list[Step]:
-    """Rename internals of functions by their meaning, and drop steps without a name."""
+    """Rename closure cells and defaults of functions by their meaning; drop unnamed steps."""
     told: list[Step] = []
     for position, step in enumerate(steps):
         function = _function_behind(steps, position)
@@ -149,7 +151,7 @@ def _is_empty_cell(told: list[Step], position: int) -> bool:
 
 
 def _function_behind(steps: list[Step], position: int) -> str | None:
-    """Return ``closure cell x of f`` or ``default argument x of f`` if a step is one."""
+    """Return ``closure cell x of f`` or ``default argument x of f`` for such a step; else None."""
     for back, tell in ((3, _closure_cell), (2, _default)):
         if position >= back and type(steps[position - back].item) is FunctionType:
             told = tell(steps[position - back].item, steps[position - back + 1 : position + 1])
@@ -183,7 +185,7 @@ def _default(function: FunctionType, path: list[Step]) -> str | None:
 
 
 def _without_repeats(steps: list[Step]) -> list[Step]:
-    """Shorten a chain of equal steps (``.next.next.next``) to its first and its last."""
+    """Shorten a chain of equal steps (``.next.next.next``) to its first and its last step."""
     kept: list[Step] = []
     for step in steps:
         if len(kept) >= 2 and _goes_on(step, *kept[-2:]):
@@ -194,7 +196,7 @@ def _without_repeats(steps: list[Step]) -> list[Step]:
 
 
 def _goes_on(step: Step, one: Step, two: Step) -> bool:
-    """Return whether a step is the third equal one; lists in lists are levels and no chain."""
+    """Return whether a step is the third equal one; nested lists are levels, not a chain."""
     if step.name != ELEMENT:
         return step.name == one.name == two.name
     cls = type(step.item)

@@ -1,6 +1,6 @@
-"""Traits that decide how to empty a container beyond its class: chains, views, errors.
+"""Traits of a container that, in addition to its class, decide the fix: chains, views, errors.
 
-Only the few sample objects of a holder are read, and no code of the program runs.
+Only a few sample entries of a holder are read, and no code of the program runs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from leakguard.capture.heap.storage import array_owner, is_accounted
 from leakguard.capture.heap.traces import is_program_instance
 from leakguard.model.holder import Trait
 
-# Entries that are read, and parts of each entry that is a record. Chosen.
+# Entries that are read, and parts that are read of each entry that is a record. Chosen.
 _ASKED, _PARTS = 32, 8
 _RECORDS = (TUPLE, DICT, LIST)
 _CONTAINERS = (*_RECORDS, ELEMENTS)
-# A view is worth copying if it keeps so many bytes beyond what it shows, and so many times as much.
-# Chosen: a page, of which no allocator returns a part.
+# A view is worth copying if it keeps at least _WORTH_COPYING bytes more than it shows, and at least
+# _TIMES as many bytes. Chosen: a page, because no allocator returns a part of a page.
 _WORTH_COPYING, _TIMES = 4_096, 2
 
-# The memory behind an array or a tensor: where it begins or whose it is, and its bytes.
+# The memory of an array or tensor: (its start address or the id of its owner, its bytes).
 _Extent = tuple[int, int]
 
 
@@ -50,7 +50,7 @@ def traits_of(
 
 
 def _things(graph: Graph, nodes: Sequence[int]) -> Iterator[Any]:
-    """Yield entries that are far apart, and the contents of those that are records."""
+    """Yield entries at even distances, and the contents of entries that are records."""
     if not nodes or graph.kind_of(nodes[0]) not in _CONTAINERS:
         return
     entries = [entry for node in nodes[:_ASKED] for entry in graph.children(node)]
@@ -65,15 +65,15 @@ def _is_any_error(things: Sequence[Any]) -> bool:
 
 
 def _has_graph(things: Sequence[Any], torch: Torch | None) -> bool:
-    """Return whether a tensor has a node of a backward graph behind it."""
+    """Return whether one of the objects is a tensor that holds a backward graph."""
     tensors = (t for t in things if torch is not None and derives(type(t), torch.kind))
     return any(torch is not None and torch.node(tensor) is not None for tensor in tensors)
 
 
 def _are_views(things: Sequence[Any], frameworks: Frameworks) -> bool:
-    """Return whether most arrays and tensors keep far more memory than they show, each its own.
+    """Return whether arrays and tensors keep far more memory than they show, mostly not shared.
 
-    Rows of one shared array keep the same memory, however many they are.
+    Rows of one array do not count: they all keep the same memory, however many they are.
     """
     extents = [found for thing in things if (found := _extents(thing, frameworks)) is not None]
     memory = {key: size for _, (key, size) in extents}
@@ -83,7 +83,7 @@ def _are_views(things: Sequence[Any], frameworks: Frameworks) -> bool:
 
 
 def _extents(thing: Any, frameworks: Frameworks) -> tuple[int, _Extent] | None:
-    """Return the bytes that an array or tensor shows, and the memory behind it; None for others."""
+    """Return the bytes that an array or tensor shows, and its whole memory; None for others."""
     numpy, torch = frameworks.numpy, frameworks.torch
     try:
         if numpy is not None and derives(type(thing), numpy.kind):

@@ -20,7 +20,7 @@ from leakguard.capture.heap.sizes import hidden_values_size, holds_dict
 from leakguard.capture.heap.tally import ClassCount, Tally
 
 _CHUNK = 4096
-# By the identity of the class: some metaclasses make classes that cannot be hashed.
+# Keys are the ids of classes, because some metaclasses make classes that cannot be hashed.
 Describe = Callable[[type], ClassLayout]
 ByClass = defaultdict[int, list[Any]]
 
@@ -52,8 +52,8 @@ def address_of(reference: weakref.ref[Any]) -> int:
 
 def live_objects(describe: Describe) -> ByClass:
     """Return all live objects by the identity of their class."""
-    # Before the list is made: a list that holds a frame's dict of locals looks like a program
-    # that kept it, and it would not be emptied.
+    # Locals are read before the list of tracked objects is made. The list would hold each frame's
+    # dict of locals; the dict would then seem to be held by the program, and not be emptied.
     beside = tuple(map(tuple, _beside_the_collector()))
     tracked = gc.get_objects()
     seen = _Seen(tracked)
@@ -67,7 +67,7 @@ def live_objects(describe: Describe) -> ByClass:
 
 
 class _Seen:
-    """Distinguishes new objects from those that the collector listed or an earlier wave found."""
+    """Finds the objects that neither the collector listed nor an earlier wave found."""
 
     def __init__(self, tracked: list[object]) -> None:
         self._known: dict[int, object] = {}
@@ -78,7 +78,7 @@ class _Seen:
             self._is_listed = lambda item: id(item) in listed
 
     def fresh(self, groups: Iterable[Iterable[object]]) -> list[object]:
-        """Return the objects of the groups that were not seen before, each once."""
+        """Return the objects of the groups that are new, each once."""
         new: list[object] = []
         for group in groups:
             batch = {id(item): item for item in filterfalse(self._is_listed, group)}

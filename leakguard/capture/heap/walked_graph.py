@@ -1,4 +1,4 @@
-"""The object graph: walked once from every root, and then from objects without a root."""
+"""Walks the object graph: first from all roots, then from the objects without a root."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADRIFT = "(no root)"
 
 @dataclass(frozen=True, slots=True)
 class WalkedGraph:
-    """A walked graph, with the number of nodes and bytes that have a root."""
+    """A walked graph; ``rooted`` and ``rooted_bytes`` count the nodes that a root leads to."""
 
     graph: Graph
     frameworks: Frameworks
@@ -35,7 +35,7 @@ class WalkedGraph:
 
     @property
     def adrift(self) -> tuple[int, int]:
-        """How many nodes and bytes have no root."""
+        """The number and the bytes of the nodes that no root leads to."""
         return len(self.graph) - self.rooted, self.graph.total_bytes() - self.rooted_bytes
 
     def close(self) -> None:
@@ -44,8 +44,8 @@ class WalkedGraph:
 
 
 def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
-    """Walk the whole graph; ``targets`` itself, a sequence of the guard's, holds nothing."""
-    # Before the list is made, see walk.live_objects.
+    """Walk the whole graph; ``targets``, a sequence of the guard, does not count as a holder."""
+    # Locals are read before the list of tracked objects is made, see ``walk.live_objects``.
     local = list(_all_but(targets, local_roots()))
     tracked = gc.get_objects()
     local += context_roots(tracked)
@@ -66,7 +66,8 @@ def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
 
 
 def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:
-    # Not in the caller: a comprehension would keep it in a cell, which the walk sees.
+    # A function of its own: a comprehension in the caller would keep ``skipped`` in a closure cell,
+    # which the walk would find.
     for root in roots:
         if root[0] is not skipped:
             yield root
@@ -75,7 +76,7 @@ def _all_but(skipped: object, roots: Iterable[Root]) -> Iterator[Root]:
 def _walk(
     graph: Graph, local: list[Root], tracked: list[object], targets: object
 ) -> tuple[int, int]:
-    """Walk from all roots; return how many nodes and bytes have one."""
+    """Walk the graph; return the number and the bytes of the nodes that a root leads to."""
     graph.walk(module_roots())
     graph.walk(local)
     graph.walk(own_module_roots())

@@ -1,8 +1,9 @@
 """The pytest plugin: memory budgets for tests, and guards as fixtures.
 
-Hooks translate here: ``settings`` reads a test's mark, ``budget`` repeats the test, ``judgement``
-decides, ``older`` knows what was there before, ``outcomes`` words it. pytest loads this module in
-every run, so nothing else of leakguard is imported before a test asks for it.
+This module has the pytest hooks. ``settings`` reads a test's mark, ``budget`` repeats the test,
+``judgement`` decides whether the budget is kept, ``older`` counts objects from before the test, and
+``outcomes`` writes the texts. pytest loads this module in every run, so other parts of leakguard
+are imported only when a test needs them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HELP = (
     "generations=5, retries=2): run the test several times, or loop over the fixture of the same "
     "name, and fail when a generation adds more live memory or more objects than that"
 )
-# Arguments of the mark that the ini file may give a default for, as `leakguard_<name>`.
+# Arguments of the mark for which the ini file may set a default, as `leakguard_<name>`.
 INI = {
     "growth": 'bytes of live memory that a generation may add, such as "1 GB"',
     "peak": "the highest RSS that a test may reach",
@@ -60,7 +61,7 @@ _leavers: pytest.StashKey[Leavers] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options; the ini file's defaults have the names of the mark's arguments."""
+    """Add the command-line options and the ini options, which are named after the arguments."""
     group = parser.getgroup("leakguard", "memory budgets and leaks")
     group.addoption(
         "--leakguard",
@@ -80,7 +81,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and the one who collects what workers send."""
+    """Register the mark, and in the main process the plugin that collects results of workers."""
     config.addinivalue_line("markers", HELP)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Collector(config), "leakguard-collector")
@@ -100,7 +101,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Repeat a marked test that does not loop by itself; judge what was promised by any other."""
+    """Repeat a marked test that does not loop by itself; for other tests, check their promises."""
     __tracebackhide__ = True
     budget = pyfuncitem.stash.get(_budget, None)
     if budget is None or not _is_repeated(pyfuncitem):
@@ -119,7 +120,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Hand what became of the budget to whoever collects the reports, as plain values."""
+    """Add the outcomes of the budget to the test's report, as plain values for the collector."""
     report = yield
     budget = item.stash.get(_budget, None)
     if call.excinfo is not None and _is_own_error(call.excinfo.value):
@@ -127,7 +128,7 @@ def pytest_runtest_makereport(
     elif report.failed and budget is not None and budget.repeated and _is_repeated(item):
         report.sections.append((MARK, _TWICE))
     if budget is not None and call.when == "call":
-        # A test that passes although its budget is broken expected just that.
+        # A test that passes although its budget is broken expected the failure: leave it out.
         told = [one for one in budget.outcomes if report.failed or not one["broken"]]
         report.leakguard_outcomes = told  # type: ignore[attr-defined]
     if call.when == "teardown" and _lists_left(item.config):
@@ -137,7 +138,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Note what a test with a budget left behind when its fixtures are gone too."""
+    """Note what a test with a budget left behind, after its fixtures are torn down."""
     result = yield
     budget = item.stash.get(_budget, None)
     if budget is not None:
@@ -179,13 +180,13 @@ def expect_freed(leakguard: LeakGuard) -> Callable[..., None]:
 
 
 class _Collector:
-    """Gathers what the tests found out, here or in workers, and reports it once a run."""
+    """Collects the results of tests, from this process or workers; reports them once per run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the plain values that came with a report."""
+        """Collect the plain values in a test's report."""
         outcomes = getattr(report, "leakguard_outcomes", ())
         left = getattr(report, "leakguard_left", None)
         if outcomes or left:
@@ -197,7 +198,7 @@ class _Collector:
             self._config.stash[_session].write(_folder(self._config))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how the budgets were kept; nothing when there were none."""
+        """Print how the budgets were kept; nothing if there were none."""
         if _session in self._config.stash:
             terminalreporter.section("leakguard")
             for line in self._config.stash[_session].lines():
@@ -212,7 +213,7 @@ def _is_budgeted(item: pytest.Item) -> bool:
 
 
 def _is_repeated(item: pytest.Item) -> bool:
-    """True where the mark repeats the test; one with the fixture loops by itself."""
+    """Return whether the mark repeats the test; a test with the fixture loops by itself."""
     return MARK not in getattr(item, "fixturenames", ())
 
 
@@ -230,7 +231,7 @@ def _new_budget(item: pytest.Item) -> MemoryBudget:
         return budget_for(item, arguments, _ini(config), _folder(config), leavers)
     except LeakguardError as error:
         wrong = str(error)
-    # Outside of the handler: pytest would print the error again as the cause of the failure.
+    # Outside of the ``except`` block: inside, pytest would also print the error as the cause.
     pytest.fail(wrong, pytrace=False)
 
 
@@ -269,7 +270,7 @@ def _repeated(body: Callable[..., object], budget: MemoryBudget) -> Callable[...
 
 
 def _settle(item: pytest.Item, budget: MemoryBudget | None) -> None:
-    """Fail a test that kept promised objects alive, or that never used the budget it asked for."""
+    """Fail a test that kept promised objects alive, or that never used its budget fixture."""
     __tracebackhide__ = True
     guard = item.stash.get(_guard, None)
     if guard is not None:
@@ -290,9 +291,9 @@ def _assert_freed(guard: LeakGuard) -> None:
 
 
 def _show_failure(report: pytest.TestReport, item: pytest.Item) -> None:
-    """Show the message alone, at the test, where the failure happened in no line of the test.
+    """Show only the message, at the place of the test, if no line of the test raised the error.
 
-    What pytest made is changed in place, since only its own classes cross from a worker.
+    pytest's own objects are changed in place, because only its own classes can be sent by a worker.
     """
     trace: Any = getattr(report.longrepr, "reprtraceback", None)
     crash: Any = getattr(report.longrepr, "reprcrash", None)
@@ -300,7 +301,7 @@ def _show_failure(report: pytest.TestReport, item: pytest.Item) -> None:
         return
     kind, _, message = crash.message.partition(": ")
     if kind.rsplit(".", 1)[-1] in _FAILURES:
-        crash.message = message  # the summary has one line, and the test's name takes half of it
+        crash.message = message  # without the error's class: the summary has only one line
     trace.extraline = None
     last = trace.reprentries[-1]
     place, line, _ = item.location
@@ -315,7 +316,7 @@ def _show_failure(report: pytest.TestReport, item: pytest.Item) -> None:
 
 
 def _broken(lines: Iterable[str]) -> Iterator[str]:
-    """Break what pytest shows of an error, four columns in or eight, into lines of 80 columns."""
+    """Wrap the lines of an error to 80 columns; pytest indents them by four or eight columns."""
     from leakguard.integrations.pytest_plugin.outcomes import fitting
 
     for line in lines:
@@ -326,6 +327,6 @@ def _broken(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _is_users(path: str, item: pytest.Item) -> bool:
-    """True unless the frame is of leakguard or of pytest itself."""
+    """Return whether a file belongs neither to this plugin nor to pytest."""
     file = item.config.invocation_params.dir / path
     return _PLUGIN not in file.parents and "_pytest" not in file.parts

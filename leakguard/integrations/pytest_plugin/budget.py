@@ -1,4 +1,4 @@
-"""The memory budget of one test: its rounds, and what becomes of them."""
+"""The memory budget of one test: runs its rounds and judges them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def budget_for(
     folder: Path | None,
     leavers: Leavers,
 ) -> MemoryBudget:
-    """Return the budget of a test, before anything of the test itself is there.
+    """Return the budget of a test; call it before the test and its fixtures make objects.
 
     Raises:
         UsageError: the test or an argument of its mark cannot be used.
@@ -61,7 +61,7 @@ def budget_for(
 
 @dataclass(slots=True, repr=False)
 class MemoryBudget:
-    """What a test may use, judged over several rounds of the same work.
+    """Limits of what a test may use, judged over several rounds of the same work.
 
     Example::
 
@@ -70,18 +70,19 @@ class MemoryBudget:
             for generation in memory_budget.generations(5):
                 trainer.run_generation(generation)
 
-    A budget that is broken after the rounds asked for gets as many again, at most twice unless the
-    settings say otherwise: warm-ups and buffers that fill need time. It fails when the same limit
-    is broken in two batches of rounds in a row, or when the last batch breaks any. Log records that
-    pytest captured are cleared after each round, since pytest would keep them.
+    If the budget is broken after the requested rounds, the test runs as many rounds again, because
+    warm-ups and buffers that fill need time. It does so at most twice unless the settings say
+    otherwise. The budget fails if the same limit is broken in two consecutive batches of rounds, or
+    if any limit is broken in the last batch. After each round, the log records that pytest captured
+    are cleared, because pytest would keep them.
 
     Attributes:
-        name: of the test.
+        name: the name of the test.
         settings: the limits.
         older: instances that were alive before the test began, by the names in ``constant``.
-        folder: where the run and its report go; None for nowhere.
+        folder: the folder for the run and its report; None if they are not written.
         traced: whether another tool records allocations during the test.
-        outcomes: one for each loop that ended, in plain values.
+        outcomes: the outcome of each loop that ended, in plain values.
     """
 
     name: str
@@ -99,14 +100,14 @@ class MemoryBudget:
         return f"<memory budget of {self.name}>"
 
     def gauge(self, name: str, value: Callable[[], float], capacity: float | None = None) -> None:
-        """Report a number of your own; with a ``capacity``, growth that follows it is filling."""
+        """Report a number of your own; growth that follows one with a ``capacity`` is filling."""
         self._gauges[name] = (value, capacity)
 
     def generations(self, count: int | None = None) -> Iterator[int]:
         """Yield the numbers of the rounds from 1, and judge the budget after the last one.
 
         Raises:
-            MemoryBudgetBroken: a limit is broken, and more rounds did not mend it.
+            MemoryBudgetBroken: a limit is broken, and still broken after more rounds.
             UsageError: ``count`` is too small for any verdict.
         """
         __tracebackhide__ = True
@@ -130,7 +131,7 @@ class MemoryBudget:
         self._conclude(verdicts[-1], len(verdicts) * asked, asked)
 
     def unfinished(self) -> str | None:
-        """Return why the budget was not judged although the test is over; None when it was."""
+        """Return why the budget of a finished test was not judged; None if it was judged."""
         if self._open is not None:
             done, asked = self._open
             return f"the loop over memory_budget.generations() was left after {done} of {asked}"
@@ -140,11 +141,11 @@ class MemoryBudget:
 
     @property
     def repeated(self) -> bool:
-        """True while a second or later round runs: the work has already been done once."""
+        """True during the second or a later round, when the work has already been done once."""
         return self._open is not None and self._open[0] > 0
 
     def close(self) -> None:
-        """Let go of a guard whose loop was left by an exception."""
+        """Stop the guard if an exception left its loop."""
         if self._watching is not None:
             self._watching.stop()
             self._watching = None
@@ -168,7 +169,7 @@ class MemoryBudget:
     def _numbers(
         self, guard: LeakGuard, garbage: Garbage, asked: int, verdicts: list[Judgement]
     ) -> Iterator[int]:
-        """Yield the rounds; after each batch of them decide whether more are needed."""
+        """Yield the numbers of the rounds; after each batch, decide whether more are needed."""
         for attempt in range(1 + self.settings.retries):
             first = attempt * asked + 1
             if attempt:
@@ -183,7 +184,7 @@ class MemoryBudget:
                 return
 
     def _conclude(self, judgement: Judgement, done: int, asked: int) -> None:
-        """Keep plain values of the last judgement, write its report, and fail if it must."""
+        """Keep plain values of the last judgement, write its report, and raise if it failed."""
         __tracebackhide__ = True
         outcome = outcome_of(self.name, judgement, done, asked, self.folder)
         self.outcomes.append(outcome)
@@ -191,7 +192,7 @@ class MemoryBudget:
             raise MemoryBudgetBroken(failure_text(judgement, outcome, self._new_handles(judgement)))
 
     def _new_handles(self, judgement: Judgement) -> Sequence[str]:
-        """Name the threads and files that came with the rounds, where their number is limited."""
+        """Return lines that name new threads and files, if their number is limited or grew."""
         kinds = {found.kind for found in judgement.report.findings}
         limited = {"threads", "files"} & kinds or {"threads", "open_files"} & set(
             self.settings.budget.resources
@@ -211,7 +212,10 @@ class MemoryBudget:
 
 
 def _is_decided(verdicts: Sequence[Judgement]) -> bool:
-    """True when more rounds would not change the outcome: all is well, or the same again is not."""
+    """Return whether more rounds are unnecessary.
+
+    They are if nothing is in doubt, or if the same limit is broken in two consecutive batches.
+    """
     latest = verdicts[-1]
     if not latest.doubtful:
         return True
@@ -220,16 +224,16 @@ def _is_decided(verdicts: Sequence[Judgement]) -> bool:
 
 
 def _return_free_memory() -> None:
-    """Give back what the allocator holds: the next peak is then of this test and no other."""
+    """Return freed memory to the system, so that the next peak is that of this test only."""
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 class Patience(Suspicion):
-    """Follows the counts like any suspicion, and keeps it to itself until it is ``over``.
+    """A suspicion that follows the counts, but reports nothing until ``over`` is True.
 
-    Most tests need no look at who holds what: only a budget that seems broken does.
+    This saves time: an inspection is needed only if a budget seems broken, and most are kept.
     """
 
     def __init__(self, *, over: bool) -> None:
@@ -237,14 +241,15 @@ class Patience(Suspicion):
         self.over = over
 
     def note(self, types: Mapping[str, TypeCount]) -> bool:
-        """Take the census of a generation's end; suspicious only when patience is over."""
+        """Take the census of a generation's end; return True only if ``over`` is True."""
         return super().note(types) and self.over
 
 
 class Garbage:
-    """Collects at the end of each generation, so that garbage is never taken for a live object.
+    """Collects garbage at the end of each generation, so that it never counts as live objects.
 
-    A generation that leaves much of it makes the next ones say which types it was.
+    After a generation that leaves much garbage, the collections of the next generations also record
+    the types of the garbage.
     """
 
     def __init__(self) -> None:
@@ -252,14 +257,14 @@ class Garbage:
         self._much = False
 
     def collect(self, generation: int) -> None:
-        """Collect, and keep what was freed where it was much."""
+        """Collect garbage; remember the collection if it freed a notable amount."""
         collection = heap.collect() if self._much else _collect()
         if is_notable(collection.freed, collection.bytes or 0):
             self._much = True
             self._found[generation] = collection
 
     def added_to(self, run: Run) -> Run:
-        """Return ``run`` with the collections at the ends of their generations."""
+        """Return ``run`` with the remembered collections in the snapshots of their generations."""
         if not self._found:
             return run
         shots = (
@@ -278,7 +283,7 @@ def _collect() -> Collection:
 
 
 def _forget_captured_records() -> None:
-    """Clear the log records that pytest captured: it keeps them, and all that they refer to."""
+    """Clear the log records that pytest captured, because they keep alive what they refer to."""
     for handler in logging.getLogger().handlers:
         clear = getattr(handler, "clear", None)
         if type(handler).__module__ == "_pytest.logging" and callable(clear):
@@ -286,13 +291,13 @@ def _forget_captured_records() -> None:
 
 
 def _is_traced(item: pytest.Item) -> bool:
-    """True where pytest-memray records the allocations of the test."""
+    """Return whether pytest-memray records the allocations of the test."""
     marked = any(item.get_closest_marker(name) for name in _MEMRAY)
     return marked or bool(item.config.getoption("--memray", default=False))
 
 
 def _slug(name: str) -> str:
-    """Return a folder name for a test; one that had to be changed gets a mark of its own."""
+    """Return a folder name for a test; if it differs from the test's name, it ends in a digest."""
     safe = re.sub(r"[^\w.-]+", "-", name.removesuffix("]")).strip("-.")
     if len(safe) > _LONGEST_LABEL or safe != name:
         digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:6]

@@ -1,4 +1,7 @@
-"""Whether a test keeps its budget: nothing of before it counts, and no name is pytest's own."""
+"""Decides whether a test keeps its budget.
+
+Objects from before the test do not count, and names of pytest's internals are replaced.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from leakguard.integrations.pytest_plugin.settings import BudgetSettings
 from leakguard.model import Finding, Report, Run
 from leakguard.model.budget import Budget, Check
 
-# Where pytest keeps the value of a fixture: among a test's arguments, or with its definition.
+# The paths at which pytest keeps a fixture's value: a test's arguments, or the fixture definition.
 _OF_FIXTURE = re.compile(
     r"_?(?:pytest|pluggy)\b.*?"
     r"(?:\.funcargs\['(?P<name>\w+)'\]|_arg2fixturedefs\['(?P<cached>\w+)'\].*?\.cached_result\[0\])"
@@ -27,19 +30,19 @@ _NO_OBJECTS = "No leak: no object grows; another tool recorded allocations, so b
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One look at the rounds so far: the diagnosis and every limit."""
+    """The judgement of the rounds so far: the diagnosis, and the check of every limit."""
 
     report: Report
     checks: tuple[Check, ...]
 
     @property
     def failed(self) -> tuple[Check, ...]:
-        """The limits that were broken, or that nothing was measured for."""
+        """The limits that are broken, and those for which nothing was measured."""
         return tuple(check for check in self.checks if check.outcome != "kept")
 
     @property
     def doubtful(self) -> bool:
-        """True when more rounds may say something else."""
+        """True if more rounds may change the judgement."""
         return bool(self.failed) or self.report.verdict in ("suspect", "inconclusive")
 
 
@@ -51,11 +54,12 @@ def judge(
     *,
     traced: bool = False,
 ) -> Judgement:
-    """Hold the generations from number ``first`` on against the settings.
+    """Check the generations from number ``first`` on against the limits.
 
-    The diagnosis sees the whole run. Earlier rounds are warm-up. ``older`` are the instances that
-    were alive before the test began, by the names in the budget. ``traced`` says that another tool
-    records allocations meanwhile: its records are in the allocator, so only counted objects decide.
+    The diagnosis uses the whole run, with earlier rounds as warm-up. ``older`` has the instances
+    that were alive before the test began, by the names in the budget. ``traced`` says that another
+    tool records allocations during the test. Its records lie in the same allocator, so then only
+    counted objects decide.
     """
     report = _of_tests(diagnose(run))
     report = _of_objects(report) if traced else report
@@ -70,7 +74,10 @@ def judge(
 
 
 def _of_tests(report: Report) -> Report:
-    """Leave out what is pytest's: its frames, its names of fixtures. A test does not go on."""
+    """Remove pytest's frames, and replace its paths to fixtures by the fixtures' names.
+
+    Forecasts are removed too, because a test does not continue.
+    """
     findings = tuple(
         replace(_by_fixture(found), forecast=None, created_stack=_own_frames(found.created_stack))
         for found in report.findings
@@ -82,7 +89,7 @@ def _of_tests(report: Report) -> Report:
 
 
 def _by_fixture(found: Finding) -> Finding:
-    """Name the fixture that holds something, instead of the way that pytest keeps fixtures."""
+    """Replace pytest's path to a fixture's value by the name of the fixture."""
     held_by = found.held_by or ""
     kept = _OF_FIXTURE.match(held_by)
     if kept is None:
@@ -99,7 +106,7 @@ def _by_fixture(found: Finding) -> Finding:
 
 
 def _from_fixture(path: tuple[str, ...], fixture: str) -> tuple[str, ...]:
-    """Begin a way at the fixture's value."""
+    """Return the path such that it begins at the fixture's value."""
     at = next((i + 1 for i, hop in enumerate(path[:-1]) if hop.startswith(_KEEPS_FIXTURES)), None)
     if at is None:
         return path
@@ -111,7 +118,7 @@ def _own_frames(stack: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _of_objects(report: Report) -> Report:
-    """Leave out what only the allocator or RSS says."""
+    """Leave out findings that rest only on numbers of the allocator or on RSS."""
     kept = tuple(finding for finding in report.findings if finding.kind not in _ALLOCATOR)
     if len(kept) == len(report.findings):
         return report
@@ -130,13 +137,13 @@ def _since(run: Run, first: int) -> Run:
 def _without_older(
     broken: Check, report: Report, budget: Budget, older: Mapping[str, Older]
 ) -> Check:
-    """Judge a count again without the instances of before the test."""
+    """Judge a broken count again, allowing the instances from before the test in addition."""
     name = broken.subject.removeprefix("live ")
     before = older.get(name)
     if broken.outcome != "broken" or name not in budget.constant or not (before and before.count):
         return broken
     low, high = budget.constant[name]
-    # Those of other tests may go while this one runs.
+    # Only the upper limit rises, because instances of other tests may be freed during this one.
     shifted = Budget(verdict="never", constant={name: (low, high + before.count)})
     (again,) = check(report, shifted)
     return replace(again, limit=broken.limit, fact=f"{again.fact}, {before}")

@@ -1,4 +1,7 @@
-"""Objects of before a test are never the test's: how many there are, and which tests left them."""
+"""Counts the objects that are older than a test, and names the tests that left them behind.
+
+Such objects never count as the test's.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ class Older:
 
 @dataclass(slots=True)
 class Leavers:
-    """Remembers, for each type that a budget counts, which tests left instances behind."""
+    """Remembers which tests left instances behind, for each type that a budget counts."""
 
     _tests: dict[str, list[str]] = field(default_factory=dict)
 
     def alive(self, names: Iterable[str], watch: Mapping[str, type]) -> dict[str, Older]:
-        """Count what is alive now of the types that a budget names."""
+        """Count the live instances of the types that a budget names, and name who left them."""
         found = _alive_by_name(names, watch)
         return {
             name: Older(count, self._who_left(name) if count else ())
@@ -38,7 +41,7 @@ class Leavers:
         }
 
     def note(self, test: str, before: Mapping[str, Older], watch: Mapping[str, type]) -> None:
-        """Take that a test is over: whatever is there and was not before, it left."""
+        """Note that ``test`` has ended, and of which types it left instances behind."""
         for name, count in _alive_by_name(before, watch).items():
             tests = self._tests.setdefault(name, [])
             if count > before[name].count:
@@ -52,13 +55,13 @@ class Leavers:
 
 
 def live_types() -> dict[str, TypeCount]:
-    """Collect, and count every live object by type."""
+    """Collect garbage, then count every live object by type."""
     gc.collect()
     return dict(heap.census().census.types)
 
 
 def _alive_by_name(names: Iterable[str], watch: Mapping[str, type]) -> dict[str, int]:
-    """Count instances by the names that a budget uses: classes, or the ends of their names."""
+    """Count instances by the names in a budget: those of classes, with or without their module."""
     wanted = list(names)
     if not wanted:
         return {}
@@ -74,5 +77,5 @@ def _alive_by_name(names: Iterable[str], watch: Mapping[str, type]) -> dict[str,
 
 
 def _means(name: str, known: str) -> bool:
-    """Tell whether a name, bare or with its module, may be that of a known type."""
+    """Return whether a name, with or without module, may be that of a known type."""
     return known == name or known.rsplit(".", 1)[-1] == name or known == name.rsplit(".", 1)[-1]

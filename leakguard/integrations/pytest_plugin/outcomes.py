@@ -1,4 +1,4 @@
-"""What came of the budgets, in plain values that cross from workers, and how it is worded."""
+"""The outcomes of budgets, as plain values that workers can send, and the texts about them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ _PROBES = (("process", process_memory), ("allocator", allocator_memory), ("files
 _RESOURCES = ("threads", "open_files")
 _MOST_TESTS = 10
 _BUFFERS = frozenset({"bytearray", "bytes"})
-_NOTABLE_TEST_BYTES = 100_000  # what a test leaves below this, any test does: caches of imports
+_NOTABLE_TEST_BYTES = 100_000  # any test may leave less than this behind: caches of imports
 
 
 class Outcome(TypedDict):
     """One budget that was judged.
 
-    ``broken`` names the limits; ``checks`` holds (subject, limit, fact, outcome); ``asked`` and
-    ``done`` count generations; ``folder`` is None when nothing was written.
+    ``broken`` names the broken limits, and ``checks`` has (subject, limit, fact, outcome) for each
+    limit. ``asked`` and ``done`` are the requested and the actual number of generations. ``folder``
+    is None if no report was written.
     """
 
     test: str
@@ -51,7 +52,7 @@ class Outcome(TypedDict):
 
 
 class Left(TypedDict):
-    """What was there after a test and not before it; bytes are of live objects."""
+    """What exists after a test and did not before; ``bytes`` are those of live objects."""
 
     test: str
     bytes: int
@@ -65,7 +66,7 @@ class Left(TypedDict):
 def outcome_of(
     name: str, judgement: Judgement, done: int, asked: int, folder: Path | None
 ) -> Outcome:
-    """Reduce a judgement to plain values, and write its report where there is a folder for it."""
+    """Return a judgement as plain values; if ``folder`` is given, write the report there."""
     report, checks = judgement.report, judgement.checks
     if folder is not None:
         _write_reports(report, folder, bool(judgement.failed))
@@ -84,9 +85,9 @@ def outcome_of(
 
 
 def failure_text(judgement: Judgement, outcome: Outcome, new: Iterable[str]) -> str:
-    """Return what a stranger needs: limits, facts, culprit, holder, fix, and where to read on.
+    """Return the message of a failed test: limits, measurements, finding, fix, and the report.
 
-    The first line has to do for pytest's summary. ``new`` are lines about threads and files.
+    pytest's summary shows only the first line. ``new`` are lines about new threads and files.
     """
     broken, checks = outcome["broken"], outcome["checks"]
     drawn = render_checks(judgement.report, judgement.checks, "terminal", Layout(width=SCREEN))
@@ -101,19 +102,22 @@ def failure_text(judgement: Judgement, outcome: Outcome, new: Iterable[str]) -> 
     if not judgement.report.findings:
         lines += ["", *_grown(judgement.report)]
     lines += ["", _read_on(outcome)]
-    first, *more = lines  # pytest's summary takes the first as it is
+    first, *more = lines  # the first line is not wrapped, for pytest's summary
     return "\n".join([first, *fitting(more)])
 
 
 def fitting(lines: Iterable[str], width: int = SCREEN) -> Iterator[str]:
-    """Yield lines that fit on a screen, broken between words; a path or a name stays whole."""
+    """Yield the lines wrapped between words to ``width``; a path or a name is not broken."""
     for line in lines:
         indent = line[: len(line) - len(line.lstrip())]
         yield from wrapped(line, width, rest=f"{indent}  ") or [""]
 
 
 def _in_one_line(judgement: Judgement) -> str:
-    """Name the limit that says most: one with a number, before the diagnosis of the same growth."""
+    """Return one line about the most informative broken limit.
+
+    A limit with a number comes before the diagnosis of the same growth.
+    """
     first = min(judgement.failed, key=_is_diagnosis)
     if _is_diagnosis(first):
         return first.fact
@@ -124,7 +128,7 @@ def _in_one_line(judgement: Judgement) -> str:
 
 
 def _short(limited: str) -> str:
-    """Return what is limited without the module of a class."""
+    """Return the subject of a limit, with class names without their modules."""
     return re.sub(r"\b(?:\w+\.)+(?=\w)", "", limited)
 
 
@@ -145,7 +149,7 @@ def _read_on(outcome: Outcome) -> str:
 
 
 def _grown(report: Report) -> list[str]:
-    """Return the types that gained most bytes, for growth that no finding explains."""
+    """Return a line with the types that gained most bytes; used if there is no finding."""
     ends = [s.census for s in report.run.generation_ends() if s.census is not None]
     if len(ends) < 2:
         return ["What grew is not known: live objects could not be counted here."]
@@ -156,7 +160,7 @@ def _grown(report: Report) -> list[str]:
 def _gained(
     before: Mapping[str, TypeCount], after: Mapping[str, TypeCount], most: int
 ) -> list[str]:
-    """Name the types that gained most bytes, the first one first."""
+    """Return the types that gained most bytes, largest gain first, as texts."""
     gains = {name: _bytes(after, name) - _bytes(before, name) for name in after}
     largest = sorted(gains, key=lambda name: -gains[name])[:most]
     return [f"{name} {format_change(gains[name])}" for name in largest if gains[name] > 0]
@@ -167,7 +171,7 @@ def _bytes(types: Mapping[str, TypeCount], name: str) -> int:
 
 
 def _write_reports(report: Report, folder: Path, failed: bool) -> None:
-    """Write the reports; the page with its charts is a megabyte, so only where it is needed."""
+    """Write the reports; the HTML report, about a megabyte, only for a failed test."""
     folder.mkdir(parents=True, exist_ok=True)
     for file, format_ in _FORMATS.items():
         if failed or format_ != "html":
@@ -181,7 +185,7 @@ def _write_reports(report: Report, folder: Path, failed: bool) -> None:
 
 @dataclass(slots=True)
 class Session:
-    """Collects plain values, in this process or from workers, and words them once."""
+    """Collects the plain values of all tests, and writes the texts about them once."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
@@ -189,30 +193,30 @@ class Session:
     _is_first: bool = False
 
     def add(self, outcomes: Iterable[Outcome], left: Left | None) -> None:
-        """Take what one test found out."""
+        """Add the outcomes of one test, and what it left behind."""
         self.outcomes.extend(outcomes)
         if left is not None:
             self.left.append(left)
 
     def begin(self) -> None:
-        """Take what is there before the first test."""
+        """Measure what exists before the first test."""
         if self._before is None:
             self._before = (live_types(), measure(_PROBES).metrics)
             self._is_first = True
 
     def left_by(self, test: str) -> Left | None:
-        """Return what is there now and was not after the test before; None where nobody began."""
+        """Return what has been added since the previous test; None if ``begin`` was not called."""
         types, metrics = live_types(), measure(_PROBES).metrics
         before, self._before = self._before, (types, metrics)
         if before is None:
             return None
         left = _left(test, before[0], types, before[1], metrics)
-        if self._is_first:  # what was imported for it, and for the guard, is no test's
+        if self._is_first:  # imports for the first test and the guard do not count
             left["bytes"], self._is_first = _kept_bytes(before[0], types), False
         return left
 
     def lines(self) -> Iterator[str]:
-        """Yield what a terminal shows at the end of the run."""
+        """Yield the lines that a terminal shows at the end of the run."""
         if self.outcomes:
             yield _kept(self.outcomes)
         for outcome in self.outcomes:
@@ -267,7 +271,10 @@ def _left(
 
 
 def _kept_bytes(before: Mapping[str, TypeCount], after: Mapping[str, TypeCount]) -> int:
-    """Return what classes and buffers gained: what a runner itself lets go of does not hide it."""
+    """Return the bytes that classes and buffers gained.
+
+    Types that lost bytes do not reduce the sum, so memory that the test runner frees hides nothing.
+    """
     telling = (name for name in after if "." in name or name in _BUFFERS)
     return sum(max(_bytes(after, name) - _bytes(before, name), 0) for name in telling)
 

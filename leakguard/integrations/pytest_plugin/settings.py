@@ -1,4 +1,4 @@
-"""What a test may use: the arguments of its mark over the defaults of the ini file."""
+"""The limits of a test: the arguments of its mark, with defaults from the ini file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LIMITS = (
     "children",
 )  # fmt: skip
 _OWN = ("per", "generations", "retries", "ignore")
-_FEWEST = 3  # generations that any verdict needs
+_FEWEST = 3  # least number of generations for a verdict
 
 _NUMBERS: Mapping[str, Callable[[str], float]] = {
     "threads": float, "open_files": float, "children": float,
@@ -32,15 +32,15 @@ _NUMBERS: Mapping[str, Callable[[str], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """The limits of one test, and how often it runs to be judged.
+    """The limits of one test, and the number of its rounds.
 
     Attributes:
-        budget: the limits; its types are qualified names.
-        watch: the classes among them, with the instances there may be.
-        per: whether ``growth`` is what one generation may add, or all counted ones together.
-        generations: rounds before the first judgement, the warm-up among them.
+        budget: the limits; types are given by qualified name.
+        watch: the classes in ``constant``, with the number of instances that may exist.
+        per: whether ``growth`` limits each generation, or all counted generations together.
+        generations: rounds before the first judgement, including the warm-up.
         retries: how often a broken budget gets as many rounds again before it fails.
-        ignore: types or holders that are not to be reported (``fnmatch``).
+        ignore: patterns (``fnmatch``) of types or holders that are not reported.
     """
 
     budget: Budget
@@ -57,12 +57,12 @@ class BudgetSettings:
 
     @property
     def counted(self) -> int:
-        """The generations of one batch that are no warm-up."""
+        """The number of generations in a batch, without the warm-up."""
         return self.generations - self.budget.warmup
 
 
 def settings_of(arguments: Mapping[str, Any], ini: Mapping[str, str]) -> BudgetSettings:
-    """Return the settings of a mark's keyword arguments, with the ini file's text as defaults.
+    """Return the settings from a mark's keyword arguments, with defaults from the ini file.
 
     Raises:
         UsageError: an argument is unknown or cannot be used; the message names it.
@@ -91,7 +91,7 @@ def usable(item: pytest.Item) -> None:
     """Refuse a test that cannot be repeated.
 
     Raises:
-        UsageError: it is no function, or a coroutine that does not loop by itself.
+        UsageError: the test is no function, or is a coroutine that does not use the fixture.
     """
     if not isinstance(item, pytest.Function) or hasattr(item, "_testcase"):
         raise UsageError("memory_budget works on test functions and methods, not on unittest cases")
@@ -103,10 +103,10 @@ def usable(item: pytest.Item) -> None:
 
 
 def rounds(count: Any, warmup: int) -> int:
-    """Return a number of rounds that allows a verdict.
+    """Return ``count`` if so many rounds allow a verdict.
 
     Raises:
-        UsageError: there are too few, or it is no number.
+        UsageError: ``count`` is too small or no number.
     """
     return _checked_count("generations", count, max(_FEWEST, warmup + 2))
 

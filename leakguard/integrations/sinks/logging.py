@@ -1,4 +1,4 @@
-"""Numbers and verdict as one line each of the standard library's ``logging``.
+"""Numbers and verdict as log lines of the standard library's ``logging``.
 
 Example::
 
@@ -16,13 +16,14 @@ from leakguard.model.vitals import Vitals
 
 
 class Logging:
-    """A line of level INFO a generation; the verdict as WARNING where something leaks.
+    """Logs a line of level INFO per generation, and the verdict at the end.
 
-    The numbers stand in the record's ``leakguard`` attribute too, for a formatter that writes JSON.
+    The verdict has level WARNING if it is ``suspect`` or ``leak``, else INFO. The numbers are also
+    in the record's attribute ``leakguard``, for a formatter that writes JSON.
     """
 
     def __init__(self, logger: logging.Logger | str = "leakguard") -> None:
-        """Log to ``logger``, or to the one of this name."""
+        """Log to ``logger``, which is a logger or the name of a logger."""
         self._logger = logging.getLogger(logger) if isinstance(logger, str) else logger
 
     def write(self, vitals: Vitals) -> None:

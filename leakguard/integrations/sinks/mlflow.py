@@ -20,7 +20,7 @@ class MLflow:
     """Metrics ``leakguard/memory/rss`` ... with the generation as step; the verdict as tags."""
 
     def __init__(self, run_id: str | None = None) -> None:
-        """Write to the run of this id, or to the one active when the first generation ends."""
+        """Write to the run ``run_id``, or to the run active when the first generation ends."""
         self._run_id = run_id
 
     def write(self, vitals: Vitals) -> None:
@@ -29,7 +29,7 @@ class MLflow:
         _mlflow().log_metrics(named, step=vitals.generation, run_id=self._current())
 
     def finish(self, report: Report) -> None:
-        """Tag the run with the verdict, which stays after the run was ended too."""
+        """Tag the run with the verdict; this works even if the run has ended."""
         run_id = self._current()
         client = _mlflow().MlflowClient()
         client.log_metric(run_id, "leakguard/severity", SEVERITY[report.verdict])
@@ -38,7 +38,7 @@ class MLflow:
 
     def _current(self) -> str:
         if self._run_id is None:
-            active = _mlflow().active_run()  # log_metrics() alone would begin a run of its own
+            active = _mlflow().active_run()  # log_metrics() alone would start a new run
             if active is None:
                 raise RuntimeError("no MLflow run: call mlflow.start_run() before the loop")
             self._run_id = str(active.info.run_id)
@@ -46,7 +46,7 @@ class MLflow:
 
 
 def _allowed(name: str) -> str:
-    """Return a name with what MLflow refuses, such as ``<locals>``, replaced."""
+    """Return the name with characters that MLflow refuses, as in ``<locals>``, replaced."""
     return re.sub(r"[^\w./ -]", "_", name)
 
 

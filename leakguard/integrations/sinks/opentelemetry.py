@@ -26,12 +26,12 @@ _METRICS = {
 class OpenTelemetry:
     """Gauges ``leakguard.memory`` by ``kind``, ``leakguard.objects`` by ``type`` ... of one meter.
 
-    The generation is a gauge of its own beside them, ``leakguard.generation``: as an attribute it
-    would make a new series of every generation.
+    The generation is a gauge of its own, ``leakguard.generation``. As an attribute of the other
+    gauges, it would make a new series in every generation.
     """
 
     def __init__(self, attributes: Mapping[str, Any] | None = None, meter: Any = None) -> None:
-        """Use ``meter``, or one of the global provider; ``attributes`` go with every number."""
+        """Use ``meter``, or a meter of the global provider; every number gets ``attributes``."""
         if meter is None:
             from opentelemetry import metrics
 
@@ -49,7 +49,7 @@ class OpenTelemetry:
             self._set(family, value, unit, **{attribute: which})
 
     def finish(self, report: Report) -> None:
-        """Set the verdict, 0 stable to 3 leak, with its word as an attribute."""
+        """Set the verdict as a number from 0 (stable) to 3 (leak), with its name as attribute."""
         self._set("verdict", SEVERITY[report.verdict], "1", verdict=report.verdict)
 
     def _set(self, name: str, value: float, unit: str, **attributes: str) -> None:

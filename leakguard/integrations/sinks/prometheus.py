@@ -26,13 +26,13 @@ _METRICS = {
 class Prometheus:
     """Gauges ``leakguard_memory_bytes{kind="rss"}`` ... and ``leakguard_generation``.
 
-    ``leakguard_verdict`` is 0 stable, 1 inconclusive, 2 suspect, 3 leak, and absent while it runs.
+    ``leakguard_verdict`` is 0 stable, 1 inconclusive, 2 suspect, 3 leak; it is set when a run ends.
     """
 
     def __init__(self, registry: Any = None, labels: Mapping[str, str] | None = None) -> None:
-        """Register the gauges with ``registry``, the default one unless given.
+        """Register the gauges with ``registry``, or with the default registry if it is None.
 
-        ``labels`` are put on every number, for example to tell ranks apart.
+        Every number gets ``labels``, for example to distinguish ranks.
         """
         import prometheus_client
 

@@ -1,4 +1,4 @@
-"""Numbers and verdict for TensorBoard, beside the losses of the same run.
+"""Numbers and verdict for TensorBoard, next to the losses of the same run.
 
 Example::
 
@@ -19,9 +19,9 @@ class TensorBoard:
     """Scalars ``leakguard/memory/rss`` ... by generation, ``leakguard/verdict`` and its text."""
 
     def __init__(self, writer: Any) -> None:
-        """Write with ``writer``, anything with ``add_scalar`` and ``add_text``, or into a folder.
+        """Write with ``writer``: an object with ``add_scalar`` and ``add_text``, or a folder.
 
-        A folder needs torch and the extra ``tensorboard``; its file is closed with the run.
+        A folder needs torch and the extra ``tensorboard``. Its file is closed when the run ends.
         """
         self._owns = isinstance(writer, str | os.PathLike)
         self._writer = _folder_writer(writer) if self._owns else writer

@@ -18,11 +18,11 @@ from leakguard.model.vitals import Vitals
 class WandB:
     """Metrics ``leakguard/memory/rss`` ... over ``leakguard/generation``; the verdict as summary.
 
-    They have an axis of their own, so that the steps of the training stay as they are.
+    The metrics have an axis of their own, so that the steps of the training are not affected.
     """
 
     def __init__(self, run: Any = None) -> None:
-        """Write to ``run``, or to the one that is current when the first generation ends."""
+        """Write to ``run``, or to the run that is current when the first generation ends."""
         self._run = run
         self._defined = False
 
