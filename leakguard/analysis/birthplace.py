@@ -71,8 +71,7 @@ def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth 
     if left is None:
         return None
     kept = [(place, _since(place, left.since)) for place in born]
-    known = [(p, size) for p, size in kept if p.place is not None and p.samples >= _FEWEST_SAMPLES]
-    place = max(known, key=lambda entry: entry[1], default=(None, 0.0))[0]
+    place = _place(kept)
     by_phase: defaultdict[str, float] = defaultdict(float)
     for made, size in kept:
         by_phase[made.phase] += size
@@ -86,6 +85,17 @@ def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth 
         _generation(run, first),
         _generation(run, perhaps),
     )
+
+
+def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
+    """Return the line that made the entries themselves, else the line that made the most bytes.
+
+    ``kept`` has the live bytes of each line.
+    """
+    lines = [(p, size) for p, size in kept if p.place is not None and p.samples >= _FEWEST_SAMPLES]
+    if sum(place.entries for place, _ in lines) >= _FEWEST_SAMPLES:
+        return max(lines, key=lambda line: line[0].entries)[0]
+    return max(lines, key=lambda line: line[1], default=(None, 0.0))[0]
 
 
 def _since(place: Birthplace, first: int) -> float:

@@ -43,6 +43,8 @@ class Birthplace:
         function: the function that contains the line; None at module level, or without a line.
         cohorts: by the time of birth, oldest first; empty if other places have more old memory.
         stack: frames, innermost first, of the stack with the most bytes.
+        entries: of the births of a holder, how many of the samples are its entries themselves, and
+            not what lies behind them.
     """
 
     phase: str
@@ -55,6 +57,7 @@ class Birthplace:
     function: str | None = None
     cohorts: tuple[Cohort, ...] = ()
     stack: tuple[str, ...] = ()
+    entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

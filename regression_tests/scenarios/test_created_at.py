@@ -1,4 +1,4 @@
-"""Every planted leak is led back to the line that makes it; a healthy run is never traced."""
+"""Every planted leak is led back to the line that makes it, and no run is traced for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def line_of(file: str, text: str) -> str:
 @pytest.mark.parametrize(
     ("leak", "file", "line", "function"),
     [
-        ("env-per-episode", "leaks.py", "env = self.trainer.task.new_env()", "environment"),
+        # Nearly all of what a kept environment has is its market.
+        ("env-per-episode", "leaks.py", "task.data_array = np.resize(", "_give_market"),
         pytest.param(
             *("old-population", "leaks.py", "replaced = [agent.clone()", "before_evolution"),
             marks=pytest.mark.heavy,
@@ -40,11 +41,9 @@ def test_leak_is_led_back_to_the_line_that_makes_it(trained, leak, file, line, f
     assert f"{place} in {inside}" in stack
 
 
-def test_traced_generation_says_what_it_cost(trained):
+def test_leaking_training_is_not_traced_for_its_lines(trained):
     costs = [snapshot.cost for snapshot in trained("env-per-episode").run.snapshots]
-    traced = [cost for cost in costs if cost.tier == 3]
-    assert len(traced) == 1
-    assert traced[0].slowdown > 0
+    assert max(cost.tier for cost in costs) < 3
 
 
 def test_healthy_training_is_never_traced(trained):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from leakguard.capture.births.birthplaces import Frames, Row, birthplaces
@@ -30,7 +31,18 @@ class Survivors:
     phases: Sequence[str]
     rounds: int
 
-    def places(self, rows: Iterable[Row]) -> tuple[Birthplace, ...]:
-        """Return where the blocks of these rows were made, with cohorts; most bytes first."""
+    def places(self, rows: Iterable[Row], entries: Iterable[Row]) -> tuple[Birthplace, ...]:
+        """Return where the blocks of these rows were made, with cohorts; most bytes first.
+
+        ``entries`` are those of the rows whose blocks are entries of the holder themselves.
+        """
         found = birthplaces(rows, self.stacks, self.phases, self.rounds)
-        return found[:_MOST_PLACES]
+        made = birthplaces(entries, self.stacks, self.phases, self.rounds)
+        samples = {_line(place): place.samples for place in made}
+        told = [replace(place, entries=samples.get(_line(place), 0)) for place in found]
+        rarer = (place for place in told[_MOST_PLACES:] if place.entries)
+        return (*told[:_MOST_PLACES], *islice(rarer, 1))
+
+
+def _line(place: Birthplace) -> tuple[str | None, str | None, str, bool]:
+    return place.place, place.function, place.phase, place.native

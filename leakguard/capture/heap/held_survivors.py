@@ -53,6 +53,7 @@ class HeldSurvivors:
         self._containers = containers
         self._grown = grown
         self._by_path: defaultdict[int, list[tuple[int, Survivor]]] = defaultdict(list)
+        self._entries: defaultdict[int, set[int]] = defaultdict(set)
         self._share(self._found(memory_at))
 
     def paths(self) -> list[int]:
@@ -64,7 +65,9 @@ class HeldSurvivors:
         all_ = self._by_path.get(path, [])
         sure = [entry for entry in all_ if not self._is_recycled(entry[0])]
         enough = self._bytes(sure) >= _ENOUGH_SURE * self._bytes(all_)
-        return self._survivors.places(block.row for _, block in (sure if enough else all_))
+        entries = (block.row for node, block in sure if node in self._entries[path])
+        kept = sure if enough else all_
+        return self._survivors.places([block.row for _, block in kept], entries)
 
     def _found(self, memory_at: MemoryAt) -> list[tuple[int, Survivor]]:
         """Return (node, survivor) for each survivor whose object or memory is in the graph."""
@@ -85,11 +88,13 @@ class HeldSurvivors:
         """
         ways = self._graph.ways([node for node, _ in found], self._containers)
         gaining = self._gaining(found, ways)
-        for entry, way in zip(found, ways, strict=True):
-            grown = [path for path, _ in way if path in self._grown]
-            chosen = grown or [path for path, _ in way if path in gaining]
+        for survivor, way in zip(found, ways, strict=True):
+            grown = [step for step in way if step[0] in self._grown]
+            chosen = grown or [step for step in way if step[0] in gaining]
             if chosen:
-                self._by_path[chosen[0]].append(entry)
+                path, entry = chosen[0]
+                self._by_path[path].append(survivor)
+                self._entries[path].add(entry)
 
     def _gaining(
         self, found: Sequence[tuple[int, Survivor]], ways: Sequence[list[tuple[int, int]]]

@@ -63,7 +63,8 @@ def marks_of(leak: Planted, findings: Sequence[Finding]) -> Marks:
         told=True,
         holder=bool(held),
         phase=best.phase == leak.phase,
-        line=where == str(leak.line),
+        # The line that makes what is kept, or the next one, which makes the entry and keeps it.
+        line=where in (str(leak.line), str(leak.line + 1)),
         start=best.started_at in (1, 2),
     )
 
