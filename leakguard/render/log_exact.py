@@ -6,8 +6,10 @@ The lines above are rounded for people; this part is what ``leakguard report`` r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from leakguard.model import Census, Snapshot, TypeCount
+from leakguard.model.births import Birthplace
 from leakguard.render.text import clean
 
 # Number of types; those with the largest change in bytes are kept. A look of a small program finds
@@ -18,6 +20,8 @@ _FRAME_WIDTH = 70
 # Characters per record: log readers skip much longer lines. The deep fields are dropped first.
 _LONGEST_RECORD = 1900
 _DEEP = ("cycles", "stack", "trace", "types")
+# Lines of one holder that are recorded: those that made the most of what it keeps.
+_PLACES_A_HOLDER = 2
 _EMPTY: tuple[object, ...] = (None, {}, [], ())
 _NOTHING = TypeCount(0, 0)
 
@@ -109,10 +113,31 @@ def _records(snapshot: Snapshot) -> Iterator[str]:
     """Yield containers, garbage, broken promises and sites, one JSON record per row."""
     collection = () if snapshot.collection is None else (snapshot.collection,)
     large = () if snapshot.census is None else snapshot.census.large
-    records = {"large": large, "holder": snapshot.holders, "collection": collection,
+    holders = [replace(holder, born=()) for holder in snapshot.holders]
+    records = {"large": large, "holder": holders, "collection": collection,
                "expectation": snapshot.expectations, "site": snapshot.sites}  # fmt: skip
     for kind, values in records.items():
         yield from (f"   {kind} {_json(value)}" for value in values)
+    for holder in snapshot.holders:
+        told = holder.born[:_PLACES_A_HOLDER]
+        yield from (f"   born {_born(holder.path, place)}" for place in told)
+
+
+def _born(held_by: str, place: Birthplace) -> str:
+    """Return the birthplace of what a holder keeps; a cohort is a row of its five numbers.
+
+    The stack is omitted. The oldest cohorts are dropped if the record is too long.
+    """
+    import msgspec
+
+    fields = {"held_by": held_by} | msgspec.to_builtins(replace(place, stack=(), cohorts=()))
+    cohorts = [list(msgspec.to_builtins(cohort).values()) for cohort in place.cohorts]
+    text = ""
+    for first in range(len(cohorts) + 1):
+        text = msgspec.json.encode(fields | {"cohorts": cohorts[first:]}).decode()
+        if len(text) <= _LONGEST_RECORD:
+            break
+    return clean(text)
 
 
 def _json(value: object) -> str:

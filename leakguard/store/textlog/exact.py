@@ -5,19 +5,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, get_args
 
 import msgspec
 
 from leakguard.model import Census, LargeObject, PhaseTotal, Storage, TypeCount
+from leakguard.model.births import Birthplace, Cohort
 from leakguard.model.holder import Holder
 from leakguard.model.metric import METRICS
 from leakguard.model.snapshot import Collection, Expectation, Moment, Site
 from leakguard.store.textlog.number import LARGEST
 
-Record = LargeObject | Holder | Collection | Expectation | Site
-R = TypeVar("R", LargeObject, Holder, Collection, Expectation, Site)
+
+@dataclass(frozen=True, slots=True)
+class HolderBirthplace:
+    """The birthplace of what a holder keeps; a cohort is a row of its five numbers."""
+
+    held_by: str
+    phase: str
+    native: bool
+    bytes: float
+    error: float
+    count: float
+    samples: int
+    place: str | None = None
+    function: str | None = None
+    stack: tuple[str, ...] = ()
+    entries: int = 0
+    cohorts: tuple[tuple[int, int, float, float, int], ...] = ()
+
+    def birthplace(self) -> Birthplace:
+        """Return it as the holder has it."""
+        return Birthplace(
+            self.phase,
+            self.native,
+            self.bytes,
+            self.error,
+            self.count,
+            self.samples,
+            self.place,
+            self.function,
+            tuple(Cohort(*row) for row in self.cohorts),
+            self.stack,
+            self.entries,
+        )
+
+
+Record = LargeObject | Holder | Collection | Expectation | Site | HolderBirthplace
+R = TypeVar("R", LargeObject, Holder, Collection, Expectation, Site, HolderBirthplace)
 
 _NUMBERS, _PHASES, _TYPES, _FOUND = SECTIONS = (
     "exact numbers", "phases of this generation", "types changed since the start",
@@ -29,6 +65,7 @@ _RECORDS: dict[str, msgspec.json.Decoder[Record]] = {
     "collection": msgspec.json.Decoder(Collection),
     "expectation": msgspec.json.Decoder(Expectation),
     "site": msgspec.json.Decoder(Site),
+    "born": msgspec.json.Decoder(HolderBirthplace),
 }
 _MOMENTS: dict[str, Moment] = {moment: moment for moment in get_args(Moment)}
 _NUMBER = r"-?\d{1,19}(?:\.\d{1,9})?(?:e[+-]\d{1,3})?"
@@ -67,6 +104,14 @@ class Exact:
     totals: dict[str, int] = field(default_factory=dict)
     storages: dict[str, Storage] = field(default_factory=dict)
     found: list[Record] = field(default_factory=list)
+
+    def holders(self) -> tuple[Holder, ...]:
+        """Return the holders, each with the birthplaces that are recorded for it."""
+        born = self.found_of(HolderBirthplace)
+        return tuple(
+            replace(holder, born=tuple(b.birthplace() for b in born if b.held_by == holder.path))
+            for holder in self.found_of(Holder)
+        )
 
     def census(
         self, types: Mapping[str, TypeCount], large: tuple[LargeObject, ...]

@@ -12,7 +12,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from leakguard.model import Gauge, LargeObject, Snapshot, TypeCount, Watched
-from leakguard.model.holder import Holder
 from leakguard.model.snapshot import Collection, Expectation, Moment, Site
 from leakguard.store.textlog.exact import Exact
 
@@ -200,7 +199,7 @@ class Draft:
             watched={whole.names.get(name, name): seen for name, seen in self.watched.items()},
             census=exact.census(whole.types_of(self), tuple(self.large)),
             change=exact.change or None,
-            holders=exact.found_of(Holder),
+            holders=exact.holders(),
             expectations=exact.found_of(Expectation),
             collection=next(iter(exact.found_of(Collection)), None),
             sites=exact.found_of(Site),
