@@ -10,11 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from os import getpid  # the program may have put a double in its place
+from os import getpid, listdir  # the program may have put doubles in their place
 
 from leakguard.capture.probe import Reading, Unavailable
 from leakguard.capture.process import process_memory
 from leakguard.model.units import format_bytes
+
+_open = open  # Bound early, as the functions of os are.
 
 _ROLLUP = re.compile(rb"^(Pss|Private_Clean|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
 _SHARED = re.compile(rb"^(Anonymous|Private_Dirty):\s+(\d+) kB", re.MULTILINE)
@@ -35,7 +37,7 @@ def shared_pages(pid: int | str = "self") -> Reading:
         Unavailable: the system has no ``smaps_rollup``, or the process belongs to another user.
     """
     try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+        with _open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             found = {name: int(size) * 1024 for name, size in _ROLLUP.findall(file.read())}
         return {"pss": found[b"Pss"], "private": found[b"Private_Clean"] + found[b"Private_Dirty"]}
     except (OSError, KeyError) as error:
@@ -55,7 +57,7 @@ def outside_view(pid: int) -> Reading:
         if not sys.platform.startswith("linux"):
             return reading
         with contextlib.suppress(OSError):
-            reading["open_files"] = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - half the cost
+            reading["open_files"] = len(listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - half the cost
     with contextlib.suppress(Unavailable):
         reading |= shared_pages(pid)
     reading["children"] = sum(1 for _ in _children_of(pid))
@@ -92,7 +94,7 @@ def largest_mappings(pid: int, most: int = 8) -> list[tuple[str, int, int]]:
     private: Counter[str] = Counter()
     name = "anonymous"
     try:
-        with open(f"/proc/{pid}/smaps", "rb") as file:
+        with _open(f"/proc/{pid}/smaps", "rb") as file:
             for line in file:
                 if (amount := _AMOUNT.match(line)) is not None:
                     (rss if amount[1] == b"Rss" else private)[name] += int(amount[2]) * 1024
@@ -113,10 +115,10 @@ def descendants(pid: int) -> Iterator[int]:
 
 def _children_of(pid: int) -> Iterator[int]:
     with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - Path objects cost more
+        for thread in listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - Path objects cost more
             with (
                 contextlib.suppress(OSError),
-                open(f"/proc/{pid}/task/{thread}/children", "rb") as file,
+                _open(f"/proc/{pid}/task/{thread}/children", "rb") as file,
             ):
                 yield from map(int, file.read().split())
 
@@ -127,10 +129,10 @@ def _is_helper(pid: int) -> bool:
     The guard's copies have no exit signal, which is the 36th number after the name.
     """
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with _open(f"/proc/{pid}/stat", "rb") as file:
             if file.read(4096).rpartition(b")")[2].split()[35] == b"0":
                 return True
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
+        with _open(f"/proc/{pid}/cmdline", "rb") as file:
             line = file.read(4096)
     except (OSError, IndexError):
         return True

@@ -8,11 +8,11 @@ memory is in the run of their parent.
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from os import getpid  # the program may have put a double in its place
 from pathlib import Path
 
 from leakguard.capture.outside import Paced, descendants, outside_view, shared_pages
@@ -86,7 +86,7 @@ class Children:
 
     def _read(self) -> Reading:
         """Read the children; return an empty reading if there are none and were none before."""
-        for pid in list(descendants(os.getpid()))[:_MOST_CHILDREN]:
+        for pid in list(descendants(getpid()))[:_MOST_CHILDREN]:
             with contextlib.suppress(OSError):
                 self._views[pid] = outside_view(pid)
         return {"children": len(self._views)} if self._views or self._known else {}
@@ -122,7 +122,7 @@ class Offspring:
         return self._seen
 
     def _read(self) -> Reading:
-        for pid in islice(descendants(os.getpid()), _MOST_CHILDREN):
+        for pid in islice(descendants(getpid()), _MOST_CHILDREN):
             with contextlib.suppress(Unavailable):
                 self._seen[_process_name(pid)] = int(shared_pages(pid)["private"])
         return {}

@@ -137,7 +137,7 @@ def test_attaching_and_leaving_leave_no_trace():
         name: before[at] for name, at in COUNTED.items()
     }
     assert after[COUNTED["threads"]] == 2
-    assert after[3] - before[3] < 200  # blocks of Python's allocator
+    assert after[3] - before[3] < 500  # blocks of Python's allocator, where a module has thousands
 
 
 def _cycles_then_counts(process, cycles):

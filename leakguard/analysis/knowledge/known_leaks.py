@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.resources import files
+from os import listdir  # the program may have put a double in its place
 from typing import Any
 
 from leakguard.model import Finding
@@ -31,8 +32,8 @@ def known_leaks() -> tuple[KnownLeak, ...]:
         OSError: the files cannot be opened, for example because no descriptor is left.
     """
     folder = files("leakguard.analysis.knowledge").joinpath("leaks")
-    pages = sorted((page for page in folder.iterdir() if page.name.endswith(".toml")), key=str)
-    leaks = (leak for page in pages for leak in _entries(page.read_text("utf-8")))
+    names = sorted(n for n in listdir(str(folder)) if n.endswith(".toml"))  # noqa: PTH208
+    leaks = (leak for name in names for leak in _entries(folder.joinpath(name).read_text("utf-8")))
     return tuple(sorted(leaks, key=lambda leak: (leak.library, leak.id)))
 
 
