@@ -38,11 +38,11 @@ class Survivors:
         """
         found = birthplaces(rows, self.stacks, self.phases, self.rounds)
         made = birthplaces(entries, self.stacks, self.phases, self.rounds)
-        samples = {_line(place): place.samples for place in made}
-        told = [replace(place, entries=samples.get(_line(place), 0)) for place in found]
+        samples = {_birth_key(place): place.samples for place in made}
+        told = [replace(place, entries=samples.get(_birth_key(place), 0)) for place in found]
         rarer = (place for place in told[_MOST_PLACES:] if place.entries)
         return (*told[:_MOST_PLACES], *islice(rarer, 1))
 
 
-def _line(place: Birthplace) -> tuple[str | None, str | None, str, bool]:
+def _birth_key(place: Birthplace) -> tuple[str | None, str | None, str, bool]:
     return place.place, place.function, place.phase, place.native
