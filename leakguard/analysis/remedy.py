@@ -191,7 +191,7 @@ def _unlinked(holder: Holder) -> str:
 
 
 def _keeps_states(type_name: str, holder: Holder) -> bool:
-    """Return whether the entries are dicts of tensors, or records with one."""
+    """Return whether the entries are dicts of tensors, or records that contain such a dict."""
     if type_name not in _TENSORS:
         return False
     types = [holder.element, *(hop.type for hop in holder.onward[:-1])]

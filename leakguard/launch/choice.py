@@ -114,7 +114,7 @@ class Choice:
         return source.count > 1 and (clear or now - source.first >= settle)
 
     def _takes_over(self, source: StepSource, wait: Wait | None, now: float) -> bool:
-        """Return whether these steps have lasted long enough, and are better or come later."""
+        """Return whether these steps have lasted long enough to replace the chosen ones."""
         chosen = self.chosen
         if chosen is None or (self.was_preparation and chosen.rank is source.rank):
             return True

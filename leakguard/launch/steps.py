@@ -77,7 +77,7 @@ class StepSource:
         self.count += number
 
     def period(self, now: float) -> float:
-        """Return the seconds of a step, if another one begins now; infinite for the first."""
+        """Return how long the current step lasts if the next one begins now; infinite before a step."""
         return (now - self.first) / (self.count - 1) if self.count > 1 else math.inf
 
     def is_silent(self, now: float) -> bool:

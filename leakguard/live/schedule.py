@@ -91,8 +91,8 @@ _AFTER_NEWS = _GROWTH**-3
 _SWAY = 0.3
 # Looks at holders that are kept in reserve for a late rise. Chosen.
 _RESERVED = 8
-# Number of latest looks, of which the most expensive is the expected cost: costs vary with the
-# contents of caches.
+# The expected cost of a look is the highest cost among this many recent looks, because the cost
+# varies with the contents of caches.
 _REMEMBERED = 3
 
 

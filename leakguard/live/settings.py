@@ -109,7 +109,7 @@ def checked_settings(
     """Check every argument.
 
     Raises:
-        UsageError: an argument cannot be used; the message of one line names it and says what can.
+        UsageError: an argument is invalid; the message names it and lists the valid values.
     """
     on_screen = _is_on_screen(report)
     directory = run_directory(out)

@@ -42,8 +42,9 @@ _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
 # need one rise more. Each rise needs at least half a page, and two pages on average if some
 # generations had no rise.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
-# Bytes per generation between looks that are far apart, because each generation keeps some numbers.
-# Chosen: half of the least reported gain of a container (analysis.tolerance).
+# If looks are far apart, growth up to this many bytes per generation is ignored, because a program
+# may keep a few numbers of each generation. Chosen: half of the least reported gain of a container
+# (analysis.tolerance).
 _SOME = 512
 # Live memory as a whole is noisier than counted objects: sixty-four pages.
 _MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)

@@ -50,7 +50,7 @@ def test_script_that_is_not_changed_is_reported_as_the_readme_says(tmp_path):
     [(command, promised)] = re.findall(
         r"```\n\$ leakguard (run [^\n]*)\n(.*?)```", shown, re.DOTALL
     )
-    (tmp_path / "train.py").write_text(script, encoding="utf-8")
+    (tmp_path / command.split()[-1]).write_text(script, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "leakguard", *command.split()],
         cwd=tmp_path, capture_output=True, text=True, check=True,

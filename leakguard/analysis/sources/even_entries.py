@@ -28,9 +28,9 @@ _LEAST_SHARE = OWN_SHARE / 2
 
 
 def even_entries(case: Case) -> list[Growth]:
-    """Return containers with a whole number of entries per generation, if inspections are few.
+    """Return the containers that gain a whole number of entries per generation.
 
-    With enough inspections, ``containers`` follows how they grow, and nothing is returned here.
+    This is asked only if there are few inspections: with more, ``containers`` follows them.
     """
     looks = looks_at_holders(case)
     counted = case.timeline.counted_since(None)
