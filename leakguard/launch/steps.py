@@ -77,7 +77,7 @@ class StepSource:
         self.count += number
 
     def period(self, now: float) -> float:
-        """Return how long the current step lasts if the next one begins now; infinite before a step."""
+        """Return the mean seconds of a step if the next one begins now; infinite for the first."""
         return (now - self.first) / (self.count - 1) if self.count > 1 else math.inf
 
     def is_silent(self, now: float) -> bool:

@@ -27,7 +27,7 @@ SCHEMA = "leakguard.run/1"
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a run file; exactly one field is set, but the first line sets ``schema`` and ``run``."""
+    """One line of a run file; one field is set, but the first line sets ``schema`` and ``run``."""
 
     schema: str | None = None
     run: RunInfo | None = None
