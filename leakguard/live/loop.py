@@ -157,8 +157,9 @@ class WatchedLoop:
 
         Its table of paths and the modules of the diagnosis would look like growth of the program.
         """
-        if self.traced.tracing.trace != "off":
+        if self.alarm is not None or self.traced.tracing.may_trace:
             importlib.import_module("leakguard.analysis")
+            importlib.import_module("leakguard.analysis.knowledge.known_leaks").known_leaks()
         self.looker.remember()
 
     def end_round(self) -> None:

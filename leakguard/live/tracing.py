@@ -69,6 +69,11 @@ class Tracing:
     _unseen: tuple[Suspect, ...] = ()
 
     @property
+    def may_trace(self) -> bool:
+        """Whether a generation is traced if something grows."""
+        return self.trace != "off" and not (self.trace == "auto" and self.lines_are_known())
+
+    @property
     def running(self) -> bool:
         """True while a generation is traced."""
         return self._running is not None
@@ -102,7 +107,7 @@ class Tracing:
 
         ``counted`` is true if objects were counted in the last one.
         """
-        if self.trace == "off" or (self.trace == "auto" and self.lines_are_known()):
+        if not self.may_trace:
             return False
         done = self._traces >= _MOST_TRACES
         first = self._next if counted else max(self._next, _ROUNDS_FOR_NUMBERS)
