@@ -234,6 +234,8 @@ def test_process_in_namespaces_of_its_own_is_attached_to(tmp_path):
     before = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", "sh", "-c", inside, "sh"]
     if subprocess.run([*before, "true"], capture_output=True).returncode:
         pytest.skip("no namespaces can be made here")
+    if Path(__file__).is_relative_to("/tmp"):
+        pytest.skip("the program itself would be hidden by the mount")
     with running("loop", "leak", before=before) as process:
         pid = child_of(process.pid)
         report = attach(pid, tmp_path, *QUICK)
