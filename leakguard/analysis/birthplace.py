@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from leakguard.analysis.tolerance import MAJORITY
 from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
-from leakguard.model.residue import Residue, residue
+from leakguard.model.residue import Residue, generations, residue
 
 # Sampled blocks that a line must have made. A single one may be a hash table that was resized.
 _FEWEST_SAMPLES = 2
@@ -25,6 +25,7 @@ class Birth:
             made most of it.
         since: the first generation that is known to have left something.
         perhaps: the first generation that may have left something; earlier ones have not.
+        lasted: how many generations there were from ``since`` until the look.
     """
 
     residue: Residue
@@ -32,6 +33,7 @@ class Birth:
     phase: str | None
     since: int
     perhaps: int
+    lasted: int
 
     def began(self, counted: int | None) -> int:
         """Return the first generation: by counts if births do not contradict it, else by births."""
@@ -39,52 +41,72 @@ class Birth:
         return counted if allowed and counted is not None else self.since
 
 
-def birth_of(run: Run, held_by: str | None) -> Birth | None:
-    """Return the births of a holder at the last look that found survivors there; None if none."""
-    for snapshot in reversed(run.snapshots):
-        for holder in snapshot.holders if held_by is not None else ():
-            if holder.path == held_by and holder.born:
-                return _birth(run, snapshot, holder.born)
-    return None
+class RunBirths:
+    """What the births of one run say; each holder is asked about once."""
 
+    def __init__(self, run: Run) -> None:
+        """Index the holders whose births are known, each at its last look."""
+        self._run = run
+        self._rounds = _rounds(run, None)
+        self._taken = _taken(run)
+        self._looks = {
+            holder.path: (snapshot, holder.born)
+            for snapshot in run.snapshots
+            for holder in reversed(snapshot.holders)  # of two at one path the first counts
+            if holder.born
+        }
+        self._known: dict[str, Birth | None] = {}
 
-def birth_of_bytes(run: Run, rate: float) -> Birth | None:
-    """Return the births of the line that leaves about ``rate`` bytes per generation; None if none.
+    def of_holder(self, path: str) -> Birth | None:
+        """Return the births of a holder at the last look that found survivors; None if none."""
+        if path not in self._known:
+            look = self._looks.get(path)
+            self._known[path] = None if look is None else self._birth(*look)
+        return self._known[path]
 
-    This is for memory whose holder no look has found: C code may hold it.
-    """
-    snapshot = next((s for s in reversed(run.snapshots) if s.births is not None), None)
-    if snapshot is None or snapshot.births is None or rate <= 0:
-        return None
-    places = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
-    found = [birth for p in places if (birth := _birth(run, snapshot, (p,))) is not None]
-    fits = [
-        birth
-        for birth in found
-        if birth.residue.steady and MAJORITY * rate <= birth.residue.rate <= rate / MAJORITY
-    ]
-    return max(fits, key=lambda birth: birth.residue.rate, default=None)
+    def of_bytes(self, rate: float) -> Birth | None:
+        """Return the births of the line that leaves about ``rate`` bytes per generation.
 
+        This is for memory whose holder no look has found: C code may hold it. None if no line does.
+        """
+        snapshot = next((s for s in reversed(self._run.snapshots) if s.births is not None), None)
+        if snapshot is None or snapshot.births is None or rate <= 0:
+            return None
+        places = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
+        found = [birth for p in places if (birth := self._birth(snapshot, (p,))) is not None]
+        fits = [
+            birth
+            for birth in found
+            if birth.residue.steady and MAJORITY * rate <= birth.residue.rate <= rate / MAJORITY
+        ]
+        return max(fits, key=lambda birth: birth.residue.rate, default=None)
 
-def _birth(run: Run, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
-    left = residue(born, _rounds(run, snapshot.generation), _taken(run))
-    if left is None:
-        return None
-    kept = [(place, _since(place, left.since)) for place in born]
-    place = _place(kept)
-    by_phase: defaultdict[str, float] = defaultdict(float)
-    for made, size in kept:
-        by_phase[made.phase] += size
-    phase, most = max(by_phase.items(), key=lambda entry: entry[1])
-    is_most = most >= MAJORITY * sum(by_phase.values())
-    first, perhaps = left.since, left.since - left.earlier
-    return Birth(
-        left,
-        place,
-        phase if is_most else None,
-        _generation(run, first),
-        _generation(run, perhaps),
-    )
+    def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
+        rounds = _rounds(self._run, snapshot.generation)
+        left = residue(born, rounds, self._taken)
+        if left is None:
+            return None
+        kept = [(place, _since(place, left.since)) for place in born]
+        by_phase: defaultdict[str, float] = defaultdict(float)
+        for made, size in kept:
+            by_phase[made.phase] += size
+        phase, most = max(by_phase.items(), key=lambda entry: entry[1])
+        is_most = most >= MAJORITY * sum(by_phase.values())
+        return Birth(
+            left,
+            _place(kept),
+            phase if is_most else None,
+            self._generation(left.since),
+            self._generation(left.since - left.earlier),
+            max(generations(self._taken, left.since, rounds), 1),
+        )
+
+    def _generation(self, round_: int) -> int:
+        """Return the program's number of a round's generation; rounds are counted from 0."""
+        known = self._run.generations
+        if self._rounds == len(known):
+            return known[min(round_, len(known) - 1)]
+        return round(known[0] + round_ * (known[-1] - known[0]) / max(self._rounds - 1, 1))
 
 
 def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
@@ -120,11 +142,3 @@ def _taken(run: Run) -> list[int]:
         return []
     rounds = _rounds(run, None)
     return [taken[round_ * len(taken) // rounds] for round_ in range(rounds)]
-
-
-def _generation(run: Run, round_: int) -> int:
-    """Return the number that the program gives the generation of a round, counted from 0."""
-    known, rounds = run.generations, _rounds(run, None)
-    if rounds == len(known):
-        return known[min(round_, len(known) - 1)]
-    return round(known[0] + round_ * (known[-1] - known[0]) / max(rounds - 1, 1))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from leakguard.analysis.birthplace import RunBirths
 from leakguard.analysis.contribution import (
     Contribution,
     live_contribution,
@@ -93,11 +94,13 @@ class Case:
 
     run: Run
     timeline: Timeline = field(init=False)
+    births: RunBirths = field(init=False)
     _metrics: dict[str, Judged | None] = field(default_factory=dict)
     _shares: dict[tuple[str, int | None], Contribution] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.run)
+        self.births = RunBirths(self.run)
 
     @property
     def generations(self) -> int:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from leakguard.analysis.birthplace import Birth, birth_of, birth_of_bytes
+from leakguard.analysis.birthplace import Birth
 from leakguard.analysis.case import Case
 from leakguard.analysis.group import (
     by_phase,
@@ -354,9 +354,11 @@ class _Sorter:
 
 def with_birth(case: Case, defect: Defect) -> Defect:
     """Return a defect with the births of what it gains, and with the phase that births show."""
-    birth = birth_of(case.run, defect.held_by)
-    if birth is None and defect.held_by is None and defect.kind in _OF_BYTES:
-        birth = birth_of_bytes(case.run, defect.bytes_rate or 0.0)
+    birth = None
+    if defect.held_by is not None:
+        birth = case.births.of_holder(defect.held_by)
+    elif defect.kind in _OF_BYTES:
+        birth = case.births.of_bytes(defect.bytes_rate or 0.0)
     if birth is None or birth.phase is None:
         return replace(defect, birth=birth)
     return replace(defect, birth=birth, phase=birth.phase or None)

@@ -62,7 +62,7 @@ def residue(places: Iterable[Birthplace], rounds: int, taken: Sequence[int] = ()
     if sum(cohort.samples for cohort in cohorts) < _ENOUGH_SAMPLES:
         return None
     since = _since(cohorts)
-    lasted = max(_generations(taken, since, _end(cohorts[-1])), 1)
+    lasted = max(generations(taken, since, _end(cohorts[-1])), 1)
     kept = [cohort for cohort in cohorts if cohort.round >= since]
     samples = sum(cohort.samples for cohort in kept)
     return Residue(
@@ -90,7 +90,7 @@ def _since(cohorts: Sequence[Cohort]) -> int:
     return since
 
 
-def _generations(taken: Sequence[int], first: int, end: int) -> int:
+def generations(taken: Sequence[int], first: int, end: int) -> int:
     """Return how many generations the rounds from ``first`` to before ``end`` stand for."""
     told = taken[first:end]
     return sum(told) + end - first - len(told)
@@ -112,7 +112,7 @@ def _is_steady(cohorts: Sequence[Cohort], first: int, rounds: int, taken: Sequen
     left = _by_time(known, first, rounds, taken)
     thirds = [math.fsum(part) for part in _thirds(left)]
     expected = math.fsum(left) / 3
-    each = max(_generations(taken, first, rounds) / max(rounds - first, 1), 1.0)
+    each = max(generations(taken, first, rounds) / max(rounds - first, 1), 1.0)
     by_sampling = expected * max(c.error**2 / c.bytes for c in old if c.bytes) / each
     steps = [(after - before) ** 2 / 2 for before, after in pairwise(left)]
     by_rounds = len(left) / 3 * math.fsum(steps) / max(len(steps), 1)
@@ -134,7 +134,7 @@ def _by_time(
     for cohort in cohorts:
         left[min((cohort.round - first) // width, len(left) - 1)] += cohort.bytes
     left = [
-        size / max(_generations(taken, start, min(start + width, rounds)), 1)
+        size / max(generations(taken, start, min(start + width, rounds)), 1)
         for size, start in zip(left, starts, strict=True)
     ]
     young = max(len(left) - -(-_YOUNG // width), 1)

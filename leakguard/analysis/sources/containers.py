@@ -6,7 +6,6 @@ import math
 import re
 from dataclasses import replace
 
-from leakguard.analysis.birthplace import birth_of
 from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, NEARLY_ALL
@@ -120,22 +119,21 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     One look suffices. None if births do not show this.
     """
     holder = seen[-1][1]
-    birth = birth_of(case.run, holder.path)
+    birth = case.births.of_holder(holder.path)
     if birth is None or not birth.residue.steady or not holder.entries:
         return None
     container = growth_of(case, seen)
     if container.is_weak or holder.path.startswith(NO_ROOT):
         return None
-    rounds = max(case.run.generations_until(seen[-1][0]) - birth.residue.since, 1)
-    born = birth.residue.rate * rounds
+    born = birth.residue.rate * birth.lasted
     retained = float(holder.retained_bytes or born)
     share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None
     return replace(
         container,
-        rate=container.rate if known else share * holder.entries / rounds,
-        bytes_rate=container.bytes_rate if known else share * retained / rounds,
+        rate=container.rate if known else share * holder.entries / birth.lasted,
+        bytes_rate=container.bytes_rate if known else share * retained / birth.lasted,
         since=birth.began(container.since),
         proven=True,
         evidence=(
