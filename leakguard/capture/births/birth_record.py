@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from leakguard.capture.births.birthplaces import Frames, told
+from leakguard.capture.births.birthplaces import Frames, Stacks, told
 from leakguard.capture.births.survivors import Survivor, Survivors
 from leakguard.capture.births.windows import Windows
 from leakguard.compiled_part import check_interface
@@ -28,7 +28,7 @@ def _compiled() -> Any:
     try:
         from leakguard.capture.births import _births
 
-        check_interface(_births, 0x3AFCC8F4)
+        check_interface(_births, 0x36F9B48F)
     except ImportError:
         return None
     atexit.register(_births.stop)
@@ -190,7 +190,8 @@ class BirthRecord:
         rows = _births.cohorts(stacks)
         _, _, (python, c) = _births.figures()
         native = None if not self._native or self.native_problem is not None else c[0]
-        return told(rows, stacks, tuple(self._phases), rounds, (self.share, python[0], native))
+        how = self.share, python[0], native
+        return told(rows, Stacks(stacks), tuple(self._phases), rounds, how)
 
     def survivors(self, rounds: int) -> Survivors | None:
         """Return the live samples that were born in ``rounds`` of the loop; None without a record.
@@ -202,4 +203,4 @@ class BirthRecord:
             return None
         stacks: dict[int, Frames] = {}
         blocks = [Survivor(*entry) for entry in _births.survivors(0, rounds, stacks)]
-        return Survivors(blocks, stacks, tuple(self._phases), rounds)
+        return Survivors(blocks, Stacks(stacks), tuple(self._phases), rounds)

@@ -69,27 +69,35 @@ _Key: TypeAlias = "tuple[str | None, str | None, int, int]"
 
 
 @dataclass(slots=True)
+class Stacks:
+    """The stacks of a record by number; each is searched for the program's line once."""
+
+    frames: Mapping[int, Frames]
+    _read: dict[int, _StackRead] = field(default_factory=dict)
+
+    def reader(self, stack: int) -> _StackRead:
+        """Return what a stack says; an unknown number is a stack without frames."""
+        read = self._read.get(stack)
+        if read is None:
+            read = self._read[stack] = _StackRead(self.frames.get(stack, ()))
+        return read
+
+
+@dataclass(slots=True)
 class _Sums:
     """What is alive by place, function, phase and kind (native or not).
 
     ``width`` is the number of rounds in one cohort.
     """
 
-    stacks: Mapping[int, Frames]
+    stacks: Stacks
     width: int
     alive: dict[_Key, _Alive] = field(default_factory=dict)
-    _read: dict[int, _StackRead] = field(default_factory=dict)
-
-    def reader(self, stack: int) -> _StackRead:
-        read = self._read.get(stack)
-        if read is None:
-            read = self._read[stack] = _StackRead(self.stacks.get(stack, ()))
-        return read
 
 
 def told(
     rows: Iterable[Row],
-    stacks: Mapping[int, Frames],
+    stacks: Stacks,
     phases: Sequence[str],
     rounds: int,
     how: tuple[float, float, float | None],
@@ -120,7 +128,7 @@ def told(
 
 
 def birthplaces(
-    rows: Iterable[Row], stacks: Mapping[int, Frames], phases: Sequence[str], rounds: int
+    rows: Iterable[Row], stacks: Stacks, phases: Sequence[str], rounds: int
 ) -> tuple[Birthplace, ...]:
     """Return all places of these rows with their cohorts; places with the most bytes first."""
     sums = _sums(rows, stacks, rounds)
@@ -128,10 +136,10 @@ def birthplaces(
     return tuple(_birthplace(key, sums, phases) for key in alive)
 
 
-def _sums(rows: Iterable[Row], stacks: Mapping[int, Frames], rounds: int) -> _Sums:
+def _sums(rows: Iterable[Row], stacks: Stacks, rounds: int) -> _Sums:
     sums = _Sums(stacks, _width(rounds))
     for row in rows:
-        reader = sums.reader(row[0])
+        reader = stacks.reader(row[0])
         if not reader.is_ours:
             key = (reader.place, reader.function, row[2], row[3])
             sums.alive.setdefault(key, _Alive()).add(row, sums.width)
@@ -172,7 +180,7 @@ def _birthplace(key: _Key, sums: _Sums, phases: Sequence[str]) -> Birthplace:
         where,
         function,
         tuple(_cohort(born, sums.width, of) for born, of in sorted(alive.by_round.items())),
-        sums.reader(heaviest).texts(),
+        sums.stacks.reader(heaviest).texts(),
     )
 
 

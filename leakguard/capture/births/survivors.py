@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from leakguard.capture.births.birthplaces import Frames, Row, birthplaces
+from leakguard.capture.births.birthplaces import Row, Stacks, birthplaces
 from leakguard.model.births import Birthplace
 
 # Places reported for one holder: several lines may each make a part of an entry.
@@ -15,10 +15,9 @@ _MOST_PLACES = 4
 
 
 class Survivor(NamedTuple):
-    """One sampled block: its address, its allocator domain, and its row of the birth record."""
+    """One sampled block: its address, and its row of the birth record."""
 
     address: int
-    domain: int
     row: Row
 
 
@@ -27,7 +26,7 @@ class Survivors:
     """The live samples of a loop's rounds, with the stacks and phases that give their places."""
 
     blocks: Sequence[Survivor]
-    stacks: Mapping[int, Frames]
+    stacks: Stacks
     phases: Sequence[str]
     rounds: int
 

@@ -15,7 +15,7 @@
 #define Py_BUILD_CORE 1
 #define PY_SSIZE_T_CLEAN
 /* Checksum (31 bits) of _births.pyi; see compiled_part.py. */
-#define RECORD_INTERFACE 0x3afcc8f4
+#define RECORD_INTERFACE 0x36f9b48f
 
 #include <Python.h>
 #include <stddef.h>

@@ -204,8 +204,8 @@ births_cohorts(PyObject *module, PyObject *known)
 
 PyDoc_STRVAR(survivors_doc,
 "survivors(first, last, known)\n--\n\n"
-"Return the live samples of these generations: [(address, domain, row as of cohorts)]. To be asked in\n"
-"a copy of the process, where no lock is taken; stacks are added to `known` as by cohorts.");
+"Return the live samples of these generations: [(address, row as of cohorts)]. To be asked in a\n"
+"copy of the process, where no lock is taken; stacks are added to `known` as by cohorts.");
 
 static PyObject *
 births_survivors(PyObject *module, PyObject *args)

@@ -13,8 +13,8 @@ row_of(const Sample *sample, PyObject *known)
         return NULL;
     }
     double each = sample->weight / (double)sample->size;
-    return Py_BuildValue("(KI(IiHBIdddd))", (unsigned long long)sample->block, (unsigned)sample->domain,
-                         serial, (int)sample->generation, sample->phase, sample->domain == NATIVE, 1u,
+    return Py_BuildValue("(K(IiHBIdddd))", (unsigned long long)sample->block, serial,
+                         (int)sample->generation, sample->phase, sample->domain == NATIVE, 1u,
                          sample->weight, each, sample->weight * (sample->weight - (double)sample->size),
                          each * (each - 1));
 }
