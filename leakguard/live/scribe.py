@@ -86,12 +86,16 @@ class SnapshotDraft:
 
 @dataclass(slots=True)
 class Scribe:
-    """Writes snapshots to the journal, each with its serial number, its time and its cost."""
+    """Writes snapshots to the journal, each with its serial number, its time and its cost.
+
+    ``elsewhere`` is true if the program is another process: the journal takes no memory of it.
+    """
 
     journal: Journal
     meter: CostMeter
     safety: Safety
     sinks: Sinks
+    elsewhere: bool = False
     _told: float = 0.0
 
     def write_snapshot(self, draft: SnapshotDraft, look: Look, round_: int | None = None) -> None:
@@ -105,7 +109,7 @@ class Scribe:
             self.meter.elapsed,
             cost,
             self.safety.taken_notes(),
-            self.journal.held_bytes,
+            0 if self.elsewhere else self.journal.held_bytes,
         )
         self.journal.add(snapshot, round_)
         self.sinks.write(snapshot)

@@ -130,7 +130,7 @@ def _born(held_by: str, place: Birthplace) -> str:
     """
     import msgspec
 
-    fields = {"held_by": held_by} | msgspec.to_builtins(replace(place, stack=(), cohorts=()))
+    fields = {"held_by": held_by, "place": _filled(replace(place, stack=(), cohorts=()))}
     cohorts = [list(msgspec.to_builtins(cohort).values()) for cohort in place.cohorts]
     text = ""
     for first in range(len(cohorts) + 1):
@@ -144,13 +144,20 @@ def _json(value: object) -> str:
     """Return a record without empty fields, and without deep fields if it is too long."""
     import msgspec
 
-    fields = {name: item for name, item in msgspec.to_builtins(value).items() if item not in _EMPTY}
+    fields = _filled(value)
     for _ in range(len(_DEEP) + 1):
         text = msgspec.json.encode(fields).decode()
         if len(text) <= _LONGEST_RECORD:
             break
         fields.pop(next((name for name in _DEEP if name in fields), ""), None)
     return clean(text)
+
+
+def _filled(value: object) -> dict[str, object]:
+    """Return the fields of a record that are not empty."""
+    import msgspec
+
+    return {name: item for name, item in msgspec.to_builtins(value).items() if item not in _EMPTY}
 
 
 def _types(snapshot: Snapshot, census: Census, first: Census) -> Iterator[str]:

@@ -21,15 +21,16 @@ from leakguard.launch.attach.remote_recorder import RemoteRecorder, RemoteTrace
 from leakguard.live.answering import ASKED
 from leakguard.live.diagnosing import diagnose_within
 from leakguard.live.journal import Journal
-from leakguard.live.look import Look, Looker
+from leakguard.live.look import Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.project_settings import project_ignores
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import LAST, Prices, Schedule
-from leakguard.live.scribe import SnapshotDraft
+from leakguard.live.scribe import Scribe, SnapshotDraft
+from leakguard.live.sinks import Sinks
 from leakguard.live.suspicion import Suspicion
 from leakguard.live.tracing import Tracing
-from leakguard.model import Cost, Run, RunInfo, Site, Snapshot
+from leakguard.model import Run, RunInfo, Site, Snapshot
 from leakguard.model.secrets import command_line
 
 # Seconds for which the target is traced at the least and at the most: it runs several times as long
@@ -76,12 +77,11 @@ class AttachedRun:
     looks: int = 0
     is_over: bool = False
     _begun: bool = False
-    _meter: CostMeter = field(init=False)
     _safety: Safety = field(init=False)
     _journal: Journal = field(init=False)
+    _scribe: Scribe = field(init=False)
     _looker: Looker = field(init=False)
     _tracing: Tracing = field(init=False)
-    _told: float = 0.0
     _looked_at: float = 0.0
     _traced_from: float = 0.0
 
@@ -95,10 +95,12 @@ class AttachedRun:
         facts = session.ask("facts", Facts)
         info = _run_facts(session, facts, self.timetable)
         self._journal = Journal(info, self.timetable.out, None, 1)
-        self._meter = CostMeter(time.perf_counter, lambda: session.costs.looking)
-        self._safety = Safety(self._meter)
+        meter = CostMeter(time.perf_counter, lambda: session.costs.looking)
+        self._safety = Safety(meter)
+        sinks = Sinks((), self._safety)
+        self._scribe = Scribe(self._journal, meter, self._safety, sinks, elsewhere=True)
         recorder = RemoteRecorder(Watchlist(()), {}, LARGE_OBJECT, session=session)
-        schedule = Schedule(None, self._meter, Prices(facts.engine, 0))
+        schedule = Schedule(None, meter, Prices(facts.engine, 0))
         self._looker = Looker(recorder, schedule, self._safety, Suspicion(), None)
         self._tracing = Tracing("tracemalloc", {"tracemalloc": partial(RemoteTrace, session)})
 
@@ -127,7 +129,7 @@ class AttachedRun:
             self.ended, last = str(ended), True
         if last:
             self.is_over = True
-            self._journal.finish(self._meter.spent, lambda report: None)
+            self._scribe.finish()
         return self.ended is None
 
     def runs(self) -> list[Run]:
@@ -137,13 +139,13 @@ class AttachedRun:
     def inspect(self) -> Snapshot:
         """Return one look at who holds what."""
         look = self._looker.holders(self._looker.recorder.read_all(), _WHY)
-        self._write(SnapshotDraft(ASKED, "mark"), look, None)
+        self._scribe.write_snapshot(SnapshotDraft(ASKED, "mark"), look, None)
         return self._journal.run().snapshots[-1]
 
     def _begin(self) -> None:
         self._begun, self._looked_at = True, time.monotonic()
         look = self._looker.start(self._looker.recorder.read_all())
-        self._write(SnapshotDraft("Attached", "mark"), look, None)
+        self._scribe.write_snapshot(SnapshotDraft("Attached", "mark"), look, None)
         self._looker.remember()
 
     def _look(self, index: int, *, last: bool) -> None:
@@ -157,7 +159,7 @@ class AttachedRun:
             sites=sites or (),
             traced=sites is not None,
         )
-        self._write(draft, look, index)
+        self._scribe.write_snapshot(draft, look, index)
         if not last:
             self._choose(index + 1)
 
@@ -193,20 +195,6 @@ class AttachedRun:
         self._traced_from = time.monotonic()
         if (problem := self._tracing.problem()) is not None:
             self._safety.note("created_at", problem)
-
-    def _write(self, draft: SnapshotDraft, look: Look, index: int | None) -> None:
-        spent = self._meter.spent
-        cost = Cost(spent - self._told, total=spent, why=look.why)
-        self._told = spent
-        snapshot = draft.snapshot(
-            look,
-            self._journal.next_serial,
-            self._meter.elapsed,
-            cost,
-            self._safety.taken_notes(),
-            own_memory=0,  # the run is kept here, and not in the target
-        )
-        self._journal.add(snapshot, index)
 
 
 def _projected(site: Site, times: float) -> Site:

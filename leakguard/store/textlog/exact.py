@@ -23,33 +23,12 @@ class HolderBirthplace:
     """The birthplace of what a holder keeps; a cohort is a row of its five numbers."""
 
     held_by: str
-    phase: str
-    native: bool
-    bytes: float
-    error: float
-    count: float
-    samples: int
-    place: str | None = None
-    function: str | None = None
-    stack: tuple[str, ...] = ()
-    entries: int = 0
+    place: Birthplace
     cohorts: tuple[tuple[int, int, float, float, int], ...] = ()
 
     def birthplace(self) -> Birthplace:
         """Return it as the holder has it."""
-        return Birthplace(
-            self.phase,
-            self.native,
-            self.bytes,
-            self.error,
-            self.count,
-            self.samples,
-            self.place,
-            self.function,
-            tuple(Cohort(*row) for row in self.cohorts),
-            self.stack,
-            self.entries,
-        )
+        return replace(self.place, cohorts=tuple(Cohort(*row) for row in self.cohorts))
 
 
 Record = LargeObject | Holder | Collection | Expectation | Site | HolderBirthplace
