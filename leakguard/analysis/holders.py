@@ -16,6 +16,7 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.sources.containers import (
     ELEMENT,
+    GUARDS_OWN,
     NO_ROOT,
     Look,
     alike,
@@ -32,8 +33,6 @@ from leakguard.model.series import Series
 _FEW_GENERATIONS = 12
 # Types whose instances refer to no other object, and so keep no other object alive.
 _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})
-# Modules in which the guard keeps its own records.
-_GUARDS_OWN = "leakguard."
 
 
 def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
@@ -105,7 +104,7 @@ def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | Non
     looks = looks_at_holders(case)
     if not looks or size <= 0:
         return None
-    guards = tuple(h.path for h in looks[-1][1] if (h.element or "").startswith(_GUARDS_OWN))
+    guards = tuple(h.path for h in looks[-1][1] if (h.element or "").startswith(GUARDS_OWN))
     together = _retained_together(looks[-1][1])
     found = [
         holder

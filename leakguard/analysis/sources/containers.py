@@ -16,6 +16,8 @@ from leakguard.model.series import Series
 # any other container. Chosen.
 _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
+# The beginning of the names of modules in which the guard keeps its own records.
+GUARDS_OWN = "leakguard."
 # The ending of a path that leads to the entries of a container.
 ELEMENT = "[*]"
 

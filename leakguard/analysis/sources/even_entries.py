@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Growth
-from leakguard.analysis.sources.containers import NO_ROOT, growth_of, looks_at_holders
+from leakguard.analysis.sources.containers import GUARDS_OWN, NO_ROOT, growth_of, looks_at_holders
 from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
@@ -20,8 +20,6 @@ from leakguard.model.series import Series
 # of ten containers with up to a hundred entries, one has a multiple of ten, and its type must have
 # risen as well.
 _FEWEST_GENERATIONS = 10
-# Modules in which the guard keeps its own records.
-_GUARDS_OWN = "leakguard."
 # The least share of the growth of live memory that such a container must retain. Chosen: half of
 # OWN_SHARE, below which a thing belongs to a larger one.
 _LEAST_SHARE = OWN_SHARE / 2
@@ -48,7 +46,7 @@ def _even(
     case: Case, holder: Holder, rounds: int, last_look: int, counted: list[tuple[int, Census]]
 ) -> Growth | None:
     each, over = divmod(holder.entries, rounds)
-    ours = holder.path.startswith((NO_ROOT, _GUARDS_OWN))
+    ours = holder.path.startswith((NO_ROOT, GUARDS_OWN))
     if not each or over or ours or holder.capacity is not None:
         return None
     size = (holder.retained_bytes or 0) / rounds

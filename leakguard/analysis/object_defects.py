@@ -1,0 +1,464 @@
+"""Defects of objects: which growing types belong together, and which container holds them.
+
+A leak shows in many counts at once: an environment that is kept keeps dicts, arrays and floats. One
+defect is one container that only grows or, if no container was found, all types that one phase
+adds. Each byte belongs to one defect only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from leakguard.analysis.case import Case
+from leakguard.analysis.defect import Defect
+from leakguard.analysis.group import (
+    by_phase,
+    gained_bytes,
+    is_kept,
+    is_programs,
+    is_telling,
+    known_bytes,
+    names_of,
+    weight,
+    with_owners,
+)
+from leakguard.analysis.growth import Evidence, Growth
+from leakguard.analysis.holders import (
+    holder_by_instances,
+    holder_by_size,
+    holder_of,
+    holder_of_as_many,
+    holder_of_graph,
+    holder_of_most,
+    holder_of_rest,
+)
+from leakguard.analysis.knowledge import keeps_self
+from leakguard.analysis.place_in_loop import (
+    loose_phase,
+    loose_start,
+    phase_of_graph,
+    phase_of_memory,
+    phases_of,
+)
+from leakguard.analysis.sources.containers import GUARDS_OWN, alike, related
+from leakguard.analysis.sources.types import KINDS
+from leakguard.analysis.timeline import count_reader
+from leakguard.analysis.tolerance import (
+    MAJORITY,
+    NEARLY_ALL,
+    NOTABLE_BUFFER,
+    NOTABLE_ENTRIES,
+    OWN_SHARE,
+    SAME_COUNT,
+    SAME_RATE,
+    same,
+)
+from leakguard.model.census import GRAPH_NODE
+from leakguard.model.units import format_number
+
+# Entry types whose contents are more informative than the entries themselves.
+_RECORDS = frozenset({"tuple", "list", "dict"})
+# Entry types that are less informative than the objects that they refer to.
+_IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
+# Looks that must show a container grow if no type's count rose with it. Chosen: one more than a
+# trend needs, because no other measurement supports the growth.
+_LOOKS_ALONE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The defects of objects, and the containers that only fill."""
+
+    defects: tuple[Defect, ...]
+    filling: tuple[Growth, ...]
+
+
+def object_defects(
+    case: Case, types: Sequence[Growth], containers: Sequence[Growth], excused: Iterable[str]
+) -> Objects:
+    """Return one defect per container of growing types, then the defects without a container.
+
+    ``excused`` are the paths of containers that are already explained.
+    """
+    sorter = _Sorter(case, list(containers))
+    types = sorter.add_born(types)
+    for phase, group in sorted(with_owners(by_phase(types)).items(), key=weight):
+        sorter.add_group(phase, group)
+    sorter.join_method_caches()
+    sorter.add_loose(set(excused))
+    return Objects(tuple(sorter.defects), tuple(sorter.filling))
+
+
+class _Sorter:
+    """Assigns containers to groups of growing types; each container is assigned once."""
+
+    def __init__(self, case: Case, containers: list[Growth]) -> None:
+        self.case = case
+        self.containers = containers
+        self.defects: list[Defect] = []
+        self.filling: list[Growth] = []
+        self._merged: set[str] = set()
+
+    @property
+    def _holder_paths(self) -> set[str]:
+        return {d.held_by for d in self.defects if d.held_by is not None}
+
+    def add_born(self, types: Sequence[Growth]) -> list[Growth]:
+        """Add one defect for each container in which every round left as much, according to births.
+
+        Returns:
+            The types that these containers do not account for.
+        """
+        rest, born = list(types), [c for c in self.containers if c.is_born]
+        self.filling += [c for c in born if c.fills]
+        for container in [c for c in born if not c.fills]:
+            alike_named = any(alike(container.name) == alike(name) for name in self._holder_paths)
+            if alike_named or not _is_notable(container):
+                self._merged |= {container.name} if alike_named else set()
+                continue
+            lead = _lead_of(rest, container) or container
+            told = _part(self.case, lead, container) if lead.name == container.type else lead
+            self.defects.append(Defect(told, (), container, None, container.bytes_rate))
+            rest = [g for g in rest if not self._is_accounted(g)]
+        return rest
+
+    def _is_accounted(self, growing: Growth) -> bool:
+        """Return whether the defects so far account for all that a type gains."""
+        mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
+        gained = sum((d.container or d.lead).rate or 0.0 for d in mine)
+        return bool(mine) and (growing.rate or 0.0) <= (1 + SAME_RATE) * gained
+
+    def add_group(self, phase: str | None, group: list[Growth]) -> None:
+        """Add the defects of a group: the types whose growth one phase adds."""
+        named = self._holder_paths
+        # All objects in one container are one defect, even if other phases made some of them.
+        holding = _holding(group, self.containers)
+        if holding and holding[0].name in named:
+            return
+        fresh = [c for c in self.containers if c.name not in named]
+        growing = _holding(group, fresh) or _holders_of_most(group, fresh)
+        kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
+        if not growing and is_kept(group, kept):
+            return
+        names, full = names_of(group), [c for c in fresh if c.fills]
+        self.filling += [c for c in full if c.type in names and c not in self.filling]
+        if growing:
+            self._by_container(phase, group, growing, full)
+        else:
+            self._unheld(phase, group, full)
+
+    def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
+        rest = [g for g in group if not any(_explains(container, g) for container in full)]
+        if rest and is_telling(self.case, rest):
+            lead = rest[0]
+            # Three looks prove the growth of builtin objects, whose count rises by many. The class
+            # that holds these objects rises by one or two, and needs more looks to be judged.
+            looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
+            kept = holder_by_instances(self.case, looks, gained_bytes(rest))
+            if kept is not None:
+                self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
+                return
+            container = holder_of(self.case, lead.name, lead.rate or 0.0)
+            if container is not None and any(
+                related(container.name, n) for n in self._holder_paths
+            ):
+                return  # a part of a defect that is already reported
+            nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
+            graph = None if nodes is None else holder_of_graph(self.case, nodes)
+            if container is None and nodes is not None and graph is not None:
+                # Report a list of tensors by its contents, and one tensor by the graph behind it.
+                lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
+            elif container is None and is_programs(lead):
+                container = holder_of_as_many(self.case, lead.name)
+            elif container is None:
+                gained = gained_bytes(rest)
+                container = self._holder_of_bytes(rest, gained, lead.name)
+                lead = lead if container is None else _lead(rest, container)
+            elif (elsewhere := self._elsewhere(rest, container)) is not None:
+                rest, apart = [lead], [growing for growing in rest if growing is not lead]
+                inside = [g for g in apart if g.name == elsewhere.type] or apart
+                most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
+                self._add(phase, most, apart, elsewhere, known_bytes(apart))
+            self._add(phase, lead, rest, container, known_bytes(rest))
+
+    def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
+        """Return the container of most of a group's bytes, if the lead's container has few of them.
+
+        Types that grow together may have different holders: for example a loader and weights that
+        are both added in each generation.
+        """
+        gained = gained_bytes(group)
+        kept = gained if container.holder is None else container.holder.retained_bytes
+        if kept is None or kept >= OWN_SHARE * gained or len(group) == 1:
+            return None
+        return self._holder_of_bytes(group, gained)
+
+    def _holder_of_bytes(
+        self, group: list[Growth], gained: float, type_name: str = ""
+    ) -> Growth | None:
+        """Return the container that retains the group's gain, found by class or else by size."""
+        most = holder_of_most(self.case, names_of(group), gained)
+        return most or holder_by_size(self.case, gained, type_name)
+
+    def _by_container(
+        self, phase: str | None, group: list[Growth], growing: list[Growth], full: list[Growth]
+    ) -> None:
+        """Add a defect for the group's main container with the lead type, then the others.
+
+        The bytes of the main container leave out what the other containers, and containers that
+        only fill, gain.
+        """
+        first = next((c for c in growing if c.type == group[0].name), growing[0])
+        own = self._others(first, group, growing)
+        late = self._late(group, [first, *own])
+        own += late
+        taken = {c.type for c in own} - {first.type}
+        rest = [g for g in group if g.name not in taken] or group
+        lead = _lead(rest, first)
+        others = [c for c in (*own, *full) if c.type in names_of(rest)]
+        size = known_bytes(rest) - sum(c.bytes_rate or 0.0 for c in others)
+        if lead.name in {c.type for c in others}:
+            lead = _part(self.case, lead, first)
+        given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
+        phases = phases_of(self.case, phase, group, [first, *own], given)
+        self._add(phases[first.name], lead, rest, first, size)
+        for container in own:
+            grown = next(g for g in group if g.name == container.type)
+            part = _part(self.case, grown, container)
+            self._add(phases[container.name], part, [part], container, 0.0)
+
+    def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
+        """Return the containers of a group that are separate defects from the first.
+
+        The same place in several modules, workers or shards is one defect. Two paths to the same
+        objects are one defect as well, unless the second path retains much.
+        """
+        same_place = [c for c in growing if alike(c.name) == alike(first.name)]
+        self._merged |= {c.name for c in same_place}
+        least = OWN_SHARE * max(first.bytes_rate or 0.0, known_bytes(group))
+        rest = [c for c in growing if c not in same_place and c.type in names_of(group)]
+        return [
+            c for c in rest if (c.bytes_rate or 0.0) >= least or _is_apart(c, group, [first, *rest])
+        ]
+
+    def _late(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
+        """Return containers with those instances of a type that are in no known container."""
+        late = []
+        for growing in filter(is_programs, group):
+            mine = [c for c in known if c.type == growing.name and c.proven]
+            held = sum(c.rate or 0.0 for c in mine)
+            if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
+                late.append(holder_of_rest(self.case, growing, mine))
+        return [container for container in late if container is not None]
+
+    def _add(
+        self,
+        phase: str | None,
+        lead: Growth,
+        group: list[Growth],
+        container: Growth | None,
+        own_bytes: float,
+    ) -> None:
+        """Add a defect.
+
+        The census counts the objects themselves, the container what they keep alive. The larger of
+        the two is used, because it is closer to the total. A text log has only metrics of the
+        process.
+        """
+        beside = tuple(growing for growing in group if growing.name != lead.name)
+        size = max(_kept_by(container, lead), own_bytes)
+        phase = phase or phase_of_graph(self.case, lead, container)
+        phase = phase or phase_of_memory(self.case, lead, size)
+        known = size if size > 0 else _process_bytes(self.case, lead, phase)
+        self.defects.append(Defect(lead, beside, container, phase, known))
+
+    def join_method_caches(self) -> None:
+        """Merge objects without a holder into the defect of a cache on a method of their class."""
+        for loose in [d for d in self.defects if d.container is None and d.lead.source == "type"]:
+            for cache in [d for d in self.defects if d.container is not None]:
+                if keeps_self(cache.held_by or "", loose.lead.name):
+                    sizes = (loose.bytes_rate or 0.0, cache.bytes_rate or 0.0)
+                    beside = (cache.lead, *cache.beside, *loose.beside)
+                    joined = replace(cache, lead=loose.lead, beside=beside, bytes_rate=max(sizes))
+                    self.defects.remove(loose)
+                    self.defects[self.defects.index(cache)] = joined
+                    break
+
+    def add_loose(self, excused: set[str]) -> None:
+        """Add containers and buffers whose growth no count of a type shows.
+
+        A text or an array that is extended stays one object. The backward graph of a state that is
+        never detached has no Python objects at all.
+        """
+        known = self._holder_paths | self._merged | excused | {c.name for c in self.filling}
+        for container in self.containers:
+            is_related = any(related(container.name, path) for path in known)
+            if not is_related and _is_notable(container):
+                phase = loose_phase(self.case, container)
+                self.defects.append(Defect(container, (), container, phase, container.bytes_rate))
+
+
+# -- containers of a group -------------------------------------------------------------------------
+
+
+def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
+    """Return the unbounded containers whose elements, or graphs, belong to the group."""
+    names = names_of(group)
+    strong = any(map(is_programs, group))
+    own = [
+        container
+        for container in containers
+        if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
+        # A weak reference keeps no object alive. A registry of weak references grows because its
+        # objects do.
+        and not (container.is_weak and (strong or _is_standard(container.name)))
+    ]
+    return [c for c in own if not c.fills]
+
+
+def _is_standard(path: str) -> bool:
+    """True for a place in the standard library."""
+    return path.partition(".")[0] in sys.stdlib_module_names
+
+
+def _holders_of_most(group: list[Growth], containers: list[Growth]) -> list[Growth]:
+    """Return the container that keeps the group alive although its entries are of other types.
+
+    The container must retain about as many bytes as the group gains; a larger container holds
+    something else.
+    """
+    known = known_bytes(group)
+    least, most = MAJORITY * known, known / MAJORITY
+    return [c for c in containers if not c.fills and least < (c.bytes_rate or 0.0) <= most][:1]
+
+
+def _lead_of(types: Sequence[Growth], container: Growth) -> Growth | None:
+    """Return the type to name for a container's entries; None if no count of it grows.
+
+    Entries that are tuples, lists or dicts say little. A class of the program with one instance in
+    each of them says more, and so does the type that has most of their bytes.
+    """
+    own = next((g for g in types if g.name == container.type), None)
+    if container.type not in _RECORDS:
+        return own
+    one_each = (g for g in types if is_programs(g) and as_many(g, container))
+    size = container.bytes_rate or 0.0
+    heavy = [g for g in types if MAJORITY * size <= (g.bytes_rate or 0.0) <= size / MAJORITY]
+    most = max(heavy, key=lambda growing: growing.bytes_rate or 0.0, default=own)
+    return next(one_each, most)
+
+
+def _explains(container: Growth, growing: Growth) -> bool:
+    """True if a filling container gains nearly all new objects of a type, or gains as many."""
+    gained = container.rate or 0.0
+    if container.type == growing.name:
+        return (growing.rate or 0.0) <= gained / NEARLY_ALL
+    return growing.watched is None and as_many(growing, container)
+
+
+def as_many(growing: Growth, container: Growth) -> bool:
+    """Return True if a type gains as many objects per generation as a container gains entries."""
+    return same(growing.rate or 0.0, container.rate or 0.0, SAME_COUNT)
+
+
+def _lead(group: list[Growth], container: Growth) -> Growth:
+    """Return the type to name: the type of the entries, or else the program's own class.
+
+    If each entry is a tuple or dict with one instance of a class, this class is more informative. A
+    type that gains a different number of objects than the container gains entries is not assumed
+    to lie in it.
+    """
+    entry = next((g for g in group if g.name == container.type), None)
+    if is_programs(group[0]) and (entry is None or entry.name in _IN_FRONT):
+        return group[0]
+    lead = entry or group[0]
+    inside = (g for g in group if "." in g.name and as_many(g, container))
+    return next(inside, lead) if lead.name in _RECORDS else lead
+
+
+def _counted_in(case: Case, lead: Growth, kept: Growth) -> Growth:
+    """Return the growth of the type in a container, at the container's rate.
+
+    The looks are too few to judge this type alone, so the other facts are those of ``lead``, a type
+    that grows together with it.
+    """
+    name = kept.type or ""
+    series = case.timeline.best_series(name, count_reader(name))
+    return replace(
+        lead,
+        name=name,
+        kind=KINDS.get(name, "instances"),
+        type=name,
+        rate=kept.rate,
+        interval=None,
+        judged=case.judge(series, integer=True),
+        contribution=case.type_share(name, lead.since),
+        evidence=kept.evidence,
+    )
+
+
+def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> bool:
+    """True if the containers of a type together gain no more than the type, so share no objects."""
+    grown = next(g for g in group if g.name == container.type)
+    together = sum(c.rate or 0.0 for c in all_ if c.type == container.type)
+    return container.proven and together <= (1 + SAME_RATE) * (grown.rate or 0.0)
+
+
+def _part(case: Case, growing: Growth, container: Growth) -> Growth:
+    """Return the part of a type's growth that goes into one of several containers."""
+    if container.judged is None or (container.proven and as_many(growing, container)):
+        return growing
+    rate = container.rate or 0.0
+    return replace(
+        growing,
+        rate=rate,
+        bytes_rate=container.bytes_rate,
+        interval=None,
+        since=loose_start(case, container),
+        counts=tuple(map(int, container.judged.series.values)),
+        judged=container.judged,
+        evidence=(
+            Evidence("count", f"{format_number(rate)} per generation of what the count gains"),
+        ),
+    )
+
+
+# -- containers without a type ---------------------------------------------------------------------
+
+
+def _is_notable(container: Growth) -> bool:
+    if container.is_weak or container.fills or GUARDS_OWN in container.name.partition("[*]")[0]:
+        return False
+    kept = container.bytes_rate or 0.0
+    if container.is_buffer or container.keeps_graphs:
+        return kept >= NOTABLE_BUFFER
+    judged = container.judged
+    seen = judged is not None and judged.grows and len(judged.series) >= _LOOKS_ALONE
+    return (seen or container.is_born) and kept >= NOTABLE_ENTRIES
+
+
+def _kept_by(container: Growth | None, lead: Growth) -> float:
+    """Return the bytes per generation that a container retains, measured across looks if possible.
+
+    For a container seen in only one look, assume that all entries retain the same and that entries
+    were added evenly since their contents began to grow.
+    """
+    if container is None or container.judged is None or container.holder is None:
+        return 0.0 if container is None else container.bytes_rate or 0.0
+    holder, looks = container.holder, container.judged.series
+    if len(looks) > 1 or not holder.entries:
+        return container.bytes_rate or 0.0
+    rounds = max(looks.generations[-1] - (lead.since or 0) + 1, 1)
+    came = min(lead.rate or 0.0, holder.entries / rounds)
+    return (holder.retained_bytes or 0) / holder.entries * came
+
+
+def _process_bytes(case: Case, lead: Growth, phase: str | None) -> float | None:
+    """Return the growth of the process's memory in a phase, for objects without known sizes."""
+    shares = (
+        case.contribution(metric, lead.since).by_phase.get(phase, 0.0)
+        for metric in ("heap_in_use", "rss")
+    )
+    return next((share for share in shares if share > 0), None)
