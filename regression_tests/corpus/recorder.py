@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from regression_tests.benchmarks.playing import failure_of
 from regression_tests.corpus.entry import ROOT, Entry, Unplayable
 
 #: Seconds that a program may take: ten times what most take on a quiet core.
@@ -114,18 +113,7 @@ def _ended(entry: Entry, out: Path, here: Path, patience: float) -> str | None:
     """Play a program in the folder ``here``; return why it did not end well."""
     command, variables = entry.told(out)
     niced = ["nice", "-n", str(NICE), *command]
-    surroundings = os.environ | ENVIRONMENT | variables
-    try:
-        done = subprocess.run(
-            niced, cwd=here, env=surroundings, stdin=subprocess.DEVNULL, timeout=patience,
-            capture_output=True, text=True, errors="replace",
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"no end within {patience:.0f} s"
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
-        return f"exit status {done.returncode}: {last}"
-    return None
+    return failure_of(niced, patience, folder=here, variables=ENVIRONMENT | variables)
 
 
 def _take(here: Path, patterns: Iterable[str], out: Path) -> None:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from regression_tests.benchmarks.first_sight import page
 from regression_tests.benchmarks.first_sight.script import Unreadable, scripts_of
 from regression_tests.benchmarks.leakbench.program import Planted
 from regression_tests.benchmarks.leakbench.score import Case, said_by
+from regression_tests.benchmarks.playing import failure_of
 
 Side = tuple[Planted, bool]
 #: What comes before the options and the script where it knows nothing of leakguard.
@@ -77,7 +77,8 @@ def case_of(side: Side, watch: Sequence[str], runs: Path, patience: float) -> Ca
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
     output = ["-o", str(file)] if watch else []
-    failure = _play([sys.executable, *watch, *output, script.file, word], file, patience)
+    command = [sys.executable, *watch, *output, script.file, word]
+    failure = failure_of(command, patience, variables={"RUN_FILE": str(file)})
     if not failure:
         try:
             report = leakguard.diagnose(leakguard.load(file))
@@ -86,21 +87,6 @@ def case_of(side: Side, watch: Sequence[str], runs: Path, patience: float) -> Ca
         except Exception as error:  # no answer is an answer, and the table says it
             failure = f"{type(error).__name__}: {error}"
     return Case("leakguard", script, leak, (), None, failure)
-
-
-def _play(command: list[str], file: Path, patience: float) -> str | None:
-    """Run a script; return why it failed."""
-    surroundings = os.environ | {"RUN_FILE": str(file)}
-    try:
-        done = subprocess.run(
-            command, env=surroundings, capture_output=True, text=True, timeout=patience
-        )
-    except subprocess.TimeoutExpired:
-        return f"no end within {patience:.0f} s"
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["nothing on stderr"])[-1]
-        return f"exit status {done.returncode}: {last}"
-    return None
 
 
 def version() -> str:

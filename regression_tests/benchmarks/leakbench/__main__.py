@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from regression_tests.benchmarks.leakbench.child import OURS
 from regression_tests.benchmarks.leakbench.peers import PEERS
 from regression_tests.benchmarks.leakbench.program import PROGRAMS, SETS, Program, open_set
 from regression_tests.benchmarks.leakbench.score import Case, Said, said_by
+from regression_tests.benchmarks.playing import failure_of
 
 CHILD = [sys.executable, "-m", "regression_tests.benchmarks.leakbench.child"]
 PATIENCE = 200
@@ -60,13 +60,7 @@ def case_of(task: Task, runs: Path) -> Case:
 def _play(task: Task, folder: Path) -> str | None:
     (folder / "run.jsonl").unlink(missing_ok=True)
     command = [*CHILD, task.tool, task.group, task.program.name, task.side, str(folder)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return f"no end within {PATIENCE} s"
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    return None
+    return failure_of(command, PATIENCE)
 
 
 def _said(tool: str, folder: Path) -> tuple[str | None, tuple[Said, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import leakguard
 from leakguard.model import Finding
+from regression_tests.benchmarks.playing import failure_of
 from regression_tests.benchmarks.several_leaks.program import Planted, Program, program_of
 
 _PATIENCE = 120.0
@@ -39,15 +39,10 @@ def played(program: Program, folder: Path) -> tuple[Finding, ...] | str:
     script.write_text(program.source, encoding="utf-8")
     run.unlink(missing_ok=True)
     paths = os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, str(script), str(run)],
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        env={**os.environ, "PYTHONPATH": paths},
-    )
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    command = [sys.executable, str(script), str(run)]
+    failure = failure_of(command, _PATIENCE, variables={"PYTHONPATH": paths})
+    if failure is not None:
+        return failure
     return leakguard.diagnose(leakguard.load(run)).findings
 
 
