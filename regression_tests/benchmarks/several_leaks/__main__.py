@@ -105,7 +105,7 @@ def _rows(seed: int, time: int, folder: Path, sums: Counter[str]) -> list[str]:
     marks = [marks_of(leak, found) for leak in leaky.leaks]
     accused = [f for f in clean if f.verdict in _ALARMS]
     others = strangers(leaky, found)
-    sums.update(leaks=len(marks), twins=1, accused=bool(accused), strangers=len(others))
+    sums.update(leaks=len(marks), twins=1, accused=int(bool(accused)), strangers=len(others))
     for name in ("told", "holder", "phase", "line", "start"):
         sums[name] += sum(getattr(mark, name) for mark in marks)
     missed = ", ".join(
