@@ -68,6 +68,9 @@ def main(argv: list[str] | None = None) -> int:
     except LeakguardError as error:
         complain(str(error))
         return UNUSABLE
+    except ModuleNotFoundError as error:
+        complain(f"{error.name} is not installed, and leakguard needs it; reinstall leakguard")
+        return UNUSABLE
     except BrokenPipeError:
         close_quietly(sys.stdout)
         return FINE

@@ -164,6 +164,17 @@ def test_unusable_input_is_one_line_and_status_2(argv, says, leaking, tmp_path):
     assert "Traceback" not in error
 
 
+def test_missing_package_is_one_line_and_status_2(leaking, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for name in [name for name in sys.modules if name.startswith("leakguard.render")]:
+        monkeypatch.delitem(sys.modules, name)
+    out = tmp_path / "report.html"
+    assert main(["report", str(leaking), "-o", str(out)]) == 2
+    line = "leakguard: jinja2 is not installed, and leakguard needs it; reinstall leakguard\n"
+    assert capsys.readouterr().err == line
+    assert not out.exists()
+
+
 def test_one_unreadable_path_does_not_hide_the_others(leaking, tmp_path, capsys):
     assert main(["report", leaking, str(tmp_path / "missing.log"), "--fail-on", "leak"]) == 2
     captured = capsys.readouterr()
