@@ -74,6 +74,11 @@ class Journal:
             self._copy = RemoteCopy(children.folder, place)
 
     @property
+    def writes_log(self) -> bool:
+        """Whether blocks are written to a log, which takes a diagnosis of the run so far."""
+        return self._sink is not None
+
+    @property
     def held_bytes(self) -> int:
         """The memory in bytes that holds the run so far."""
         return self._history.held_bytes

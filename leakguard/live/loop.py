@@ -157,9 +157,12 @@ class WatchedLoop:
 
         Its table of paths and the modules of the diagnosis would look like growth of the program.
         """
-        if self.alarm is not None or self.traced.tracing.may_trace:
+        journal = self.looks.scribe.journal
+        if self.alarm is not None or self.traced.tracing.may_trace or journal.writes_log:
             importlib.import_module("leakguard.analysis")
             importlib.import_module("leakguard.analysis.knowledge.known_leaks").known_leaks()
+        if journal.writes_log:
+            importlib.import_module("leakguard.render.log_block")
         self.looker.remember()
 
     def end_round(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from played_loops import played
+from played_loops import played, run_script
 
 import leakguard
 from leakguard import LeakGuard
@@ -76,3 +76,23 @@ def test_long_run_tells_all_of_its_generations_and_costs_though_not_all_are_kept
     assert 500 < here.generations_until(550) < 600
     assert here.watch_seconds == pytest.approx(written.watch_seconds)
     assert len(written.generations) == 1_100
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", "log=open('log.txt', 'w').write", "out='runs/'", "on_leak=print"]
+)
+def test_nothing_is_imported_while_the_loop_runs(tmp_path, arguments):
+    program = f"""
+        import sys
+        from leakguard import LeakGuard
+        kept, loaded = [], []
+        guard = LeakGuard(report=None, {arguments})
+        with guard:
+            for _ in guard.generations(range(8)):
+                with guard.phase("work"):
+                    kept.append([bytearray(10_000)])
+                loaded.append(set(sys.modules))
+            loaded.append(set(sys.modules))
+        print(sorted(loaded[-1] - loaded[0]), file=sys.stderr)
+    """
+    assert run_script(program, tmp_path).stderr.splitlines()[-1] == "[]"
