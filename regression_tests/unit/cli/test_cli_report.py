@@ -164,14 +164,18 @@ def test_unusable_input_is_one_line_and_status_2(argv, says, leaking, tmp_path):
     assert "Traceback" not in error
 
 
-def test_missing_package_is_one_line_and_status_2(leaking, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    for name in [name for name in sys.modules if name.startswith("leakguard.render")]:
-        monkeypatch.delitem(sys.modules, name)
+def test_missing_package_is_one_line_and_status_2(leaking, tmp_path):
     out = tmp_path / "report.html"
-    assert main(["report", str(leaking), "-o", str(out)]) == 2
+    program = (
+        "import sys\n"
+        "sys.modules['jinja2'] = None\n"
+        "from leakguard.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    argv = [sys.executable, "-c", program, "report", str(leaking), "-o", str(out)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
     line = "leakguard: jinja2 is not installed, and leakguard needs it; reinstall leakguard\n"
-    assert capsys.readouterr().err == line
+    assert (done.returncode, done.stderr) == (2, line)
     assert not out.exists()
 
 
