@@ -39,13 +39,14 @@ def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
     """Return the holder of a type that grows by ``rate`` per generation; None if unknown.
 
     The holder is the container that gained as many instances in the latest looks, or else the
-    container of most instances, or else a chain of instances.
+    container of most new instances, of most instances, or a chain of instances.
     """
     looks = looks_at_holders(case)
     if not looks:
         return None
     return (
         _gaining(case, type_name, rate, looks)
+        or _gained_most(case, type_name, looks)
         or _crowded(case, type_name, looks)
         or _linked(case, type_name, looks)
     )
@@ -329,15 +330,42 @@ def _gaining(case: Case, type_name: str, rate: float, looks: list[Look]) -> Grow
     return None
 
 
-def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+def _gained_most(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+    """Return the container that gained most of what a type gained between the same looks."""
     generation, holders = looks[-1]
-    ends = [s for s in case.run.snapshots if s.generation == generation]
-    ends += [case.timeline.ends[generation]] if generation in case.timeline.ends else []
-    alive = max((s.count(type_name) or 0 for s in ends), default=0)
+    alive = _alive(case, type_name, generation)
     for holder in _unbounded(type_name, looks):
-        if holder.entries >= MAJORITY * alive > 0:
+        first, entries = _first_seen(holder, looks)
+        if holder.entries - entries >= MAJORITY * (alive - _alive(case, type_name, first)) > 0:
             return _unproven(case, _around(holder, holders), looks)
     return None
+
+
+def _crowded(case: Case, type_name: str, looks: list[Look]) -> Growth | None:
+    generation, holders = looks[-1]
+    alive = _alive(case, type_name, generation)
+    for holder in _unbounded(type_name, looks):
+        if holder.entries >= MAJORITY * alive > 0 and not _is_still(holder, looks):
+            return _unproven(case, _around(holder, holders), looks)
+    return None
+
+
+def _alive(case: Case, type_name: str, generation: int) -> int:
+    """Return the most instances of a type that were counted in a generation."""
+    ends = [s for s in case.run.snapshots if s.generation == generation]
+    ends += [case.timeline.ends[generation]] if generation in case.timeline.ends else []
+    return max((s.count(type_name) or 0 for s in ends), default=0)
+
+
+def _first_seen(holder: Holder, looks: list[Look]) -> tuple[int, int]:
+    """Return the generation of the first look at a container, and how many entries it had."""
+    return next((g, h.entries) for g, holders in looks for h in holders if h.path == holder.path)
+
+
+def _is_still(holder: Holder, looks: list[Look]) -> bool:
+    """Return whether several looks saw a container, and it gained nothing between them."""
+    first, entries = _first_seen(holder, looks)
+    return first < looks[-1][0] and holder.entries <= entries
 
 
 def _linked(case: Case, type_name: str, looks: list[Look]) -> Growth | None:

@@ -334,3 +334,20 @@ def test_what_a_function_let_go_of_after_its_loop_was_no_garbage_of_the_loop(roo
     found = diagnose(replace(told, snapshots=(*before, ended))).findings
     assert [finding.kind for finding in found if finding.kind == "cycles"] == kinds
     assert "app.Desk.tickets[*]" in {finding.held_by for finding in found}
+
+
+def test_large_container_that_gains_nothing_is_not_the_holder():
+    gained = [380, 580, 700, 820, 1_040, 3_840, 6_580, 6_780, 6_980]  # two long generations
+    told = run(lambda n: None, lambda n: {"app.Node": 100_000 + gained[n]}, heap=100_000, rounds=8)
+
+    def looked(snapshot):
+        n = snapshot.generation
+        if snapshot.moment != "generation" or n < 3:
+            return snapshot
+        still = Holder("app.Main.alive", "app.Node", 100_000, retained_bytes=60 * MB)
+        more = Holder("app.registry", "app.Node", 80 + gained[n], 80 + gained[n - 1], n - 2,
+                      retained_bytes=600 * gained[n])  # fmt: skip
+        return replace(snapshot, holders=(still, more))
+
+    (finding,) = diagnose(replace(told, snapshots=tuple(map(looked, told.snapshots)))).findings
+    assert finding.held_by == "app.registry"
