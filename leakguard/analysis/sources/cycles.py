@@ -26,11 +26,12 @@ from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
 
-# This many of the program's own collections show that the collector keeps up with the garbage; a
-# single one may be chance.
+# This many of the program's own collections show that the collector keeps up with the garbage. A
+# single collection may be chance.
 _TIMELY = 2
-# The collector keeps up if fewer than one in this many objects made since the last look are still
-# alive. Chosen: a single chance collection leaves so few only in the last tenth of the time.
+# The collector keeps up with the garbage if fewer than one in this many objects that were made
+# between two looks are alive at the second look. Chosen: if the collector ran only once between the
+# looks, so few objects are left only if it ran in the last tenth of the time between them.
 _FAR_FEWER = 10
 # Confidence (0 to 1) if objects accumulated or were freed more than once, and if neither is known.
 # Chosen.

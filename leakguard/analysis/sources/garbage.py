@@ -14,7 +14,8 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model.metric import METRICS
 from leakguard.model.units import MB, format_bytes
 
-# How many collections must free so much; a single one may be the end of a set-up.
+# The fewest collections with a large fall of live memory. Chosen: a single large fall may be the
+# end of a set-up.
 _TIMES = 2
 # Garbage is a cost worth reporting if it has at least this many bytes, and at least this share of
 # the memory that is alive after a collection. Chosen: a run that needs half as much memory again
