@@ -326,7 +326,8 @@ class _Settlement:
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
             return True
-        # With other defects present, the rest belongs to them, unless it would be notable alone.
+        # What the other findings leave unexplained belongs to these findings, unless it would be
+        # notable alone.
         rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
         if rest < least_rest and (named > 0 or least_rest > NOTABLE_BYTES):
             return True
@@ -406,7 +407,7 @@ class _Settlement:
             return False
         holder = (defect.container or lead).holder
         if holder is not None and "chain" in holder.traits:
-            return False  # records belong in a list; each one keeps the previous one by mistake
+            return False  # each entry keeps the previous one: a mistake, and no record of the run
         whole = lead.rate
         if lead.judged is not None:  # few looks may leave the rate open; then the slope decides
             series = lead.judged.series

@@ -19,7 +19,7 @@ from leakguard.model.series import Series
 
 # The usual growth at a time of the run is the median over the nearest generations without a look.
 # As a rule, this many of these generations lie before that time, and as many lie after it. Chosen:
-# one outlier among three values does not become their median.
+# an outlier among these generations does not become their median.
 _NEAREST_MOMENTS = 3
 # The number of generations without a look in the median that gives the usual growth. A run with
 # fewer generations without a look is not corrected.

@@ -11,9 +11,9 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 # largest rise. Chosen: a rise within one interval would match any other rise within that interval.
 _OUTSIDE = 0.1
 # The largest distance (``apart``) between two growths that count as proportional. The distance is 0
-# for equal shares in every interval, and at most 2. Chosen below 0.2: a series that rises in one
-# interval only differs by at least 0.1 there, and by at least 0.1 in the other intervals together,
-# from a series that has the share _OUTSIDE of its rise (0.1) outside that interval.
+# for equal shares in every interval, and at most 2. Chosen below 0.2: if one series rises in a
+# single interval, and another series has the share _OUTSIDE (0.1) of its rise in other intervals,
+# their shares differ by at least 0.1 in the single interval and by 0.1 in the others together.
 _SHARES_APART = 0.15
 
 

@@ -41,7 +41,8 @@ _AFTER_SET_UP = FEWEST_LOOKS + 2
 # This many consecutive changes, each larger than the one before, are acceleration. Derived: by
 # chance that happens once in 2^6 6! = 46,000 times.
 _EVER_LARGER = 6
-# A set-up change between these multiples of the rate may contain growth as well. Chosen.
+# A change that was left out as set-up may contain growth as well, if it lies between these two
+# multiples of what the rate adds in the same time. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
 # The last rise of a sawtooth is judged as a series of its own, and not as a tooth that will fall
 # back, if it lasts at least this many times as long as the longest tooth. Chosen.

@@ -46,8 +46,9 @@ _OUT_OF_NOISE = 3.0
 # A value has reached the level of a rest if it is within this many standard deviations, or within
 # this share of the rise. By convention, a saturation ends with 5 % of the way left.
 _NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
-# Growth bends like a warm-up if its last slope is below the share _BENT of its first slope. A
-# warm-up is over within the share _EARLY of the run. Both chosen as a half.
+# A series that grew and then rested had a warm-up if two things are true: the last slope of the
+# growth is below the share _BENT of its first slope, and the growth ended within the share _EARLY
+# of the run. Both are chosen as a half.
 _BENT, _EARLY = 0.5, 0.5
 
 

@@ -29,10 +29,10 @@ _BEND_ERRORS = 0.84
 _LATE = {True: 3, False: 5}
 # Noise models range from a pure random walk (only random drift) to white noise (no drift). Few
 # samples cannot distinguish the two, so only the pure random walk is admitted, which makes growth
-# hardest to prove. For counts, and for any series with a gap of _RARE mean gaps, all noise models
-# are admitted from _LOOKS_FOR_NOISE samples on. For sizes, the pure random walk alone is admitted
-# up to _LOOKS_THAT_WANDER samples, and each further sample admits the noise model with the next
-# smaller drift, so that the verdict does not jump when one sample is added. Both are chosen.
+# hardest to prove. For counts, and for series with rare samples, all noise models are admitted from
+# _LOOKS_FOR_NOISE samples on. For sizes, the pure random walk alone is admitted up to
+# _LOOKS_THAT_WANDER samples, and each further sample admits the noise model with the next smaller
+# drift, so that the verdict does not jump when one sample is added. Both are chosen.
 _LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
 # A series has rare samples if two consecutive samples are at least this many mean gaps apart.
 # Chosen: in an even series, one missing sample makes a distance just below two mean gaps.
@@ -40,16 +40,19 @@ _RARE = 2.0
 # A saturation is over if at most this share of its height is still to come (after 1.9 time
 # constants). Chosen.
 OVER = 0.15
-# After this many time constants a warm-up no longer moves the value: 1.8 % of its height is left.
+# After this many time constants, a warm-up no longer moves the value. Chosen: 1.8 % of the height
+# of the warm-up is left.
 _TAUS_OF_WARM_UP = 4.0
-# If a step during growth lies within this share of the samples, the samples after the step give the
-# rate. The height of a later step is subtracted instead. Chosen.
+# If a step during growth lies within this first share of the samples, only the samples after the
+# step give the rate. If the step lies later, its height is subtracted from the samples after it,
+# and all samples give the rate. Chosen.
 _STEP_IN_TIME = 0.7
 # A variance that is added to the least variance of a value, in units of the squared span. Its
 # square root is a standard deviation of 0.03 % of the span, so no shape is rejected because values
 # deviate from it by less. Chosen.
 _EXACT = 1e-7
-# With a risk below this, a rise is probably not chance, but not proven. Chosen.
+# With a risk of error below this (10 %), a rise is probably not chance. Growth is only proven at a
+# risk of RISK. Chosen.
 _DOUBTFUL = 0.1
 # Decimal digits to which the time of a sample is rounded, in units of the mean gap between samples.
 # Series with equal distances between samples then have exactly equal times, and share one cached

@@ -33,8 +33,9 @@ _TIMELY = 2
 # between two looks are alive at the second look. Chosen: if the collector ran only once between the
 # looks, so few objects are left only if it ran in the last tenth of the time between them.
 _FAR_FEWER = 10
-# Confidence (0 to 1) if objects accumulated or were freed more than once, and if neither is known.
-# Chosen.
+# Confidence (0 to 1) that garbage is a leak. _SEEN_AGAIN applies if the count of objects grew in
+# every generation, or if more than one collection freed objects. Otherwise _SEEN_ONCE applies. Both
+# are chosen.
 _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
@@ -206,7 +207,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         phase=phase,
         path=way,
         with_it=_freed_with(name, collections),
-        # A collection counts freed objects exactly, and more than one collection freed them.
+        # A collection counts freed objects exactly, but a single collection does not prove growth.
         exact=len(freeing) > 1,
         evidence=(Evidence("collector", said), *again),
         reason="; ".join((said, *(one.told for one in again if piled_up))),
