@@ -64,8 +64,9 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# If defects explain this share of the growth of counted objects, they account for all of it. The
-# rest is allocator overhead per object, and objects too small to report. Chosen.
+# If counted objects make most of the growth of live memory, and findings explain at least this
+# share of the growth of counted objects, live memory is no defect of its own. Chosen low, because
+# the balance still reports what is left, if that is at least a third of the growth.
 _NAMED_SHARE = 0.3
 
 _RESOURCES = frozenset({"threads", "files", "children"})
@@ -195,7 +196,8 @@ class _Settlement:
             return self._maps() or self._named_bytes() >= MAJORITY * rate
         if growth.name in ("mapped", "address_space"):
             stacks = any(d.kind in ("threads", "gpu") for d in self.defects)
-            # Each thread has a stack and an arena, even if too few threads were added to judge.
+            # The stacks and arenas of threads are mapped memory. They explain its growth even if
+            # the number of threads is undecided and therefore no defect.
             threads = self.case.metric("threads")
             stacks = stacks or (threads is not None and threads.may_grow)
             named = self._named_bytes() >= MAJORITY * rate
@@ -319,12 +321,13 @@ class _Settlement:
         if any(owns_native_memory(d.held_by or "") for d in self.defects):
             return True
         named, least = self._named_bytes(), MAJORITY * (growth.rate or 0.0)
-        # An allocator needs some memory per object: that growth belongs to the same defect.
+        # Objects in a container that only fills are no defect, but their bytes explain memory too.
         if named < least and any(c.until is not None for c in self.cleared):
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
             return True
-        # With other defects present, the rest belongs to them, unless it would be notable alone.
+        # What the other findings leave unexplained belongs to these findings, unless it would be
+        # notable alone.
         rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
         if rest < least_rest and (named > 0 or least_rest > NOTABLE_BYTES):
             return True
@@ -404,7 +407,7 @@ class _Settlement:
             return False
         holder = (defect.container or lead).holder
         if holder is not None and "chain" in holder.traits:
-            return False  # records belong in a list; each one keeps the previous one by mistake
+            return False  # each entry keeps the previous one: a mistake, and no record of the run
         whole = lead.rate
         if lead.judged is not None:  # few looks may leave the rate open; then the slope decides
             series = lead.judged.series

@@ -65,7 +65,7 @@ def _remembered_on(case: Case, metric: str, defect: Defect) -> bool | None:
     if expected * 2 < NOTABLE_TOTAL or expected < 2 * _scatter(late):
         return None
     if max(values) - values[0] < WENT_ON_SHARE * expected:
-        return None  # the metric never contained the objects, as shared pages if nothing is shared
+        return None  # the metric gained too little in the whole run to contain the objects
     return fmean(late[-half:]) - fmean(late[:half]) >= WENT_ON_SHARE * expected
 
 

@@ -25,9 +25,9 @@ _ELSEWHERE: frozenset[Kind] = frozenset(
     {"gpu", "children", "fragmentation", "peak", "copies", "copy-on-write"}
 )
 _OUTSIDE_OF_ALLOCATORS = frozenset({"mapped", "address_space", "rss_shared", "private"})
-# If no finding explains at least this share of the growth, that rest is a finding too. Derived:
-# an object has its size without the allocator's rounding, which makes 32 bytes of a float's 24, and
-# pools and lists keep some more in reserve.
+# The rest that no finding explains is a finding of its own if it is at least this share of the
+# growth. Chosen above a quarter: a float has 24 bytes, but its memory block has 32, so a quarter of
+# the growth by floats belongs to no counted object. Pools and lists keep some more in reserve.
 _LEAST_SHARE = 1 / 3
 # The most types that a sentence of evidence names.
 _TYPES = 4

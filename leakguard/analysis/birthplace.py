@@ -52,7 +52,7 @@ class RunBirths:
         self._looks = {
             holder.path: (snapshot, holder.born)
             for snapshot in run.snapshots
-            for holder in reversed(snapshot.holders)  # of two at one path the first counts
+            for holder in reversed(snapshot.holders)  # of two holders at one path, use the first
             if holder.born
         }
         self._known: dict[str, Birth | None] = {}

@@ -17,8 +17,9 @@ from leakguard.analysis.tolerance import MAJORITY, SAME_COUNT, same
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.finding import Kind
 
-# At most this many threads, processes and finalizers belong to one handle. Chosen: a pool has one
-# or two workers per core, and three threads.
+# The most objects of one type, such as threads or finalizers, that count as belonging to one
+# handle (an object that owns resources, such as a pool of workers). Chosen: a pool with two workers
+# per core has 256 workers on a machine with 128 cores.
 _MOST_EACH = 256
 # Kinds whose objects keep buffers or graph memory besides their own bytes, but no other objects.
 _OF_NUMBERS: frozenset[Kind] = frozenset({"autograd", "tensors", "arrays"})

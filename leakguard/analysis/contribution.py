@@ -20,12 +20,16 @@ from leakguard.model.metric import METRICS
 # A phase's growth may differ from a rate by this share and still count as equal. Chosen wider than
 # for two counts, because phases are known for a few generations only.
 _SAME_IN_PHASE = 0.25
-# A generation contains an event (such as an import) if it adds more than _EVENT times the median.
-# Events are left out only if at least the share _USUAL_SHARE of the generations have none. Chosen.
+# A generation contains an event (such as an import) if it adds more than this many times the median
+# of all generations. Chosen.
 _EVENT = 3.0
+# Generations with an event are left out only if at least this share of all generations has no
+# event. Chosen.
 _USUAL_SHARE = 0.7
-# The mean size of the gained blocks of Python's allocator is used only if at least this share of
-# all blocks was gained. Chosen: the number of temporary blocks varies by less between two ends.
+# The number of blocks of Python's allocator is multiplied by a mean size to get bytes. The mean
+# size of the gained blocks is used only if at least this share of all blocks was gained; otherwise
+# the mean size of all blocks is used. Chosen: temporary blocks alone change the number of blocks by
+# less than 1 % from the end of one generation to the end of another.
 _GAINED_BLOCKS = 0.01
 
 

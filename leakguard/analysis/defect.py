@@ -50,8 +50,8 @@ class Defect:
             return place.kind
         if self.lead.source == "container":
             return KINDS.get(self.lead.type or "", "container")
-        # Report builtin objects as the growth of their container; without a container, as
-        # themselves.
+        # The growth of builtin objects is reported as the growth of their container. If no
+        # container was found, it is reported as growth of instances.
         unheld = self.container is None and self.lead.kind == "container"
         return "instances" if unheld else self.lead.kind
 

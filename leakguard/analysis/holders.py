@@ -28,8 +28,10 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAM
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
-# Only after more generations than this, a whole number of entries per generation is a sign. Chosen:
-# many containers have this few entries from the beginning.
+# A container that has the same whole number of entries per generation at every look is taken for
+# the holder of growing objects, but only after more generations than this. Chosen: many containers
+# have up to a dozen entries from the beginning, so with up to a dozen generations the number of
+# entries may match by chance.
 _FEW_GENERATIONS = 12
 # Types whose instances refer to no other object, and so keep no other object alive.
 _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})
@@ -223,8 +225,8 @@ def _by_rest(case: Case, holder: Holder, generation: int, rest: Series) -> Growt
         return None
     generations = tuple(rest.generations[place] for place in looks)
     entries = tuple(rest.values[place] for place in looks)
-    # If the first look found nothing, growth began between two looks, so the rate is that of the
-    # later looks.
+    # If the first look found no entries, growth began between the first two looks. Only the looks
+    # after the first then show the rate.
     pace = slope(generations[1:], entries[1:]) or slope(generations, entries)
     if pace <= 0:
         return None

@@ -26,7 +26,7 @@ _NAME_THEM = (
     ": name them by `for epoch in guard.generations(range(10)):` around the loop, or by "
     "`guard.generation()` where one begins"
 )
-#: Sources that record only the memory of a process as a whole.
+#: Values of ``RunInfo.source`` for records with only the memory of a process as a whole.
 OUTSIDE = ("outside", "curve")
 _LISTED = 16  # the most generations that one line of a report lists; chosen
 
@@ -50,8 +50,9 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
-    # If the C allocator's bytes grow for certain, only their sum with Python's memory is in doubt,
-    # because of memory that looks leave. A smaller rate is then material.
+    # Live memory is the sum of the C allocator's bytes and Python's memory. If the C allocator's
+    # bytes grow for certain, live memory is undecided only because of Python's memory, to which
+    # looks add some bytes. The doubt is then reported even for a rate of NOTABLE_BYTES.
     if allocated is not None and allocated.grows:
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:

@@ -33,10 +33,10 @@ from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Two growths have the same course if the differences of their shares per look add up to at most
-# this: 0 means that they grow in proportion, 2 means that they never grow together. Chosen halfway:
-# tables and modules that the guard itself loads grow between two looks only, and differ by nearly
-# 2.
+# The largest distance (``proportion.apart``) at which the bytes of a type count as rising together
+# with live memory. The distance is 0 if both rise in proportion, and 2 if they never rise between
+# the same two looks. Chosen halfway: tables and modules that the guard itself loads rise between
+# two looks only, so their distance from memory that rises evenly over many looks is nearly 2.
 _SAME_COURSE = 1.0
 
 

@@ -21,8 +21,8 @@ from leakguard.model import Finding, Holder, Hop, Proof, Run
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_change, format_number
 
-# The most types that are named besides the lead because they grow for the same reason. This many
-# fit on one line.
+# A finding is named after one type (``Defect.lead``). This is the most other types that the finding
+# also names, because they grow for the same reason. Chosen: three fit on one line.
 _COMPANIONS = 3
 _WORDS = {
     "threads": ("thread", "threads"),

@@ -153,8 +153,10 @@ class _Sorter:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
         if rest and is_telling(self.case, rest):
             lead = rest[0]
-            # Three looks prove the growth of builtin objects, whose count rises by many. The class
-            # that holds these objects rises by one or two, and needs more looks to be judged.
+            # Instances of a class of the program may hold the growing builtin objects. The class
+            # may be missing in ``rest``: three looks prove a rise by many objects, but not the rise
+            # of the class by one or two instances. The class is therefore found by what its new
+            # instances retain. If the lead is a class of the program, this search is left out.
             looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
             kept = holder_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
@@ -168,7 +170,9 @@ class _Sorter:
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else holder_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
-                # Report a list of tensors by its contents, and one tensor by the graph behind it.
+                # A holder whose entries are graph nodes is a single tensor that keeps its backward
+                # graph: the defect is named after the nodes. A holder with other entries, such as a
+                # list of tensors, is named after the type of its entries.
                 lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
             elif container is None and is_programs(lead):
                 container = holder_of_as_many(self.case, lead.name)
@@ -311,8 +315,8 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         container
         for container in containers
         if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
-        # A weak reference keeps no object alive. A registry of weak references grows because its
-        # objects do.
+        # A weak reference keeps no object alive. A registry of weak references grows because the
+        # number of objects that it refers to grows.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills]

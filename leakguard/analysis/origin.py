@@ -12,29 +12,35 @@ from leakguard.model.births import Birthplace
 from leakguard.model.census import GRAPH_NODE
 from leakguard.model.units import format_bytes
 
-# Kinds that a line of the program makes. Handles and peaks are reported under their own names.
+# Kinds of findings whose growth a line of the program makes. If no line is known for such a
+# finding, the report gives the reason. A finding of another kind, such as open files or a peak, has
+# no line, and the report gives no reason.
 _MADE = frozenset(
     {"instances", "container", "tensors", "arrays", "autograd", "native", "memory", "queue"}
 )
 
-# Limits for the surviving objects of one line in the traced generation, as multiples of the
-# finding's rate. A single generation may lie below or above the mean. Bytes scatter more than
-# counts, because a tracer includes what the allocator rounds up. Chosen.
+# Limits for the number of surviving objects of one line in the traced generation, as multiples of
+# the finding's objects per generation. Chosen wide, because a single generation may lie below or
+# above the mean.
 _LEAST_TIMES_COUNT, _MOST_TIMES_COUNT = 0.5, 1.5
+# Limits for the surviving bytes of one line in the traced generation, as multiples of the finding's
+# bytes per generation. Chosen wide, because a single generation may lie below or above the mean.
+# The upper limit is 2, because a tracer includes the bytes by which the allocator rounds up.
 _LEAST_TIMES_BYTES, _MOST_TIMES_BYTES = 0.5, 2.0
-# Share of the growth that a line must make if its objects lie in the growing container. Their
-# holder already supports the line, so other lines may make the rest. Chosen.
+# Share of the growth that a line must make if its objects lie in the growing container. Chosen low:
+# the container is a second sign for the line, and other lines may make the rest of the growth.
 _LEAST_IN_CONTAINER = 0.2
 # Share of the objects inside the new entries that a line must have made. Chosen: a line that made a
-# third of them fills the container; constructors and library operators that this line calls made
-# the rest.
+# third of these objects fills the container; constructors and library operators that this line
+# calls made the others.
 _PLURALITY = 1 / 3
 _GRAPH = ".grad_fn"
-# Share by which the bytes of a graph may differ from what its line allocated. Measured: 12 % in two
-# training runs whose losses are Python objects.
+# Share by which the bytes of a backward graph may differ from the bytes that its line allocated.
+# Measured: a difference of 12 % in two training runs. Chosen wider than that.
 _SAME_GRAPH = 0.2
-# The fewest memory blocks per node of a graph. Chosen between one (the node itself) and the three
-# and four (with its edges) that were measured in these training runs.
+# The fewest memory blocks that the line of a backward graph allocates per node. Chosen between one
+# block (the node alone) and the three or four blocks (the node with its edges) that were measured
+# in two training runs.
 _BLOCKS_A_NODE = 1.5
 
 
@@ -188,8 +194,9 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
     if finding.kind == "autograd":
-        # Batches survive the generation too. Only the graph matches in both bytes and number of
-        # blocks. Python's own allocations for the graph were not traced.
+        # The line of a batch may have as many surviving bytes as the line of a graph, but it has
+        # few blocks. The line of a graph is therefore recognized by bytes and number of blocks. The
+        # bytes need not be equal, because Python's own allocations for a graph are not traced.
         nodes = finding.count_per_generation if finding.type == GRAPH_NODE else None
         blocks = _BLOCKS_A_NODE * (nodes or 0.0)
         alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, _SAME_GRAPH))
@@ -234,7 +241,8 @@ def _is_inside(held_by: str | None, container: str | None) -> bool:
 def _within(held_by: str | None, container: str | None) -> bool:
     if held_by is None or container is None:
         return False
-    # An attribute after the entry leads to objects that entries use and other lines made.
+    # After the container's path, only indexes may follow (``xs[*]``, ``xs[*][*]``). An attribute,
+    # as in ``xs[*].model``, leads to objects that the entries use and that other lines made.
     inside = container.rstrip("[*]")
     return held_by.startswith(inside) and not held_by.removeprefix(inside).strip("[*]")
 

@@ -17,10 +17,12 @@ from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 
-# The usual growth at a time of the run is the median over the nearest generations without a look:
-# this many for each side, because among three an outlier does not change the median. The run must
-# have at least enough such generations for both sides.
+# The usual growth at a time of the run is the median over the nearest generations without a look.
+# As a rule, this many of these generations lie before that time, and as many lie after it. Chosen:
+# an outlier among these generations does not become their median.
 _NEAREST_MOMENTS = 3
+# The number of generations without a look in the median that gives the usual growth. A run with
+# fewer generations without a look is not corrected.
 _QUIET_ENOUGH = 2 * _NEAREST_MOMENTS
 # The tier of a generation that was traced (``Cost.tier``).
 _TRACED = 3
@@ -36,8 +38,8 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     at, values = series.generations, series.values
     if len(values) < _QUIET_ENOUGH:
         return series
-    # A look after the loop that stands in for a generation's end has no metrics, so its generation
-    # is not in the series.
+    # A look after the loop may replace the end of a generation. Such an end has no metrics and no
+    # value in the series, so only the ends of generations in the series are used.
     shots = [ends[generation] for generation in at]
     worked = [shot.cost.tier > 0 for shot in shots]
     changes = [later - before for before, later in pairwise(values)]
@@ -52,7 +54,8 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
             if shots[i + 1].cost.tier == _TRACED:
                 between = change
             beside = change - _usual(i, quiet, changes)
-            # Memory that a look left may be freed after a later look, but never more than was left.
+            # Memory that a look left may be freed after a later look. A fall by more than looks
+            # have left so far is the program's.
             own += max(0.0, min(between, beside)) or max(-own, min(0.0, max(between, beside)))
         kept.append(values[i + 1] - own)
     return replace(series, values=tuple(kept))

@@ -116,7 +116,8 @@ def loose_start(case: Case, container: Growth) -> int | None:
     first = next(iter(case.timeline.ends), None)
     if first is None or rate <= 0 or started > looks[1]:
         return started
-    # Extrapolated at this rate to zero entries. Some entries may have been there from the start.
+    # Go back at this rate from the first look to the generation with zero entries. Some entries may
+    # have been there from the start, so the result is never later than ``started``.
     return max(first, min(started, round(looks[0] - series.values[0] / rate + 1)))
 
 

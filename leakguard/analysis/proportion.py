@@ -7,11 +7,13 @@ from itertools import pairwise
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# Share of the rise that must lie outside the interval with the largest rise. Chosen: a rise within
-# one interval would match any other such rise.
+# The least share of a series' rise that must lie outside the interval between looks with its
+# largest rise. Chosen: a rise within one interval would match any other rise within that interval.
 _OUTSIDE = 0.1
-# The largest distance between two growths, on a scale from 0 to 2, that counts as proportional. It
-# is below twice the share above, so a rise that lies wholly within one interval is rejected.
+# The largest distance (``apart``) between two growths that count as proportional. The distance is 0
+# for equal shares in every interval, and at most 2. Chosen below 0.2: if one series rises in a
+# single interval, and another series has the share _OUTSIDE (0.1) of its rise in other intervals,
+# their shares differ by at least 0.1 in the single interval and by 0.1 in the others together.
 _SHARES_APART = 0.15
 
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from leakguard.model import Run, Snapshot
 
-# A wider distance is used only if at least this many generations remain. Chosen: the judge of a
-# series needs a dozen values in each window.
+# The selected generations lie as far apart as possible, but at least this many remain. Chosen: the
+# judge of a series compares quarters of the series, and 48 values give a dozen in each quarter.
 _MOMENTS_ENOUGH = 48
 
 

@@ -54,8 +54,8 @@ class Timeline:
         self.baseline = run.baseline
         #: The first generation after the baseline; None if there is none.
         self.first = _first_after(self.baseline, run)
-        #: Bytes of live memory gained between the end of the last generation and the look at the
-        #: end of the run that replaces this end; 0 if no look does.
+        #: If the look at the end of the run is used as the look of the last generation: the bytes
+        #: of live memory gained between the end of that generation and the look. Otherwise 0.
         self.came_after_loop = 0.0
         #: True if the program had released the growing objects before the look at the end of the
         #: run, so that this look could not find their holder.

@@ -14,15 +14,17 @@ from leakguard.model.units import KB, MB
 # The fewest looks or generations for a trend. Two show one change, and one change is no trend.
 FEWEST_LOOKS = 3
 
-# Shares by convention, the same wherever the words are used. "Most" means half, "nearly all" means
-# four fifths, and a thing below a tenth of a larger thing belongs to the larger one. Chosen, not
-# derived.
+# By convention: "most" means at least half, wherever the word is used.
 MAJORITY = 0.5
+# By convention: "nearly all" means at least four fifths, wherever the words are used.
 NEARLY_ALL = 0.8
+# By convention: a thing belongs to a larger thing if it is below a tenth of the larger thing.
 OWN_SHARE = 0.1
-# Two counts per generation are equal within 2 %: one generation in fifty at the edge of a range may
-# be included in only one of them. Two rates, one of them sampled, are equal within 10 %. Chosen.
+# Two counts per generation are equal if they differ by at most this share. Chosen: of fifty
+# generations, one at the edge of the range may be included in only one of the two counts.
 SAME_COUNT = 0.02
+# Two rates are equal if they differ by at most this share. Chosen: one of the two may come from
+# samples.
 SAME_RATE = 0.1
 # Growth has stopped if it later added less than this share of the expected amount. Chosen between
 # none and all, in favour of reporting: growth that continues at half its rate is still reported.
@@ -34,44 +36,50 @@ WENT_ON_SHARE = 0.25
 # interpreter and the guard allocate a little in any generation and the kernel counts memory in
 # pages. Chosen.
 BYTES_FLOOR = 16_384.0
-# Bytes per generation at which a rise of live memory matters at once. Chosen: four times the floor,
-# rounded. A program that leaks this much gains 64 MB in a thousand generations.
+# Bytes per generation at which a rise of live memory matters at once. Chosen: four times
+# BYTES_FLOOR, rounded. A program that leaks this much gains 64 MB in a thousand generations.
 NOTABLE_BYTES = 64 * KB
-# The same limit for builtin objects, in bytes per generation. Chosen: half of the above, because
-# the census counts objects one by one and has less noise.
+# Bytes per generation at which a rise of builtin objects matters at once. Chosen: half of
+# NOTABLE_BYTES, because the census counts objects one by one and has less noise.
 NOTABLE_OBJECTS = 32 * KB
-# The same limit for one buffer, in bytes per generation. Its size is read exactly, so the floor is
-# enough.
+# Bytes per generation at which a rise of one buffer matters at once. Chosen: BYTES_FLOOR is enough,
+# because the size of a buffer is read exactly.
 NOTABLE_BUFFER = BYTES_FLOOR
-# The same limit for what the entries of a container retain, in bytes per generation. Entries are
-# counted exactly, so the limit is the least that is worth a line of a report. Chosen as a kilobyte.
+# Bytes per generation at which a rise of what the entries of a container retain matters at once.
+# Chosen: a kilobyte is the least that is worth a line of a report, and entries are counted exactly.
 NOTABLE_ENTRIES = 1_024
 
-# The largest share of live memory that looks leave behind per generation. Measured: 50 to 110 kB in
-# training runs of five generations and 190 MB with a look in each; twice that is allowed.
+# The largest share of live memory that looks leave behind per generation. Measured: 50 to 110 kB
+# per generation, in training runs with five generations, 190 MB of memory, and a look in each
+# generation. Chosen: twice the most that was measured, 220 kB, is 0.12 % of 190 MB.
 LOOKS_LEAVE = 0.0012
 
 # -- bytes in all --------------------------------------------------------------------------------
 
-# Bytes over a whole run. An interpreter by itself gains less (imports, caches, arenas of 1 MiB).
-# Larger growth needs a verdict or a stated doubt. In a process above 200 MB, the limit is the share
-# MATERIAL_SHARE of live memory. Both are chosen.
+# Bytes over a whole run at which growth needs a verdict or a stated doubt. Chosen: an interpreter
+# by itself gains less (imports, caches, arenas of 1 MiB).
 MATERIAL_BYTES = 1 * MB
+# Share of live memory per generation at which undecided growth needs a stated doubt. It applies to
+# a process above 200 MB, where this share is more than MATERIAL_BYTES. Chosen.
 MATERIAL_SHARE = 0.005
 # Bytes per day, at the pace of the run, from which growth matters however little a generation adds.
 # Chosen: a service that is restarted once a week loses 7 GB in that time.
 MATERIAL_A_DAY = 1_000 * MB
-# Total bytes that slow growth must reach. Chosen: half of what is material, because growth that
-# continues to the end is more certain than a single rise. The limit for objects is lower again,
-# because they are counted one by one.
+# Total bytes that slow growth must reach to matter. Chosen: half of MATERIAL_BYTES, because growth
+# that continues to the end is more certain than a single rise.
 NOTABLE_TOTAL = 500 * KB
+# Total bytes that slow growth of objects must reach to matter. Live memory that gains less in all
+# is no reason to call a run undecided. Chosen below NOTABLE_TOTAL, because objects are counted one
+# by one.
 NOTABLE_COUNTED = 200 * KB
 
-# A program that keeps a short record of each generation does not leak. Such records have at most
-# RECORDS entries per generation, RECORD_ENTRY bytes (a page) per entry, and RECORD_BYTES bytes in
-# total per generation. Chosen: this adds up to at most 100 MB after ten thousand generations.
+# The most entries per generation in a short record that a program keeps of each generation. Such a
+# record is no leak. Chosen.
 RECORDS = 2
+# The most bytes per entry in a short record of each generation. Chosen: about a page of memory.
 RECORD_ENTRY = 4 * KB
+# The most bytes per generation in a short record of each generation. Chosen: this adds up to at
+# most 100 MB after ten thousand generations.
 RECORD_BYTES = 10 * KB
 
 

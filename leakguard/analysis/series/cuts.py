@@ -9,10 +9,12 @@ from itertools import pairwise
 from leakguard.analysis.series import estimators
 from leakguard.analysis.series.looks import Looks
 
-# The fewest floors of teeth, or treads of a staircase, that are judged as a series of their own.
-# Chosen: two more than a trend needs, because each is known from a few samples only.
+# The fewest teeth, or steps of a staircase, whose levels are judged as a series of their own. The
+# level of a tooth is its floor, and the level of a step is its tread. Chosen: two more than the
+# three values of a trend, because each level is known from a few samples only.
 ENOUGH = 5
-# The most passes in which cuts are refined. Chosen: a third pass rarely changes a cut.
+# The most passes in which cuts (the looks at which the level of a series changes) are refined.
+# Chosen: a third pass rarely changes a cut.
 PASSES = 3
 
 

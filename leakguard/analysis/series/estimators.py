@@ -22,9 +22,10 @@ ROUNDING = 1e-9
 # A standard error is widened for lag-1 correlation up to this value: at most by sqrt(19), 4.4
 # times. Chosen: in few samples, more correlation cannot be distinguished from a trend.
 _MOST_ALIKE = 0.9
-# No test needs a ``t`` above _LARGEST_T. After _HALVINGS halvings, the interval below it is
-# narrower than the precision of a double.
+# The largest ``t`` that is searched for. Chosen: no test needs a larger one.
 _LARGEST_T = 1e9
+# The halvings of an interval in the search for a ``t``. Chosen: an interval of up to _LARGEST_T is
+# then narrower than the precision of a double.
 _HALVINGS = 60
 
 

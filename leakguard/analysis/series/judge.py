@@ -41,18 +41,20 @@ _AFTER_SET_UP = FEWEST_LOOKS + 2
 # This many consecutive changes, each larger than the one before, are acceleration. Derived: by
 # chance that happens once in 2^6 6! = 46,000 times.
 _EVER_LARGER = 6
-# A set-up change between these multiples of the rate may contain growth as well. Chosen.
+# A change that was left out as set-up may contain growth as well, if it lies between these two
+# multiples of what the rate adds in the same time. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
-# A last rise that lasts this many times as long as the longest tooth is no tooth: no fall follows.
-# Chosen.
+# The last rise of a sawtooth is judged as a series of its own, and not as a tooth that will fall
+# back, if it lasts at least this many times as long as the longest tooth. Chosen.
 _OUTLIVES = 2.0
 # Confidence lost if a count rose evenly only once; with n rises, an n-th of this is lost. Chosen:
 # three rises give 0.75, ten give 0.93.
 _MISSING_RISES = 0.75
-# A slope of this many standard errors would have been detected. Chosen above those of the t tests.
+# The smallest slope that would have been detected, in standard errors of the slope. Chosen above
+# the 2.7 standard errors that a t test with many samples and a risk of 0.004 requires.
 _SEEN = 4.0
-# What is left of a series without its teeth is more than a rounding error if its span exceeds this
-# share of the span of the series.
+# A series whose teeth were subtracted is flat if its span is at most this share of the span before
+# the subtraction. Chosen: so small a span is a rounding error.
 _SMOOTH = 1e-6
 
 

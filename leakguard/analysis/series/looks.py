@@ -23,11 +23,12 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 OUTSTANDING = 5.0
 # The least share of the span that makes a jump. Chosen: ten smaller changes are a slope.
 _JUMP = 0.1
-# The least variance that is assumed for a count. Chosen so that +1, +1, +1 objects may be chance,
-# while +1 five times is proof (a risk of 0.0037), and so is +16, +16 (0.006).
+# The least variance that is assumed for a count. Chosen so that three rises by 1 may be chance (a
+# risk of 0.036), while five rises by 1 are proof (a risk of 0.0037), and so are two rises by 16 (a
+# risk of 0.008).
 _COUNT_VARIANCE = 0.08
-# The two flanks of a spike may differ by this share of its height. Chosen: with a larger difference
-# it is a step with a peak.
+# The two flanks of a spike may differ by this share of its height. Chosen: flanks that differ by
+# more belong to a step with a peak.
 _UNEVEN = 0.5
 # A spike below this share of the span is a rounding error.
 _ROUNDED_SPAN = 1e-12

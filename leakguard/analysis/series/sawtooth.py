@@ -11,16 +11,19 @@ from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_ri
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.tolerance import MAJORITY
 
-# A fall that noise hides counts only if it has more than this share of the median height of the
-# visible falls; smaller falls are curvature. Chosen below a quarter, because teeth of 5 to 20
-# generations differ by a factor of four.
+# The least height of a hidden fall, as a share of the median height of the visible falls. Noise
+# hides a fall until the common rise of the teeth is subtracted. A smaller difference of levels is
+# only a bend of the series. Chosen below a quarter: teeth that last 5 to 20 generations differ in
+# height by a factor of four.
 _HIDDEN_FALL = 0.2
-# The common rise of the teeth may become at most this many times as steep when hidden falls are
-# added. Measured: 1.5 if half of the teeth were hidden. If it becomes steeper, the parts between
-# falls are no teeth. Chosen.
+# A tooth with a hidden fall inside seems to rise slowly, so the common rise of the teeth becomes
+# steeper when hidden falls are found. The search for hidden falls stops if the common rise becomes
+# more than this many times as steep in one pass: the parts between falls are then no teeth. Chosen
+# above the factor of 1.5 that was measured when half of the falls were hidden.
 _STEEPER = 2.0
-# The most samples in which teeth are searched. Means of neighbours hide teeth, so this is more than
-# in other judgements. The search takes up to 30 ms.
+# The most samples in which teeth are searched; a longer series is averaged in blocks of neighbours.
+# Chosen larger than the 128 samples of other judgements, because averaging hides teeth. The search
+# takes up to 30 ms.
 LOOKS_FOR_TEETH = 512
 
 

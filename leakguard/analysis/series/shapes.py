@@ -25,14 +25,18 @@ from leakguard.analysis.series.verdict import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL
 
-# In a rest, the slope is significantly below this share of the rate before the rest. A rise below
-# the same share of the span does not count as a rise. Chosen.
+# A rest is a flat tail of a series that had grown. Its slope is significantly below this share of
+# the rate just before the rest. Also, a series whose total rise is below this share of its span
+# does not count as risen. Chosen.
 FLAT = 0.25
-# Risks of two one-sided t tests of a rest: that its slope is below that share (_SURELY), and that
-# its slope may be 0 (_MAYBE). Chosen: 1 %, as in most tests, and a weak test to rule out a rise.
+# Risks of two one-sided t tests of a rest (a flat tail of a series that had grown). With the risk
+# _SURELY, its slope must be significantly below the share FLAT of the rate before the rest. Chosen:
+# 1 %, as in most tests. With the risk _MAYBE, its slope must not be significantly above 0. Chosen:
+# 10 %, so that even weak evidence of a rise rules out a rest.
 _SURELY, _MAYBE = 0.01, 0.1
-# A rest must be longer than a pause in growth: it lasts at least the share REST of the run and
-# _PAUSES times the longest pause before it. Chosen.
+# A rest (a flat tail of a series that had grown) must be longer than a pause in growth. A rest
+# lasts at least the share REST of the run, and at least _PAUSES times the longest pause before the
+# rest. Chosen.
 REST, _PAUSES = 0.125, 2.0
 # A series at one level with a single peak has a spread of at most this share of the span. Chosen
 # below the share of normal noise, which is 0.15 in a thousand samples and more in fewer.
@@ -42,8 +46,9 @@ _OUT_OF_NOISE = 3.0
 # A value has reached the level of a rest if it is within this many standard deviations, or within
 # this share of the rise. By convention, a saturation ends with 5 % of the way left.
 _NEAR_DEVIATIONS, NEAR_SHARE = 2.0, 0.05
-# Growth bends like a warm-up if its last slope is below the share _BENT of its first slope. A
-# warm-up is over within the share _EARLY of the run. Both chosen as a half.
+# A series that grew and then rested had a warm-up if two things are true: the last slope of the
+# growth is below the share _BENT of its first slope, and the growth ended within the share _EARLY
+# of the run. Both are chosen as a half.
 _BENT, _EARLY = 0.5, 0.5
 
 

@@ -20,12 +20,14 @@ _EVENTS = 6
 # five steps are equal, this is a fifth; a smaller share means single large steps. Chosen a little
 # below a fifth, to allow for noise.
 _BESIDE_LARGEST = 0.15
-# Up to this many cuts at neighbouring looks are one step, blurred by means; more are short treads.
-# Chosen.
+# The most cuts (changes of level) at consecutive looks that count as one step. A long series is
+# averaged in blocks of neighbours, and the mean of a block within a step adds a cut. More cuts at
+# consecutive looks are separate steps with short treads. Chosen.
 _CUTS_OF_A_STEP = 3
-# Treads are level if their common slope is below the share _LEVEL_SHARE of the slope of the whole
-# series, and below that slope by at least _STANDARD_ERRORS. A straight line rises between cuts as
-# steeply as over its whole length. Chosen.
+# The treads of a staircase are level if their common slope is below the share _LEVEL_SHARE of the
+# slope of the whole series, and also below the whole slope by _STANDARD_ERRORS standard errors of
+# the common slope. A straight line fails, because between any cuts it rises as steeply as over its
+# whole length. Both are chosen.
 _LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
 # The residual squares of levels must be smaller than those of a line by this factor. Measured on a
 # dozen looks: cuts that are chosen to fit noise gain up to 1.5, and three even steps of five

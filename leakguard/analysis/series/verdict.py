@@ -15,7 +15,8 @@ LEAST_SURE, MOST_SURE = 0.01, 0.99
 # Confidence, from 0 to 1, for rules without a formula for it. Chosen in steps and not calibrated:
 # only the order of these values is meaningful.
 CERTAIN, CLEAR, FAIR, WEAK = 0.95, 0.9, 0.7, 0.6
-# Probability of growth, from 0 to 1, if the verdict is ``cannot tell``. Chosen in the same way.
+# Probability of growth, from 0 to 1, if the verdict is ``cannot tell``. Chosen in steps and not
+# calibrated: only the order of these values is meaningful.
 EVEN_ODDS, LESS_LIKELY, RESTING, UNLIKELY, NO_SIGN = 0.5, 0.4, 0.3, 0.2, 0.1
 
 

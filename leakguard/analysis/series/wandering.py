@@ -27,8 +27,9 @@ NOISES = len(_RATIOS)
 # of a fit grows with the square of this number, and positions in between are fitted later
 # (``Explanations.refine``).
 PLACES = 16
-# Time constants of a saturation as multiples of the run's length, each at most twice the one
-# before. They are few for the same reason.
+# Time constants of a saturation as multiples of the run's length, each at most twice the previous
+# time constant. Chosen: few, because each time constant adds fits, and time constants in between
+# are fitted later (``Explanations.refine``).
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
 # The longest time constant of a warm-up, as a share of the run. Chosen: after two time constants,
 # at 0.4 of the run, 86 % of the warm-up is over, and the rest of the run shows a leak.

@@ -21,16 +21,16 @@ from leakguard.analysis.series.wandering import PLACES, WARM_UP
 from leakguard.analysis.series.weighing import OVER, Weighing
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# The most further samples for which it is computed whether they would decide. Chosen: users do not
-# wait for more.
+# If a series is undecided, the verdict gives the number of further samples that would decide
+# between growth and no growth, but only up to this number. Chosen: users do not wait for more.
 _HORIZON = 400
-# Confidence in growth. _MISSING_LEAD is lost with one change, and less with more changes (the
-# confidence is 0.6 for two changes, 0.73 for three, 0.89 for seven). The share _MISSING_WHEN_CLOSE
-# is lost if the best benign explanation scores as well as growth; this share falls by a factor e
-# for each _LEAD by which growth scores better. Chosen, not calibrated.
+# Confidence in growth, from 0 to 1. With n changes, _MISSING_LEAD / n is lost: two changes give a
+# confidence of 0.6, three give 0.73, seven give 0.89. The share _MISSING_WHEN_CLOSE is also lost if
+# the best benign explanation scores as well as growth. This share falls by a factor e for each
+# _LEAD by which the score of growth is better. All three are chosen, not calibrated.
 _MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
-# Half the difference of two scores is a log likelihood ratio. It is limited to this, which already
-# means a probability of practically 0 or 1.
+# The limit of a log likelihood ratio, which is half the difference of two scores. At this limit, a
+# probability is already practically 0 or 1.
 _LARGEST_LOG_RATIO = 50.0
 
 _PLAIN: dict[Kind, str] = {

@@ -14,39 +14,49 @@ from leakguard.analysis.series.shapes import NEAR_SHARE
 from leakguard.analysis.series.wandering import NOISES
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# The largest share of its rate that growth may lose between two samples (_LOSS) and over the whole
-# run (_MOST_LOSS). Measured: growth of 0.2 standard deviations per sample over 100 samples bends
-# less in 99 of 100 runs; a saturation whose time constant is the length of the run bends more in 99
-# of 100. Few samples need a steadier rate.
+# The largest share of its first slope that growth may lose up to the end of the run: _LOSS per
+# sample from the third sample on, and _MOST_LOSS from the 14th sample on. Measured for _MOST_LOSS:
+# growth of 0.2 standard deviations per sample over 100 samples loses a smaller share in 99 of 100
+# runs, and a saturation whose time constant is the length of the run loses a larger share in 99 of
+# 100 runs. Chosen for _LOSS: three samples may lose 2.5 % of the slope, and 14 samples 30 %.
 _LOSS, _MOST_LOSS = 0.025, 0.3
 # A bend counts if it exceeds this many standard errors: noise alone does so in less than one run in
 # five (the 80 % point of a normal distribution). Chosen.
 _BEND_ERRORS = 0.84
-# The changes that growth must show if it starts late, for counts (True) and for sizes (False).
-# Chosen: a buffer that begins to fill causes three changes of a size.
+# The fewest changes that growth must show if it starts after the first sample, by whether the
+# values are counts (True) or sizes (False). Chosen: five for sizes, because a buffer that only
+# begins to fill changes its size three times; three for counts, which have no measurement noise.
 _LATE = {True: 3, False: 5}
-# Below _LOOKS_FOR_NOISE samples, drift and noise cannot be distinguished, so only drift is assumed
-# (the cautious choice). This limit applies to counts, which have no measurement noise, and to rare
-# samples. For sizes, one steadier noise model is admitted per sample beyond _LOOKS_THAT_WANDER, so
-# that verdicts do not jump with length. Both are chosen.
+# Noise models range from a pure random walk (only random drift) to white noise (no drift). Few
+# samples cannot distinguish the two, so only the pure random walk is admitted, which makes growth
+# hardest to prove. For counts, and for series with rare samples, all noise models are admitted from
+# _LOOKS_FOR_NOISE samples on. For sizes, the pure random walk alone is admitted up to
+# _LOOKS_THAT_WANDER samples, and each further sample admits the noise model with the next smaller
+# drift, so that the verdict does not jump when one sample is added. Both are chosen.
 _LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
-# If two samples are at least this many mean gaps apart, samples are treated as rare. Chosen: in a
-# closer series, a single sample may be missing.
+# A series has rare samples if two consecutive samples are at least this many mean gaps apart.
+# Chosen: in an even series, one missing sample makes a distance just below two mean gaps.
 _RARE = 2.0
 # A saturation is over if at most this share of its height is still to come (after 1.9 time
 # constants). Chosen.
 OVER = 0.15
-# After this many time constants a warm-up no longer moves the value: 1.8 % of its height is left.
+# After this many time constants, a warm-up no longer moves the value. Chosen: 1.8 % of the height
+# of the warm-up is left.
 _TAUS_OF_WARM_UP = 4.0
-# If a step during growth lies within this share of the samples, the samples after the step give the
-# rate. The height of a later step is subtracted instead. Chosen.
+# If a step during growth lies within this first share of the samples, only the samples after the
+# step give the rate. If the step lies later, its height is subtracted from the samples after it,
+# and all samples give the rate. Chosen.
 _STEP_IN_TIME = 0.7
-# The variance, in units of the squared span, that is granted to every shape: 0.03 % of the span.
-# Chosen.
+# A variance that is added to the least variance of a value, in units of the squared span. Its
+# square root is a standard deviation of 0.03 % of the span, so no shape is rejected because values
+# deviate from it by less. Chosen.
 _EXACT = 1e-7
-# With a risk below this, a rise is probably not chance, but not proven. Chosen.
+# With a risk of error below this (10 %), a rise is probably not chance. Growth is only proven at a
+# risk of RISK. Chosen.
 _DOUBTFUL = 0.1
-# Digits to which a time in mean gaps is rounded, so that equal distances share one cached design.
+# Decimal digits to which the time of a sample is rounded, in units of the mean gap between samples.
+# Series with equal distances between samples then have exactly equal times, and share one cached
+# table of curves (``wandering.design``). Chosen.
 _GAP_DIGITS = 9
 
 

@@ -26,14 +26,16 @@ from leakguard.model.holder import Hop
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_number
 
-# This many of the program's own collections show that the collector keeps up with the garbage; a
-# single one may be chance.
+# This many of the program's own collections show that the collector keeps up with the garbage. A
+# single collection may be chance.
 _TIMELY = 2
-# The collector keeps up if fewer than one in this many objects made since the last look are still
-# alive. Chosen: a single chance collection leaves so few only in the last tenth of the time.
+# The collector keeps up with the garbage if fewer than one in this many objects that were made
+# between two looks are alive at the second look. Chosen: if the collector ran only once between the
+# looks, so few objects are left only if it ran in the last tenth of the time between them.
 _FAR_FEWER = 10
-# Confidence (0 to 1) if objects accumulated or were freed more than once, and if neither is known.
-# Chosen.
+# Confidence (0 to 1) that garbage is a leak. _SEEN_AGAIN applies if the count of objects grew in
+# every generation, or if more than one collection freed objects. Otherwise _SEEN_ONCE applies. Both
+# are chosen.
 _SEEN_AGAIN, _SEEN_ONCE = 0.95, 0.7
 
 
@@ -205,7 +207,7 @@ def _growth(case: Case, name: str, freeing: list[Snapshot]) -> Growth:
         phase=phase,
         path=way,
         with_it=_freed_with(name, collections),
-        # A collection counts freed objects exactly, and more than one collection freed them.
+        # A collection counts freed objects exactly, but a single collection does not prove growth.
         exact=len(freeing) > 1,
         evidence=(Evidence("collector", said), *again),
         reason="; ".join((said, *(one.told for one in again if piled_up))),

@@ -16,12 +16,12 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL, OWN_SHARE
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
-# From this many generations on, a multiple of them as the number of entries is not chance. Chosen:
-# of ten containers with up to a hundred entries, one has a multiple of ten, and its type must have
-# risen as well.
+# The fewest generations after which a container is reported because its number of entries is a
+# multiple of the number of generations. Chosen: after ten generations, one in ten containers has
+# such a number of entries by chance, and the count of the entries' type must have risen as well.
 _FEWEST_GENERATIONS = 10
-# The least share of the growth of live memory that such a container must retain. Chosen: half of
-# OWN_SHARE, below which a thing belongs to a larger one.
+# The least share of the growth of live memory that must be retained by the new entries of a
+# container with a whole number of entries per generation. Chosen: half of OWN_SHARE, which is 5 %.
 _LEAST_SHARE = OWN_SHARE / 2
 
 

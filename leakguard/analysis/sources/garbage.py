@@ -14,13 +14,15 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model.metric import METRICS
 from leakguard.model.units import MB, format_bytes
 
-# How many collections must free so much; a single one may be the end of a set-up.
+# The fewest collections with a large fall of live memory. Chosen: a single large fall may be the
+# end of a set-up.
 _TIMES = 2
-# Garbage is a cost worth reporting if it has at least this many bytes, and at least this share of
-# the memory that is alive after a collection. Chosen: a run that needs half as much memory again
-# needs a larger machine.
+# Garbage is a cost worth reporting if a collection frees at least _LARGE bytes, and at least the
+# share _LARGE_SHARE of the live memory after the collection. Chosen: a run that needs half as much
+# memory again needs a larger machine.
 _LARGE, _LARGE_SHARE = 16 * MB, 0.5
-# Confidence (0 to 1): the collection may have coincided with the freeing of something else.
+# Confidence (0 to 1). Chosen below 1: the program may have freed other memory at the time of the
+# collection.
 _CONFIDENCE_IN_FALLS = 0.9
 _FIX = (
     "break the cycles (a weak reference to the parent, or clear it when done), so that objects are "

@@ -27,11 +27,14 @@ from leakguard.model.units import KB, format_bytes, format_change
 
 # Bytes of a page. Mappings consist of pages, so no smaller change exists.
 _PAGE = 4_096
-# Bytes by which mapped memory changes without a leak: arenas and stacks are mapped by the megabyte,
-# and freed pages are returned late. A rise must add a quarter of that per generation. Chosen.
+# Bytes by which mapped memory changes without a leak. Chosen: arenas and stacks are mapped by the
+# megabyte, and freed pages are returned late.
 _MAPPED_NOISE = MATERIAL_BYTES
+# Bytes per generation at which a rise of mapped memory matters at once. Chosen: a quarter of
+# _MAPPED_NOISE.
 _MAPPED = 250 * KB
-# Bytes per generation. Fragmentation is no leak, so it is reported only if it is expensive.
+# Bytes per generation at which fragmentation matters at once. Chosen: fragmentation is no leak, so
+# it is reported only if it is expensive.
 _HELD = MATERIAL_BYTES
 # Growth below this share of another growth counts as flat. Chosen.
 _FLAT_BESIDE = 0.2
@@ -54,7 +57,7 @@ def _growing(case: Case, row: MetricRow) -> Growth | None:
     last = judged.series.generations[-1]
     matters = notable(judged.verdict.rate, judged.started_at, last, row.least)
     if not matters and (row.metric in LIVE_MEMORY or not row.takes_ram):
-        return None  # the balance of live memory tells of it
+        return None  # the balance of live memory reports this growth
     healthy = row.healthy(case, judged) if matters else _too_little(case, judged)
     in_bytes = judged.series.unit == "bytes"
     verdict, rate = judged.verdict, judged.verdict.rate

@@ -13,16 +13,20 @@ from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Snapshot
 from leakguard.model.units import MB, format_bytes
 
-# A peak is reported if it exceeds both ends of the phase by this many bytes, and by this share of
-# the memory held before. Such a peak decides how much memory a run needs. Chosen.
+# The least number of bytes by which a reported peak exceeds the start and the end of its phase.
+# Chosen.
 _LARGE_PEAK = 64 * MB
+# The least share of the memory before the phase by which a reported peak exceeds the start and the
+# end of its phase. Chosen: a peak this large decides how much memory a run needs.
 _LARGE_SHARE = 0.5
 # A peak that reaches this share of the memory limit is reported even if it is a smaller share of
 # the memory held before. Chosen.
 _NEAR_LIMIT = 0.9
-# How many generations must have such a peak; a single one may be a warm-up.
+# The fewest generations with a large peak in the same phase. Chosen: a single large peak may be a
+# warm-up.
 _TIMES = 2
-# Confidence (0 to 1): the kernel measures peaks, but a phase in another thread may be the cause.
+# Confidence (0 to 1). Chosen below 1: the kernel measures peaks, but a phase in another thread may
+# be the cause.
 _CONFIDENCE = 0.95
 
 

@@ -6,8 +6,9 @@ from leakguard.analysis.case import Case
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.model import Expectation, Holder, Snapshot
 
-# Confidence (0 to 1). Chosen: an object that is alive after a collection is held, but an object
-# that was seen only once may soon be released.
+# Confidence (0 to 1) if more objects appear later, and if objects were seen only once. Chosen: an
+# object that is alive after a collection is held, but an object that was seen only once may soon be
+# released.
 _BROKEN_AGAIN, _BROKEN_ONCE = 0.99, 0.8
 
 
@@ -41,8 +42,8 @@ def _growth(kept: list[tuple[Snapshot, Expectation]]) -> Growth:
         since=first.generation,
         holder=_holder(latest),
         path=latest.trace,
-        # These objects should be gone and survived a collection. If more appear later, the earlier
-        # ones were not merely about to be released.
+        # The objects should be gone, and they survived a collection. If more objects appear later,
+        # the earlier objects were not merely about to be released.
         exact=more,
         evidence=(Evidence("promise", said),),
         reason=said,

@@ -98,7 +98,7 @@ def _as_memory_does(case: Case, series: Series) -> Judged | None:
     first, last = looks[0], looks[-1]
     gained, lasted = sizes[last] - sizes[first], last - max(start - 1, first)
     if MAJORITY * gained > memory.verdict.rate * lasted:
-        return None  # the looks are at different heights of a tooth, so most of the gain is garbage
+        return None  # the last look is at a higher point of a tooth: most of the gain is garbage
     if "." not in series.name and _gained_bytes(case, series, first, last) < MAJORITY * gained:
         return None
     rate = (counts[last] - counts[first]) / lasted
