@@ -23,7 +23,7 @@ from leakguard.store.following import Followed, FollowedFolder, followed
 
 # Share of the elapsed time that reading and judging may take.
 _JUDGING_SHARE = 0.2
-# Seconds that the process may take, when attaching to it, to come back to Python code.
+# Seconds for which attaching waits until the process runs Python code again. Chosen.
 _UNTIL_ATTACHED = 10.0
 _WIDEST_SCREEN = 200  # most columns of a screen that are used
 

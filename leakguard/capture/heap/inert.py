@@ -27,13 +27,15 @@ from leakguard.capture.heap.classes import (
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.half_built import MadeInPython
 
-# Packages whose C classes only free memory, unless a class has a finalizer.
+# Packages with harmless C classes: deallocating an instance only frees memory, unless the class has
+# a finalizer.
 _INERT = frozenset({
     "builtins", "collections", "itertools", "functools", "types", "operator", "datetime", "decimal",
     "array", "re", "_sre", "_thread", "weakref", "_weakref", "_collections", "_functools", "enum",
     "abc", "_abc", "typing", "contextvars", "_contextvars", "random", "_random", "uuid", "json",
     "_json", "string", "fractions", "numpy", "torch",
 })  # fmt: skip
+# Kinds of devices of torch other than the CPU.
 _DEVICES = ("cuda", "xpu", "mps")
 # Modules whose weak reference callbacks only remove the entries of freed objects: weak collections,
 # and in matplotlib the parents of a transform and the listeners of a figure.
