@@ -147,7 +147,7 @@ def _die_of_interrupt() -> None:
             exec("raise KeyboardInterrupt")
 
 
-# Registered before the program begins, so it is called after everything that the program registers.
+# Registered before the program begins, and so called after everything that it registers.
 atexit.register(_die_of_interrupt)
 
 

@@ -157,7 +157,7 @@ class Watching:
         if getpid() != self._home:
             return
         answering = Answering(self._look_at_once, self.plan.out)
-        # Without a folder for the socket, the run is recorded, but it cannot be asked for anything.
+        # Without a folder for the socket there is a run all the same, but it cannot be asked.
         with contextlib.suppress(OSError):
             answering.start()
             atexit.register(answering.stop)

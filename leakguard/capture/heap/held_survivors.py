@@ -22,11 +22,11 @@ _RECYCLED = frozenset(map(id, (float, int, tuple, list, dict)))
 # instances, an instance may have a tenth of the bytes, and the dicts, lists and numbers that it
 # holds have the rest. Then the lines of the instances are enough.
 _ENOUGH_SURE = 0.1
-# In a container that gains entries, one entry has survivors of at most so many different rounds on
-# average. Chosen: an entry that is made in one round and filled in the next has survivors of two
-# rounds, whereas an entry that itself grows has survivors of every round of the run.
+# A container counts as gaining only if its entries have survivors of at most this many different
+# rounds on average. Chosen: an entry that is made in one round and filled in the next has survivors
+# of two rounds, whereas an entry that itself grows has survivors of every round of the run.
 _MOST_ROUNDS_AN_ENTRY = 2
-# A container counts as gaining only if at least so many of its entries have survivors.
+# A container counts as gaining only if at least this many of its entries have survivors. Chosen.
 _FEWEST_ENTRIES = 3
 
 

@@ -42,11 +42,12 @@ _DEVICES = ("cuda", "xpu", "mps")
 _FORGETFUL = frozenset({
     "weakref", "_weakrefset", "torch.utils.weak", "matplotlib.transforms", "matplotlib.cbook",
 })  # fmt: skip
-# Offset of tp_dealloc in a type: after its header, its name and its two sizes; Include/cpython.
+# Offset in bytes of tp_dealloc in a type: after the three words of the PyVarObject header, tp_name,
+# tp_basicsize and tp_itemsize. Source: Include/cpython/object.h.
 _DEALLOC = ctypes.sizeof(ctypes.c_ssize_t) * 6
 _CALLBACK = vars(weakref.ref)["__callback__"].__get__
-# Offset of the callback in a weak proxy: after its header and the pointer to its object;
-# Include/cpython/weakrefobject.h.
+# Offset in bytes of the callback in a weak proxy: after the object header and the pointer to the
+# referenced object. Source: Include/cpython/weakrefobject.h.
 _PROXY_CALLBACK = object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
 _FUNCTION = vars(MethodType)["__func__"].__get__
 _MODULE_OF_GLOBALS = "__name__"
