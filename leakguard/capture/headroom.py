@@ -10,7 +10,8 @@ from leakguard.capture.probe import Unavailable
 from leakguard.capture.process import left_in_groups, memory_groups
 
 _ROLLUP = re.compile(rb"^Anonymous:\s+(\d+) kB$(?s:.)*?^AnonHugePages:\s+(\d+) kB$", re.MULTILINE)
-# Runnable threads per core: a training with a thread pool for all cores counts as 1.
+# From this many runnable threads per core on, the machine counts as busy. Chosen, above 1: a
+# training whose thread pool uses all cores has 1 runnable thread per core.
 _CROWDED = 1.5
 _CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
 _VM = Path("/proc/sys/vm")

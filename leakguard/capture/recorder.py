@@ -37,8 +37,8 @@ ROUND_PROBES: tuple[tuple[str, Probe], ...] = (
     ("pools", pool_memory),
 )
 
-# A gauge that takes more than _SLOW_GAUGE seconds _SLOW_TIMES times is no longer read, because
-# gauges are read at every phase and would slow the loop.
+# A gauge that has taken more than _SLOW_GAUGE seconds for _SLOW_TIMES times is not read anymore.
+# Chosen: gauges are read at every phase, so slow gauges would slow the loop down.
 _SLOW_GAUGE = 1.0
 _SLOW_TIMES = 2
 

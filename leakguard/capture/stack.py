@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from leakguard.capture.library import OWN_FOLDER, is_library
 
 _MOST_FRAMES = 24
-# Functions that make an object for their caller. The caller's line is the one to report.
+# Functions that make an object for their caller. For such an object, the caller's line is reported.
 _FACTORY = re.compile(
     r"__(init|new|deepcopy|copy|reduce|setstate|enter|post_init)\w*__"
     r"|_?(new|make|create|build|clone|copy|from|spawn|own)(_\w*)?"

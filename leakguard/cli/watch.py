@@ -21,9 +21,9 @@ from leakguard.render.live_view import live_line, live_view
 from leakguard.render.text import columns
 from leakguard.store.following import Followed, FollowedFolder, followed
 
-# Share of the elapsed time that reading and judging may take.
+# Share of the elapsed time that reading and judging the run may take. Chosen.
 _JUDGING_SHARE = 0.2
-# Seconds that the process may take, when attaching to it, to come back to Python code.
+# Seconds for which attaching waits until the process runs Python code again. Chosen.
 _UNTIL_ATTACHED = 10.0
 _WIDEST_SCREEN = 200  # most columns of a screen that are used
 

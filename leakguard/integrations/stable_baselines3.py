@@ -22,8 +22,8 @@ from leakguard.guard import LeakGuard
 from leakguard.integrations.framework_loop import FrameworkLoop
 from leakguard.phase import phase
 
-# Default steps in a generation of an off-policy algorithm: a few seconds of most algorithms, and
-# two to ten episodes of most environments.
+# Default steps in a generation of an off-policy algorithm. Chosen: most algorithms need a few
+# seconds for them, and they are two to ten episodes of most environments.
 _STEPS_OFF_POLICY = 1_000
 
 

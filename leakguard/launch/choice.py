@@ -14,21 +14,27 @@ from dataclasses import dataclass, field
 from leakguard.launch.main_wait import MainWait, Wait
 from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 
-#: Seconds for which a kind of step is observed before it is chosen. The first value applies if the
-#: program's libraries can make better steps, the second if they cannot.
+#: Seconds for which a kind of step is observed before it may be counted. ``SETTLE_SECONDS`` applies
+#: if the program may also make steps of a better ``Rank``, ``SOON_SETTLED`` if it may not. Chosen.
 SETTLE_SECONDS, SOON_SETTLED = 0.5, 0.1
-#: Seconds to wait for the second step of a better kind that was seen once, such as an epoch.
-#: Chosen: a kind that comes later takes over, and costs the first looks twice.
+#: Seconds for which a kind is not chosen after the first step of a better kind, such as an epoch,
+#: was seen; its second step may come meanwhile. Chosen: a short wait is enough, because a better
+#: kind that comes later replaces the counted kind. The replacement only repeats the first looks, in
+#: a new run.
 PATIENCE_SECONDS = 1.0
-#: Steps that take longer than this, in seconds, are too rare to take over: six of them in a minute.
+#: A kind of step whose steps take longer than this number of seconds on average is ranked after all
+#: other kinds. Chosen: fewer than six steps in a minute are too few to be the generations of a run
+#: if the program also makes more frequent steps.
 RARE_SECONDS = 10.0
-#: A kind that takes over has lasted at least this share of the time in which others were counted.
-#: Chosen: below one, because the first looks and traces make the earlier steps slower than they
-#: are. An evaluation after a training seldom takes half of the training's time.
+#: A kind replaces the counted kind only after it has lasted this share of the time for which steps
+#: were counted before. Chosen: less than 1, because that time is lengthened by the first looks and
+#: traces of leakguard. Not much less, so that an evaluation does not replace the training before
+#: it; an evaluation seldom takes half of the time of its training.
 AS_LONG = 0.5
-# A kind that is not counted reports again after a sixteenth of the steps that it has reported.
-# While the counted kind continues, it reports after at least ``_FEWEST_UNSEEN`` steps, so that each
-# of its rounds costs at most a quarter of a call.
+# Most steps of a kind that is not counted are not reported to ``Choice.told``, because each call
+# takes time. If n steps were made, the next report comes n / ``_SHARE_UNSEEN`` steps later. While
+# the counted kind continues, it comes at least ``_FEWEST_UNSEEN`` steps later. Chosen: then each
+# step costs at most a quarter of a call on average.
 _SHARE_UNSEEN, _FEWEST_UNSEEN = 16, 4
 
 

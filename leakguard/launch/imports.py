@@ -17,7 +17,8 @@ from leakguard.capture.library import is_library
 Action = Callable[[ModuleType], None]
 #: Makes the code of a module from its source and file; None leaves that to the module's loader.
 CompileModule = Callable[[str, str], "CodeType | None"]
-# Loaders of modules with an available source; an archive has one loader for all of its modules.
+# Classes of loaders that can return a module's source. A zip archive has one loader for all
+# modules.
 _WITH_SOURCE = (SourceFileLoader, zipimporter)
 
 

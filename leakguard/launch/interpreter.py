@@ -12,7 +12,7 @@ from typing import NoReturn
 from leakguard.errors import LeakguardError
 from leakguard.launch.plan import Plan
 
-# A command rather than a module: an interrupt then ends the process as it ends a script.
+# Given by ``-c`` and not by ``-m``, so that an interrupt ends the process as it ends a script.
 _BEGIN = "from leakguard.launch.interpreter import begin; begin()"
 _UNUSABLE = 2
 

@@ -15,7 +15,8 @@ from leakguard.launch.steps import Rank, StepSource
 from leakguard.live.call_stack import gives_way
 from leakguard.live.main_thread import is_main_thread
 
-#: A loop that began this often while another kind was counted does not run once; it is ignored.
+#: A loop is ignored once it has begun this many times while another kind of step was counted.
+#: Chosen: a loop that begins so often is an inner loop, whose rounds are no generations.
 OFTEN = 100
 
 

@@ -185,7 +185,7 @@ def _mark(loop: ast.For | Comprehension, over: str) -> None:
         loop.generators[0].iter = _at(ast.Call(_name(over), arguments, []), items)
         return
     arguments = [loop.iter, ast.Constant(loop.lineno)]
-    # The place where the interpreter reports that something cannot be looped over.
+    # The place in the source that the interpreter shows if an object cannot be looped over.
     place = loop if sys.version_info < (3, 13) else loop.iter
     loop.iter = _at(ast.Call(_name(over), arguments, []), place)
 

@@ -42,7 +42,7 @@ class MainWait:
         def noted(thread: threading.Thread, timeout: float | None = None) -> None:
             if not is_main_thread():
                 return join(thread, timeout)
-            # The number only: a subclass may override ``ident``.
+            # Not ``thread.ident``: a subclass may override this property with code of its own.
             self._joined.append(getattr(thread, "_ident", None))
             try:
                 return join(thread, timeout)

@@ -13,29 +13,37 @@ from leakguard.launch.choice import Choice
 from leakguard.launch.main_wait import MainWait, Wait
 from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 
-#: Seconds that the first generations of grouped steps should take. A run may be over after a
-#: second; small generations can be merged later, but large ones cannot be split. Chosen: ten times
-#: what the numbers of a generation cost.
+#: Seconds that the first generations of grouped steps should take. Short generations suit a run
+#: that is over after a second; for a long run they can be merged later, but long ones cannot be
+#: split. Chosen: reading the metrics after a generation takes 0.3 to 2 ms, at most a tenth of this.
 AIM_SECONDS = 0.02
-#: Generations are doubled in length, again and again, until they take this many seconds.
+#: Generations of grouped steps are doubled in length, again and again, until they take about this
+#: many seconds. Chosen.
 FULL_SECONDS = 0.4
-#: Generations of a single step are doubled while they take less than this many seconds. Chosen: the
-#: numbers cost 1 % of it.
+#: Generations that begin as one step each are doubled in length until they take about this many
+#: seconds. Chosen: reading the metrics after a generation takes about 1 ms, 1 % of the generation.
 FULL_STEP_SECONDS = 0.1
-#: The least and the most generations of one size before the size is doubled: some 300 generations
-#: in the first minute, 1,000 in an hour, 3,000 in a day.
+#: Generations of one size that must be complete before the size is doubled: ``FEWEST_OF_A_SIZE`` if
+#: the generations are still short, ``SAME_SIZE`` if they are long enough. Chosen: if the first
+#: generations take ``AIM_SECONDS``, there are about 300 generations in the first minute, 1,700 in
+#: the first hour, and 3,000 in the first day.
 FEWEST_OF_A_SIZE, SAME_SIZE = 32, 300
-#: If this many generations take less than half of what the first ones should, a slow beginning led
-#: to their size, and they become longer at once: the numbers alone cost 0.3 to 2 ms each.
+#: The size of generations is checked for the first time after this many generations of one size. If
+#: they took less than half of ``AIM_SECONDS`` or ``LONG_ENOUGH`` on average, the size was derived
+#: from steps that were unusually slow, and it is raised at once. Chosen: few, because reading the
+#: metrics takes 0.3 to 2 ms after each generation, which is much for so short a generation.
 TOO_SHORT = 8
-#: A loop that ended after fewer generations was a preparation; the next one may be the training.
+#: A loop that ended after fewer generations than this was a preparation. Chosen: the next loop may
+#: be the training, and is then counted at once.
 PREPARATION = 10
-# So many consecutive short steps show that the slow step before them was an exception. Chosen.
+# This many consecutive short steps show that the slow step before them was an exception. Chosen.
 _PROVEN_SHORT = 2
-# Share of FULL_SECONDS that is enough: from here on, doubling leads further away from it.
+# Generations are long enough from this share of ``FULL_SECONDS`` or ``FULL_STEP_SECONDS`` on.
+# Derived: the square root of 1/2, rounded. From there on, doubling leads further away from these
+# seconds, by ratio.
 _NEAR = 0.7
-# A loop that is over within the first of these numbers of seconds, with rounds shorter than the
-# second, may be repeated by another loop.
+# A loop that is over within ``_SOON`` seconds, and whose rounds took less than ``_SHORT_ROUND``
+# seconds on average, may be the inner loop of another loop. Chosen.
 _SOON, _SHORT_ROUND = 2.0, 0.02
 
 

@@ -12,12 +12,16 @@ from leakguard.model import Site
 
 #: Fewer bytes than this, one page, are not reported as a leak of a line.
 SMALLEST = 4_096
+#: Most lines that are reported. Chosen.
 MOST_SITES = 5
-# Groups of a generation's survivors, largest first, that are looked up in the source files.
+# tracemalloc groups the blocks in use by stack. Only this many groups are described, those with the
+# most bytes. Chosen: the source files of a stack are read to find the functions of its lines.
 _MOST_GROUPS = 200
-# CPython's Objects/obmalloc.c: blocks up to 512 bytes lie in pools, in steps of 16.
+# In CPython, a block of at most ``_POOLED`` bytes lies in a pool, and its size is rounded up to a
+# multiple of ``_STEP`` bytes. Source: Objects/obmalloc.c.
 _POOLED, _STEP = 512, 16
-# glibc's malloc (its malloc/malloc.c): a header of 8 bytes, steps of 16, 32 at least.
+# Bytes of the header of a block of glibc's malloc, and of its smallest block, header included.
+# Source: malloc/malloc.c of glibc.
 _MALLOC_HEADER, _LEAST_CHUNK = 8, 32
 
 

@@ -13,12 +13,14 @@ from typing import Any
 
 # Tuples up to this length have free lists, one per length (PyTuple_MAXSAVESIZE).
 _LONGEST_TUPLE = 20
-# Most objects that are made in total. CPython keeps 2,000 tuples of each length, 80 lists and 80
-# dicts (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
+# ``reserve`` makes at most this many objects to empty the free lists. Chosen, above the 40,160
+# objects that the free lists can hold: 2,000 tuples of each of 20 lengths, 80 lists and 80 dicts
+# (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
 _MOST_SPARE = 50_000
-# After so many consecutive objects whose allocation was traced, the free list counts as empty. One
-# object is not enough: asking for a stack of 16 frames makes 16 pairs, and these traced pairs may
-# be freed on top of the list.
+# A new object whose allocation was traced was not taken from a free list. After this many
+# consecutive traced objects, the free list counts as empty. Chosen, above 16: ``is_known`` asks
+# tracemalloc for a stack of 16 frames, and the result has 16 tuples of two elements. The allocation
+# of these tuples is traced. Once freed, they may be the first 16 tuples of the free list.
 _IN_A_ROW = 24
 
 

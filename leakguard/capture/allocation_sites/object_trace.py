@@ -52,19 +52,21 @@ def _at_address() -> Callable[[int, int], Lines | None]:
     return cast("Callable[[int, int], Lines | None]", read)
 
 
-# Frames kept of a stack. An allocation in a torch module, inside another module, inside a trainer,
-# lies ten calls below the line that asked for it. Measured: 12 frames cost 1.2 times as much as 6
-# in a network, the same where stacks are short, and 1.7 times as much in a deep recursion.
+# Frames kept of a stack. Chosen, above ten: an allocation in a torch module, inside another module,
+# inside a trainer, lies ten calls below the program's line that asked for it. Measured for
+# 12 frames instead of 6: 1.2 times the cost in a network, the same
+# cost in a program with short stacks, and 1.7 times the cost in a deep recursion.
 _FRAMES_OF_OBJECTS = 16
 # Frames of a shallow trace: the line that calls ``np.repeat`` is the third frame. The cost grows
 # with the frames, because each allocation looks up the line number of each frame. Measured with 1,
 # 2, 4, 8 and 16 frames: a training step of TD3 takes 3.4, 5.0, 6.9, 11 and 15 times as long, one
 # of DQN 2.8, 3.7, 5.1, 7.9 and 11 times.
 _FRAMES_IF_SHALLOW = 4
-# Stacks, the most frequent first, for whose objects the holders are looked up. A kept loss is one
-# tensor, but its graph has a dozen objects that other lines made. Its stack is therefore not among
-# the most frequent. Beyond the first MOST_SITES, a stack counts only if its objects are elements
-# of a container.
+# Most stacks of one type for whose objects the holders are looked up, the most frequent first.
+# Chosen: if a program keeps its losses in a list, each loss is one tensor. The backward graph of a
+# loss has a dozen more objects, which other lines made. So a dozen stacks may come before the stack
+# of the losses, and 20 stacks contain it. Of the stacks after the first MOST_SITES, only those are
+# reported whose objects are elements of a container.
 _MOST_ASKED = 20
 _ELEMENT = "[*]"
 

@@ -15,14 +15,19 @@ Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
 #: File, line and function, innermost first.
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
 
-# Places that are reported: those with the most bytes alive, and those with the most old bytes.
+# Most birthplaces that are reported because many bytes born there are alive. Chosen.
 _MOST_ALIVE = 16
+# Most birthplaces that are reported because many bytes born there are old: see ``_Alive.old``.
+# Chosen.
 _MOST_OLD = 16
-# Cohorts reported for a place. With more rounds, several rounds are one cohort.
+# Most cohorts that are reported for a birthplace. If the run has more rounds than this, a cohort
+# has the survivors of several consecutive rounds. Chosen.
 _MOST_COHORTS = 32
-# Rounds at the end whose objects may still be in use.
+# Survivors that were born in this many latest rounds are not old, because the program may still use
+# them. Chosen.
 _YOUNG = 2
-# CPython 3.13 shows a frame of this name and file below each call of a class.
+# The stacks of CPython 3.13 have an extra frame below each call of a class. This is the name of
+# both the function and the file of the extra frame.
 _TRAMPOLINE = "__init__"
 
 

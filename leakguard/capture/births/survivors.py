@@ -10,7 +10,8 @@ from typing import NamedTuple
 from leakguard.capture.births.birthplaces import Row, Stacks, birthplaces
 from leakguard.model.births import Birthplace
 
-# Places reported for one holder: several lines may each make a part of an entry.
+# Most birthplaces that are reported for one holder. Chosen: several lines may each make a part of
+# an entry.
 _MOST_PLACES = 4
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import random
 
-# CPU seconds that the record costs per allocation, measured (reports/births/overhead.md).
+# CPU seconds that recording costs per allocated small block. Measured (reports/births/overhead.md).
 _SECONDS_A_BLOCK = 1.2e-9
-# CPU seconds that the record's calls may cost in any run; looks have the same allowance.
+# CPU seconds that recording may cost in each run before rounds are left out. Chosen: the same
+# number of seconds as looks may cost in each run (``schedule.FIXED_SECONDS``).
 _FREE_SECONDS = 0.3
-# CPU seconds over which the cost per second is averaged, because one short round varies much.
+# The cost of recording per CPU second is averaged over about this many CPU seconds. Chosen: the
+# cost varies much from one short round to the next.
 _MEMORY = 1.0
-# At least one of this many rounds is recorded.
+# At least one of this many rounds is recorded, however expensive recording is. Chosen.
 _ONE_ROUND_OF = 100
 
 
@@ -26,7 +28,7 @@ class Windows:
     def __init__(self, most_share: float | None, seed: int) -> None:
         """``most_share`` is the share of CPU time that the calls may cost; None sets no limit.
 
-        It applies once the seconds that every run may cost are used up.
+        The limit applies after the calls have cost ``_FREE_SECONDS``.
         """
         self._most_share = most_share
         self._random = random.Random(seed)

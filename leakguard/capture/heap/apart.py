@@ -29,13 +29,17 @@ from leakguard.capture.tracers import tracer_at_work
 VARIABLE = "LEAKGUARD_COPY"
 #: Seconds of CPU time of a look for which no limit is given: enough for 30 million objects.
 LONGEST = 60.0
-# After so many crashes of copies, no more looks are taken: the process might crash too.
+# After this many crashes of copies, no more looks are taken, because the process itself might crash
+# too. Chosen.
 _MOST_CRASHES = 2
-# A look is given up after so many consecutive copies that waited for a lock of another thread.
+# A look is given up after this many consecutive copies that waited for a lock which another thread
+# held when the copy was made. Chosen.
 _MOST_HANGS = 3
-# Limit of a walk's memory: bytes per block of Python's allocator, and the minimum. It is higher
-# than the usual need, and ends a copy that grows without bound. The second line is the usual need.
+# A copy may allocate ``_LEAST_MEMORY`` bytes, plus ``_A_BLOCK`` bytes for each block in use in
+# Python's allocator. Chosen, well above the usual need: the limit is there to end a copy whose
+# memory grows without bound.
 _A_BLOCK, _LEAST_MEMORY = 300, 256_000_000
+# A copy usually needs ``_USUAL_MEMORY`` bytes, plus ``_A_USUAL_BLOCK`` bytes for each block in use.
 _A_USUAL_BLOCK, _USUAL_MEMORY = 120, 30_000_000
 
 T = TypeVar("T")

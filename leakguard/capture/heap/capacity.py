@@ -16,8 +16,9 @@ from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.half_built import is_blank, or_empty, referents
 
-# With more containers at one path the bound is not read: reading would be expensive, and the sum
-# of so many bounds would mean little.
+# A path stands for many containers if, for example, each element of a list has a container. If more
+# containers than this are at one path, their limits are not read. Chosen: reading so many limits
+# would be expensive, and their sum would mean little.
 _MOST_BOUNDED = 1_000
 _CACHE_INFO = LRU_CACHE.__dict__["cache_info"]
 # Attributes in which a class with one container states the maximum size of that container.

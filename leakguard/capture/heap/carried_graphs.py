@@ -17,11 +17,13 @@ from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.layout import AUTOGRAD
 from leakguard.capture.heap.traces import stable_name
 
-# A tensor's graph is read if at least so many bytes were first reached through the tensor.
+# A tensor's graph is read if at least this many bytes were first reached through the tensor.
+# Chosen.
 _LARGE = 65_536
-# Most backward graphs that are named, and most tensors that are read to find them. Chosen: a
-# program that carries graphs over from one generation to the next has few such tensors, and a
-# program that keeps many tensors keeps them in a container.
+# ``_MOST_GRAPHS`` is the most backward graphs that are reported. ``_MOST_HEADS`` is the most
+# tensors whose graphs are read, to find the largest graphs. Chosen: small numbers suffice. A
+# program that carries graphs over to the next generation in variables has few such variables. If it
+# keeps many tensors, these are in a container, and their graphs are not reported here.
 _MOST_GRAPHS, _MOST_HEADS = 3, 32
 
 

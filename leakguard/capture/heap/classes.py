@@ -21,7 +21,8 @@ _BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _ITEM_SIZE = type.__dict__["__itemsize__"].__get__
 
-# Up to Python 3.12 its ``__sizeof__`` reads NULL in an instance whose ``__init__`` never ran.
+# Classes whose ``__sizeof__`` may crash: up to Python 3.12 it follows a NULL pointer in an instance
+# whose ``__init__`` never ran.
 _UNSAFE_SIZES = frozenset({"_struct.Struct"})
 LRU_CACHE: type = type(functools.lru_cache(len))
 

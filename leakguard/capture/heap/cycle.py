@@ -12,11 +12,15 @@ from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import Step, TraceNodes, is_program_instance, steps_along
 from leakguard.model.holder import Hop
 
-# Limits of what one look spends on cycles: classes that are described, objects tried per class,
-# nodes searched from an object, and nodes that are read to rank the classes.
+# Most classes for which one look searches a cycle. Chosen, to limit the time of the look.
 _CLASSES = 48
+# Most objects of a class from which one look searches a cycle. Chosen, to limit the time of the
+# look.
 _SAMPLES = 2
+# Most nodes that one search for a cycle follows. Chosen, to limit the time of a look.
 _REACH = 2_000
+# Most nodes without a root that are read to count the objects of each class; of more nodes, every
+# n-th is read. Chosen, to limit the time of a look.
 _LOOKED_AT = 200_000
 
 

@@ -244,7 +244,8 @@ class Frameworks:
             yield
 
 
-# Whether gradients and graph nodes may be read; reading makes torch create a Python object of each.
+# Whether gradients and graph nodes may be read; torch then creates a Python object for each of
+# them.
 _awake = [True]
 
 

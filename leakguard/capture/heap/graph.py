@@ -52,11 +52,13 @@ Describe = Callable[[type], ClassLayout]
 
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
-# Positions from here on number the parts that adapters read. A class has fewer attributes of its
-# own, so the numbers do not overlap.
+# The references of an object are numbered. Numbers below this are for the references that the
+# collector's traversal visits, numbers from this on for the references that adapters read. Chosen:
+# no class has so many attributes of its own, so the two kinds of numbers do not overlap.
 FIRST_PART = 1000
 _EXACT = frozenset(map(id, (dict, list, tuple)))
-# Kinds of containers that keep their address when they grow; an extended array does not.
+# Kinds of containers that keep their address when they grow. A numpy array or a tensor does not:
+# the program makes a new, longer one and copies the elements.
 _STAY = frozenset({LIST, DICT, ELEMENTS})
 # Offsets of an object in its block: none, after the collector's header, or after the headers of the
 # collector and of the instance's dict.

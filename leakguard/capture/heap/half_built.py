@@ -31,9 +31,11 @@ _HEADER = object.__basicsize__
 # Offset of tp_traverse in a class: 20 pointers after the head of a PyVarObject, the same in
 # CPython 3.10 to 3.13 (Include/cpython/object.h).
 _TRAVERSE = _HEADER + _POINTER + 20 * _POINTER
-# The first bytes of an object; nearly every finished object sets one of them. The bytes after them
-# are read only if these are all zero. Reading further is a risk for a class that is declared in C:
-# it is smaller than its stated instance size, and may lie at the end of a mapping.
+# To find out whether an object is unfinished, its first ``_GLANCE`` bytes after the header are read
+# first. Only if these are all zero, the other bytes are read. Chosen: in nearly every finished
+# object, one of these bytes is not zero. Reading the other bytes is a risk if the object is itself
+# a class that C code declares statically. Such a class has fewer bytes than its metaclass states,
+# and the bytes after it may lie in memory that is not mapped.
 _GLANCE = 8 * _POINTER
 # Classes whose methods work correctly on an instance whose fields are all zero.
 _SAFE = frozenset(
@@ -46,7 +48,8 @@ _SAFE = frozenset(
         ),
     )
 )  # fmt: skip
-# Classes that report their number of elements even if unfinished; with elements, one is finished.
+# Classes whose ``__len__`` works for an unfinished instance, too. An instance that has elements is
+# finished.
 _COUNTS = {id(cls): cls.__len__ for cls in (dict, set, frozenset)}
 
 

@@ -14,17 +14,19 @@ from leakguard.model.births import Birthplace
 #: Returns the walk's memory node of the array or tensor memory that begins at an address.
 MemoryAt = Callable[[int], Any]
 
-# The interpreter reuses blocks of these types from free lists, so the recorded line of a block may
-# be that of an earlier object.
+# Types whose blocks the interpreter keeps in free lists and reuses without an allocation. The
+# recorded line of such a block may be the line that made an earlier object in the block.
 _RECYCLED = frozenset(map(id, (float, int, tuple, list, dict)))
-# Survivors of the recycled types are left out if the others have at least this share of a holder's
-# surviving bytes. Chosen: in a container of records, the records themselves are a small part.
+# The lines of survivors of the recycled types are unreliable. They are left out if the other
+# survivors have at least this share of a holder's surviving bytes. Chosen, low: in a container of
+# instances, an instance may have a tenth of the bytes, and the dicts, lists and numbers that it
+# holds have the rest. Then the lines of the instances are enough.
 _ENOUGH_SURE = 0.1
-# In a container that gains entries, one entry has survivors of at most so many different rounds on
-# average. Chosen: an entry that is made in one round and filled in the next has survivors of two
-# rounds, whereas an entry that itself grows has survivors of every round of the run.
+# A container counts as gaining only if its entries have survivors of at most this many different
+# rounds on average. Chosen: an entry that is made in one round and filled in the next has survivors
+# of two rounds, whereas an entry that itself grows has survivors of every round of the run.
 _MOST_ROUNDS_AN_ENTRY = 2
-# A container counts as gaining only if at least so many of its entries have survivors.
+# A container counts as gaining only if at least this many of its entries have survivors. Chosen.
 _FEWEST_ENTRIES = 3
 
 

@@ -235,7 +235,7 @@ def _adapted(holder: Any, held: Any) -> str | None:
     """Return the name of a reference that only adapters find, such as ``.grad_fn`` or ``.base``."""
     if is_backward_node(type(held)):
         return ".grad_fn"
-    # torch prints a warning if the gradient of a tensor is read that is not a leaf.
+    # The gradient is read of leaf tensors only: for other tensors, torch would print a warning.
     for name in ("_base",) if _descriptor_value(holder, "is_leaf") is False else ("grad", "_base"):
         if _descriptor_value(holder, name) is held:
             return f".{name}"

@@ -27,24 +27,27 @@ from leakguard.capture.heap.classes import (
 from leakguard.capture.heap.frameworks import Frameworks
 from leakguard.capture.heap.half_built import MadeInPython
 
-# Packages whose C classes only free memory, unless a class has a finalizer.
+# Packages with harmless C classes: deallocating an instance only frees memory, unless the class has
+# a finalizer.
 _INERT = frozenset({
     "builtins", "collections", "itertools", "functools", "types", "operator", "datetime", "decimal",
     "array", "re", "_sre", "_thread", "weakref", "_weakref", "_collections", "_functools", "enum",
     "abc", "_abc", "typing", "contextvars", "_contextvars", "random", "_random", "uuid", "json",
     "_json", "string", "fractions", "numpy", "torch",
 })  # fmt: skip
+# Kinds of devices of torch other than the CPU.
 _DEVICES = ("cuda", "xpu", "mps")
 # Modules whose weak reference callbacks only remove the entries of freed objects: weak collections,
 # and in matplotlib the parents of a transform and the listeners of a figure.
 _FORGETFUL = frozenset({
     "weakref", "_weakrefset", "torch.utils.weak", "matplotlib.transforms", "matplotlib.cbook",
 })  # fmt: skip
-# Offset of tp_dealloc in a type: after its header, its name and its two sizes; Include/cpython.
+# Offset in bytes of tp_dealloc in a type: after the three words of the PyVarObject header, tp_name,
+# tp_basicsize and tp_itemsize. Source: Include/cpython/object.h.
 _DEALLOC = ctypes.sizeof(ctypes.c_ssize_t) * 6
 _CALLBACK = vars(weakref.ref)["__callback__"].__get__
-# Offset of the callback in a weak proxy: after its header and the pointer to its object;
-# Include/cpython/weakrefobject.h.
+# Offset in bytes of the callback in a weak proxy: after the object header and the pointer to the
+# referenced object. Source: Include/cpython/weakrefobject.h.
 _PROXY_CALLBACK = object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
 _FUNCTION = vars(MethodType)["__func__"].__get__
 _MODULE_OF_GLOBALS = "__name__"

@@ -41,13 +41,15 @@ from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
 from leakguard.model.census import GRAPH_NODE, LargeObject
 from leakguard.model.holder import Holder, Hop
 
-# A container that has not grown is named only if at least so many bytes were reached through it.
+# A container that has not grown is named only if at least this many bytes were first reached
+# through it. Chosen.
 _WORTH_NAMING = 100_000
 # From this size in bytes on, the growth of strings, byte strings and arrays is followed.
 _BUFFER = 65_536
-# For each container that may be named because it grew, so many may be named because of the bytes
-# behind them. Chosen: six to ten of the largest containers are tables of the interpreter and of
-# libraries, and the program's containers should have places too.
+# An inspection names at most ``limit`` containers because they grew, and at most this many times
+# ``limit`` because many bytes were first reached through them. Chosen: ``limit`` is 10 by default,
+# and six to ten of the largest containers are tables of the interpreter and of libraries. So at
+# least ten of the 20 named containers can be the program's.
 _BY_WEIGHT = 2
 _SEVERAL = 2
 _NUMBERS = (object, bool, int, float)

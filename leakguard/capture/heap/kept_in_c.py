@@ -8,9 +8,10 @@ from functools import cached_property
 from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.traces import name_along
 
-#: The name of their holder if nothing more is known.
+#: The name of a holder in C code if nothing more is known about the holder.
 IN_C = "(C code)"
-# If more objects than this have no root, their references are not followed.
+# If more objects than this have no root, their references are not followed. Chosen, to limit the
+# cost.
 _MOST_ADRIFT = 100_000
 
 

@@ -128,7 +128,8 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
         fixed=fixed,
         method=method,
         header=header,
-        # Only for these classes may attributes lie outside of both the instance dict and slots.
+        # An instance of a class with MANAGED_DICT may have its attributes in an array outside of
+        # the instance. ``size`` adds this array unless ``method`` returns the size.
         hidden=method is None and bool(bits & MANAGED_DICT),
         managed=bool(bits & MANAGED_DICT),
         traversed=bool(bits & HAS_GC),

@@ -15,7 +15,8 @@ from leakguard.capture.heap.frameworks import Frameworks, loaded
 #: (file, line) of the frames that made an object, innermost first.
 Origin: TypeAlias = tuple[tuple[str, int], ...]
 _Instances = Callable[[Frameworks, Callable[[type], bool]], list[Any]]
-# With more live objects than this, only a sample is looked up: each look-up takes ten microseconds.
+# If there are more live objects than this, the lines of only a sample are looked up. Chosen: each
+# look-up takes ten microseconds, so this many take half a second.
 _MOST_OBJECTS = 50_000
 
 

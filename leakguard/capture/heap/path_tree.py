@@ -13,7 +13,7 @@ NO_NODE = -1
 ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION, INSTANCE = range(7)
 Label = tuple[int, Hashable]
 
-# From this depth on, everything that a path leads to counts as lying at the path itself.
+# From this depth on, all objects that are reached from an object get the path of that object.
 MAX_DEPTH = 64
 # From this depth on, a container inside a container of the same type stays at the same path.
 NESTED = 8

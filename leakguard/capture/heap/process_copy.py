@@ -61,7 +61,7 @@ except ImportError:  # not built here
 
 #: The process ids of running copies, which must not count as children of the program.
 at_work: set[int] = set()
-# Those of the copies that were killed but have not exited yet.
+# The process ids of copies that were killed but have not exited yet.
 _dying: set[int] = set()
 # CPU seconds of all copies that have ended; and whether this process is itself a copy.
 _spent = 0.0
@@ -78,8 +78,10 @@ _LONGEST_REASON = 1000  # bytes
 _PIPE_PIECE = 4096  # bytes; zlib releases the global interpreter lock above 5,120
 # Seconds between two checks whether a killed copy has exited.
 _INTERVAL = 0.002
-# A copy that sleeps for _LONGEST_SLEEP seconds is assumed to wait for a lock of a thread that it
-# does not have. Chosen: page faults from a slow disk take less. Checked every _GLANCES seconds.
+# A copy has only one thread. If another thread of the program held a lock when the copy was made,
+# the copy waits for this lock forever. A copy that sleeps for _LONGEST_SLEEP seconds is assumed to
+# do so. Chosen: page faults from a slow disk take less. Whether it sleeps is checked every _GLANCES
+# seconds.
 _LONGEST_SLEEP, _GLANCES = 0.5, 0.05
 # A copy may take _CROWD seconds of wall time per allowed second of CPU, plus _GRACE seconds: enough
 # on a machine with eight times as many runnable threads as cores. Chosen.
@@ -98,8 +100,8 @@ class CopyFailed(Unavailable):
 
     Attributes:
         crashed: a signal ended the copy, and it was not a signal of the copy's limits.
-        hung: the copy waited for a lock of a thread that it does not have. A second copy may
-            succeed.
+        hung: the copy waited for a lock that another thread held when the copy was made. A second
+            copy may succeed.
     """
 
     def __init__(self, reason: str, *, crashed: bool = False, hung: bool = False) -> None:

@@ -110,8 +110,10 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
             held_by, refused="no container of this name was found, or none that can be emptied"
         )
     contents: list[Any] = []
-    # Objects that may not be freed must stay alive until the copy ends, longer than all frames, but
-    # no root may hold them. So their reference count is raised.
+    # The holder's contents must not be freed before the measurement, nor in this copy at all if it
+    # turns out that freeing them is unsafe. But no root may hold them in the walk that follows. So
+    # the reference count of the list ``contents`` is raised, and the list lives until the copy
+    # ends.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(contents))
     for container, way in found.containers:
         contents.extend(way.contents(container))

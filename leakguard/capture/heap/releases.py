@@ -25,7 +25,8 @@ from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.capture.heap.walked_graph import walk_graph
 from leakguard.model.holding import Holding, HoldingKind, Holdings
 
-# Smallest number of bytes that is reported, and the most variables that are measured one by one.
+# _NOTABLE is the least number of bytes for which a statement is reported. _MOST_VARIABLES is the
+# most variables whose memory is measured. Chosen: a heap walk is needed for each variable.
 _NOTABLE = 100_000
 _MOST_VARIABLES = 12
 # Names under which IPython keeps results of cells, and IPython's own names, which are no variables
@@ -57,7 +58,9 @@ def take_holdings(make_graph: MakeGraph) -> Holdings:
     """Return what holds memory that may be released; call it only in a copy of the process."""
     with collector_held():
         total, found = _first_walk(make_graph)
-        # Measured without any cut, and after a first walk, which makes objects that stay.
+        # The bytes that no root reaches even though no reference is removed. They are subtracted
+        # from the result for each statement. The first walk creates objects that stay alive, so
+        # these bytes are measured after it.
         adrift = _released(make_graph, _GARBAGE)
         found.append(Holding("cycles", _GARBAGE.what, _GARBAGE.statement, adrift))
         for cut in _cuts():

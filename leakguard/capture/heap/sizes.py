@@ -23,8 +23,8 @@ GC_HEADER = 2 * POINTER
 # Bytes of ctypes data that fit into the object itself; larger data have a block of their own
 # (b_value in ctypes.h).
 _WITHIN_CTYPES = 16
-# From this size in bytes on, an object's stated size is compared with the memory of the process.
-# Chosen.
+# From this size in bytes on, the size that an object states is compared with the memory of the
+# process. Chosen.
 _DOUBTED_FROM = 1_000_000
 PAGE = os.sysconf("SC_PAGE_SIZE")
 # Bytes of the header of an attribute array. An instance whose ``__dict__`` was never read keeps its

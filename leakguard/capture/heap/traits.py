@@ -18,7 +18,7 @@ from leakguard.capture.heap.storage import array_owner, is_accounted
 from leakguard.capture.heap.traces import is_program_instance
 from leakguard.model.holder import Trait
 
-# Entries that are read, and parts that are read of each entry that is a record. Chosen.
+# Most entries of a container that are read, and most parts of each entry that is a record. Chosen.
 _ASKED, _PARTS = 32, 8
 _RECORDS = (TUPLE, DICT, LIST)
 _CONTAINERS = (*_RECORDS, ELEMENTS)

@@ -20,8 +20,9 @@ from leakguard.capture.heap.sizes import hidden_values_size, holds_dict
 from leakguard.capture.heap.tally import ClassCount, Tally
 
 _CHUNK = 4096
-# Keys are the ids of classes, because some metaclasses make classes that cannot be hashed.
 Describe = Callable[[type], ClassLayout]
+# Objects by the id of their class. The class itself cannot be the key, because some metaclasses
+# make classes that cannot be hashed.
 ByClass = defaultdict[int, list[Any]]
 
 
@@ -52,8 +53,9 @@ def address_of(reference: weakref.ref[Any]) -> int:
 
 def live_objects(describe: Describe) -> ByClass:
     """Return all live objects by the identity of their class."""
-    # Locals are read before the list of tracked objects is made. The list would hold each frame's
-    # dict of locals; the dict would then seem to be held by the program, and not be emptied.
+    # Local variables are read before ``tracked`` is made. Reading them fills each frame's dict of
+    # locals, and ``local_variables`` empties the dict again if only the frame refers to it. If
+    # ``tracked`` existed, it would refer to the dict too, and the dict would stay filled.
     beside = tuple(map(tuple, _beside_the_collector()))
     tracked = gc.get_objects()
     seen = _Seen(tracked)

@@ -128,7 +128,8 @@ def pytest_runtest_makereport(
     elif report.failed and budget is not None and budget.repeated and _is_repeated(item):
         report.sections.append((MARK, _TWICE))
     if budget is not None and call.when == "call":
-        # A test that passes although its budget is broken expected the failure: leave it out.
+        # If a test passes although its budget is broken, the test expected the failure. Then the
+        # broken outcomes are left out.
         told = [one for one in budget.outcomes if report.failed or not one["broken"]]
         report.leakguard_outcomes = told  # type: ignore[attr-defined]
     if call.when == "teardown" and _lists_left(item.config):

@@ -1,20 +1,20 @@
-"""``leakguard attach PID``: a Python process that never heard of leakguard, as it is.
+"""``leakguard attach PID``: watches a running Python process, which need not know leakguard.
 
-No debugger is needed: a call is put into the interpreter's own queue of pending calls, by writing
-to the memory of the process, as ``sys.remote_exec`` of Python 3.14 does. The interpreter makes it
-where it may: between two instructions of the program, never inside of malloc or the collector. ::
+No debugger is needed. A call is written into the interpreter's queue of pending calls, in the
+memory of the process; ``sys.remote_exec`` of Python 3.14 works similarly. The interpreter makes
+pending calls between two instructions of the program, never inside malloc or the collector. ::
 
-    RunningProcess   which process it is, and proof that it may be attached to: the target
+    RunningProcess   the process to attach to (the target), and the checks whether that is possible
     QueueLayout      where a version of CPython keeps its queue
-    rehearsal        the same executable, started by us: the layout is proven on it
-    Lodging          a folder in the file system of the target: what it runs, and two pipes
+    rehearsal        a new process of the same executable, on which the layout is tried first
+    Lodging          a folder in the target's file system: what the target runs, and two pipes
     PendingCall      the call, written while all threads are stopped for about a millisecond
-    bootstrap        what runs in the target: one thread that waits, and copies the process
-    sight            what runs in a copy: it imports leakguard, takes one look, and is gone
-    Attachment       our end of the pipes
-    AttachedRun      looks some seconds apart, each a generation of a run that is written here
+    bootstrap        what runs in the target: one thread, which waits for orders and makes copies
+    sight            what runs in a copy: it imports leakguard, answers one question and exits
+    Attachment       the connection to the target, in this process
+    AttachedRun      regular looks, each a generation of a run that this process writes
 
-The target itself never imports leakguard. At every moment either end may be killed: what is written
-to the memory is whole or without effect, no instruction is changed, and the thread leaves when the
-pipe ends.
+The target itself never imports leakguard. Either process may be killed at any moment without harm
+to the other: what is written to the memory of the target is complete or has no effect, no machine
+code is changed, and the thread in the target ends when its pipe is closed.
 """

@@ -1,4 +1,4 @@
-"""Looks at a process that is attached to, some seconds apart: each is a generation of its run."""
+"""Looks at an attached process at regular times: each look is a generation of the run."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ from leakguard.live.tracing import Tracing
 from leakguard.model import Run, RunInfo, Site, Snapshot
 from leakguard.model.secrets import command_line
 
-# Seconds for which the target is traced at the least and at the most: it runs several times as long
-# meanwhile. What was made in them stands for the whole time from look to look.
+# The least and the most seconds for which the target is traced; then a look ends the trace. Chosen:
+# a traced target runs several times slower, so it should not be traced for long. The numbers of a
+# trace are scaled up to the whole time since the previous look.
 _TRACED = (1.0, 3.0)
-# Share of the time from look to look that lies between them where looks take longer than that.
+# The pause between two looks is at least this share of ``Timetable.every``. Chosen: it applies if a
+# look takes so long that the next look would be due almost at once.
 _LEAST_PAUSE = 0.25
 _WHY = "asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the target says of itself once."""
+    """What a copy of the target reports about the target; asked once, when the run is opened."""
 
     python: str
     arguments: list[str]
@@ -55,7 +57,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """How often to look, every so many seconds, how many times, and where the run is written."""
+    """When to look, and where to write the run.
+
+    Attributes:
+        every: seconds from the start of one look to the start of the next.
+        looks: the number of looks; None for no limit.
+        out: the file of the run; None if the run is not written.
+    """
 
     every: float
     looks: int | None = None
@@ -64,10 +72,10 @@ class Timetable:
 
 @dataclass(slots=True)
 class AttachedRun:
-    """The run of one session; ``stop`` ends it early, with a last look.
+    """The run of one session; setting ``stop`` ends the run early, after a last look.
 
-    What decides is what decides in a guard, with every generation looked at. ``ended`` says why
-    the target answers no more; None while it does.
+    Findings are made as in a guard that looks at every generation. ``ended`` is the reason why the
+    target does not answer anymore, or None while the target answers.
     """
 
     session: Attachment
@@ -89,7 +97,7 @@ class AttachedRun:
         """Open the run.
 
         Raises:
-            UsageError: its file cannot be written.
+            UsageError: the file of the run cannot be written.
         """
         session = self.session
         facts = session.ask("facts", Facts)
@@ -105,7 +113,7 @@ class AttachedRun:
         self._tracing = Tracing("tracemalloc", {"tracemalloc": partial(RemoteTrace, session)})
 
     def follow(self, tell: Callable[[int], object] = lambda number: None) -> Run:
-        """Take the looks, and return the run; ``tell`` is called after each, with its number."""
+        """Take the looks and return the run; ``tell`` is called with the number of each look."""
         self.poll()
         while not self.is_over:
             last = self.stop.wait(self._pause) or self.looks + 1 == self.timetable.looks
@@ -114,10 +122,10 @@ class AttachedRun:
         return self._journal.run()
 
     def poll(self, *, last: bool = False) -> bool:
-        """Take the next look; False if there is none.
+        """Take the next look; return False if the target has ended.
 
-        The first one is what the others are compared with. With the ``last`` one, and with the end
-        of the target, the run is over.
+        The first look is the baseline. The run is over after the ``last`` look, or when the target
+        has ended.
         """
         try:
             if self._begun:
@@ -133,11 +141,11 @@ class AttachedRun:
         return self.ended is None
 
     def runs(self) -> list[Run]:
-        """Return the run so far, once it has a generation."""
+        """Return the run so far in a list; an empty list before the first generation."""
         return [self._journal.run()] if self.looks else []
 
     def inspect(self) -> Snapshot:
-        """Return one look at who holds what."""
+        """Take an inspection now and return its snapshot."""
         look = self._looker.holders(self._looker.recorder.read_all(), _WHY)
         self._scribe.write_snapshot(SnapshotDraft(ASKED, "mark"), look, None)
         return self._journal.run().snapshots[-1]
@@ -171,7 +179,7 @@ class AttachedRun:
         return min(max(pause, least), most) if self._tracing.running else pause
 
     def _traced(self) -> tuple[Site, ...] | None:
-        """End a trace; return what it saw, None where none ran."""
+        """End the trace and return its sites; None if no trace was running."""
         if not self._tracing.running:
             return None
         now = time.monotonic()
@@ -187,7 +195,7 @@ class AttachedRun:
             return ()
 
     def _choose(self, rounds: int) -> None:
-        """Where something grows: trace until the next look, to find out where it is made."""
+        """If something grows, start a trace, which lasts until the next look and finds sites."""
         looker = self._looker
         if (looker.grows or looker.swells) and self._tracing.worth_asking(rounds):
             self._tracing.choose(rounds, lambda: diagnose_within(self._journal.run()).findings)
@@ -198,7 +206,7 @@ class AttachedRun:
 
 
 def _projected(site: Site, times: float) -> Site:
-    """Return what a line would have made in a time that is so many times as long."""
+    """Return a site with its numbers multiplied by ``times``: an estimate for a longer time."""
     size = None if site.bytes is None else round(times * site.bytes)
     return replace(site, count=round(times * site.count), bytes=size)
 

@@ -1,4 +1,7 @@
-"""A process that is attached to: questions are asked by two pipes, and answered by copies of it."""
+"""The connection to an attached process, the target.
+
+Orders and their results go through two pipes. Copies of the target answer questions, in a file.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,8 @@ from leakguard.live.beacon import process_began
 T = TypeVar("T")
 
 _SCRIPT = "bootstrap.py"
-# What the target is given to run: it leaves no name behind, and is silent where the file is gone.
+# Python code that the target runs: ``_RUN`` executes ``_READ``, which executes the script. Neither
+# binds a name in the target's ``__main__``. If the file of the script is gone, nothing happens.
 _READ = "with __import__('_io').open({path!r}) as file: text = file.read()\nexec(text)"
 _RUN = """try:
  __import__('builtins').exec({read!r},{{'__name__':{name!r}}})
@@ -41,14 +45,21 @@ except BaseException:
  pass
 """
 _NAME = "leakguard.launch.attach.bootstrap"
-# From this version on any thread makes the call, before it the main thread.
+# From this Python version on, a pending call is made by any thread of the target. In earlier
+# versions, only the main thread makes pending calls.
 _ANY_THREAD = (3, 12)
+# Seconds between two attempts to open the pipe that the thread in the target reads. Chosen.
 _CONNECT_EVERY = 0.005
-# CPU seconds of a look, and how often one is taken anew that met a lock of another thread.
+# ``_LONGEST_LOOK`` is the CPU time in seconds that one copy of the target may use. A copy hangs if
+# it needs a lock that another thread of the target held when the copy was made. Then the question
+# is asked in a new copy; after ``_MOST_HANGS`` hung copies the look is given up. Chosen.
 _LONGEST_LOOK, _MOST_HANGS = 60.0, 3
-# Bytes that a copy needs for what it imports, beside the pages that it may have to copy.
+# Bytes that a copy needs for the modules that it imports. Chosen. The copy may need as many bytes
+# again as the target has anonymous memory, because the kernel duplicates a page when one of the two
+# processes writes to it.
 _OWN_MEMORY = 60_000_000
-# Seconds for which the thread's leave is waited for.
+# Seconds for which ``close`` waits until the thread in the target has obeyed the order to leave, by
+# closing its end of a pipe. Chosen.
 _LEAVE = 5.0
 _ENDED = {
     "refused": "the system makes no copy of it: its memory or number of processes is limited",
@@ -62,9 +73,11 @@ class Costs:
     """What attaching has cost the target, in seconds.
 
     Attributes:
-        stood_still: for which all of its threads were stopped, to put the call in.
-        copying: for which Python's lock was held, to copy the process; one entry a look.
-        looking: CPU time of the copies.
+        stood_still: time for which all threads of the target were stopped, to write the pending
+            call into its memory.
+        copying: time for which the target's global interpreter lock was held while the target was
+            copied; one entry for each copy.
+        looking: CPU time of all copies.
     """
 
     stood_still: float = 0.0
@@ -73,13 +86,13 @@ class Costs:
 
 
 class Attachment:
-    """The connection to one target, until its thread leaves."""
+    """The connection to one target, until ``close``."""
 
     def __init__(self, target: RunningProcess, patience: float) -> None:
-        """Attach; the target has ``patience`` seconds to come to a point where it may be called.
+        """Attach; wait ``patience`` seconds for the target to make the pending call.
 
         Raises:
-            UsageError: that cannot be, and nothing of it is left in the target.
+            UsageError: the target cannot be attached to; nothing was left in the target.
         """
         self.target = target
         self.costs = Costs()
@@ -106,11 +119,11 @@ class Attachment:
         self.close()
 
     def close(self) -> None:
-        """Leave the target: its thread ends, and nothing of the folder is left."""
+        """Leave the target: the thread in the target ends, and the folder is removed."""
         if self._ask >= 0:
             with contextlib.suppress(OSError):
                 os.write(self._ask, b"leave")
-                select.select([self._answer], [], [], _LEAVE)  # its end is closed by the thread
+                select.select([self._answer], [], [], _LEAVE)  # readable when the thread closes
             os.close(self._ask)
         if self._answer >= 0:
             os.close(self._answer)
@@ -155,7 +168,7 @@ class Attachment:
         raise TimeoutError
 
     def _busy(self, call: PendingCall | None, patience: float) -> UsageError:
-        """Take the call out of a target that did not come to it, and say so."""
+        """Remove the pending call from a target that did not make it; return the error to raise."""
         if call is not None and call.withdraw():
             call.clear()
         who = "its main thread" if self.version < _ANY_THREAD else "each of its threads"
@@ -171,10 +184,15 @@ class Attachment:
     # -- questions ------------------------------------------------------------------------------
 
     def ask(self, question: str, kind: type[T], **details: object) -> T:
-        """Have a copy of the target answer; ``sight`` has the questions.
+        """Return the answer of a new copy of the target; ``sight`` lists the questions.
+
+        Args:
+            question: the name of the question.
+            kind: the type of the answer.
+            details: the arguments of the question.
 
         Raises:
-            Unavailable: there is no answer, and the message says why.
+            Unavailable: there is no answer; the message states the reason.
             UsageError: the target has ended.
         """
         _check_memory(self.target.pid)
@@ -191,15 +209,15 @@ class Attachment:
         return _decoded(self._lodging.read(sight.ANSWER), kind)
 
     def trace(self, frames: int) -> None:
-        """Have the target note where memory is allocated, unless it does so by itself."""
+        """Start ``tracemalloc`` in the target, unless the target itself has started it."""
         self._ordered(f"trace {frames}")
 
     def untrace(self) -> None:
-        """End that."""
+        """Stop ``tracemalloc`` in the target, if ``trace`` started it."""
         self._ordered("untrace")
 
     def _ordered(self, order: str) -> str:
-        """Have the thread do something, and return what it says."""
+        """Send an order to the thread in the target and return its one line of result."""
         try:
             os.write(self._ask, order.encode())
             while b"\n" not in self._rest:
@@ -218,17 +236,20 @@ class Attachment:
 
 @contextlib.contextmanager
 def attached_to(pid: int, patience: float) -> Iterator[Attachment]:
-    """Attach to a process while the block runs, as the only one of this user.
+    """Attach to a process while the block runs; one user cannot attach to a process twice.
 
     Raises:
-        UsageError: that cannot be, and nothing of it is left in the process.
+        UsageError: the process cannot be attached to; nothing was left in the process.
     """
     with present_at(pid), Attachment(RunningProcess.of(pid), patience) as attachment:
         yield attachment
 
 
 def _decoded(text: bytes, kind: type[T]) -> T:
-    """Return an answer as the value that it was; who wrote it may have been anybody."""
+    """Return the value in an answer.
+
+    The answer is checked against ``kind``, because the target's user can change the answer's file.
+    """
     try:
         told: dict[str, Any] = json.loads(text)
         if "problem" in told:
@@ -239,7 +260,10 @@ def _decoded(text: bytes, kind: type[T]) -> T:
 
 
 def _check_memory(pid: int) -> None:
-    """Raise ``Unavailable`` where a copy could take the memory that its process dies without."""
+    """Raise ``Unavailable`` if a copy could run out of memory and the kernel then kill the target.
+
+    The kernel usually kills the copy itself; ``dies_as_one`` finds the settings that differ.
+    """
     own = measure((("process", lambda: process_memory(pid)),)).metrics
     needed = _OWN_MEMORY + own.get("rss_anonymous", 0)
     if dies_as_one(pid) and needed > free_memory(pid):
@@ -247,12 +271,15 @@ def _check_memory(pid: int) -> None:
 
 
 def _no_value(kind: type, value: Any) -> Any:
-    """Refuse what no answer has: the columns of a look's memory stay with the target."""
+    """Raise for a type that no answer contains.
+
+    Such a type is ``Column``, of a look's ``PathMemory``: the memory stays in the target's folder.
+    """
     raise ValueError(f"an answer has no {kind.__name__}")
 
 
 def _lock(pid: int, rehearsed: Rehearsed) -> tuple[int, int, int]:
-    """Return where Python's lock is in the target, as ``bootstrap.begin`` takes it."""
+    """Return where the global interpreter lock is in the target; see ``bootstrap.begin``."""
     layout = rehearsed.layout
     if layout is None:
         return 0, 0, 0
@@ -269,7 +296,7 @@ def _lock_at(memory: ForeignMemory, layout: QueueLayout, runtime: int) -> tuple[
 
 
 def _remote_exec(target: RunningProcess, version: tuple[int, int], path: str) -> None:
-    """Have Python 3.14 and later run a file by their own means."""
+    """Have a target of Python 3.14 or later run a file, by ``sys.remote_exec``."""
     if version != sys.version_info[:2]:
         name = ".".join(map(str, version))
         raise UsageError(

@@ -1,14 +1,15 @@
-"""What runs in the target: a thread that waits for orders, and copies the process to do them.
+"""What runs in the target: a thread that waits for orders, and copies the process for each look.
 
-The text of this file is run there by itself, with a call of ``begin`` added to it. Of leakguard it
-imports nothing, and of the standard library what is compiled into the interpreter, and ``ctypes``.
-A look is taken in a copy of the process, made by a bare ``clone`` as in ``capture.heap``: no
-handler of ``os.fork`` runs, ``wait()`` and SIGCHLD never hear of it, and it has none of the
-program's files. The copy imports leakguard, writes its answer into a file, and is gone.
+The target runs the text of this file, with a call of ``begin`` appended. The text imports nothing
+of leakguard. Of the standard library it imports ``ctypes`` and modules that are compiled into the
+interpreter. A look is taken in a copy of the process, made by a bare ``clone`` as in
+``capture.heap``. So no handler of ``os.fork`` runs, the program gets no SIGCHLD for the copy and
+cannot ``wait()`` for it, and the copy has none of the program's open files. The copy imports
+leakguard, writes its answer into a file, and exits.
 
-The thread is not one of ``threading`` and takes no signals. It leaves when it is told to, or when
-the other end of its pipe is closed, which the kernel does for whoever is killed; then it takes its
-folder away, which nobody else will.
+The thread is unknown to ``threading`` and blocks all signals. It ends when it is ordered to leave,
+or when the other end of its pipe is closed. The kernel closes that end if the process of
+``leakguard attach`` is killed. Then the thread removes its folder, because no other process does.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -19,28 +20,42 @@ import posix
 import sys
 import time
 
-TYPE_CHECKING = False  # nothing is imported for it
+TYPE_CHECKING = False  # defined here, so that the target need not import ``typing``
 if TYPE_CHECKING:
     import ctypes
 
-# Seconds to be connected to; and from one question whether a copy has ended to the next.
+# The thread waits ``_UNTIL_CONNECTED`` seconds for its first order. While it waits, it checks every
+# ``_FIRST_PAUSE`` seconds. The pauses between checks whether a copy has ended grow from
+# ``_FIRST_PAUSE`` to ``_LAST_PAUSE`` seconds. Chosen.
 _UNTIL_CONNECTED, _FIRST_PAUSE, _LAST_PAUSE = 10.0, 0.002, 0.05
-# Seconds for which a copy may sleep: then it waits for a lock of a thread that it does not have.
+# A copy that sleeps for this many consecutive seconds is assumed to hang, and is killed. A copy has
+# only one thread, so it waits forever for a lock that another thread of the target held. Chosen.
 _LONGEST_SLEEP = 1.0
-# Seconds of the clock for each of CPU time, and more: on a busy machine.
+# A copy may take ``_CROWD`` seconds of wall time per allowed CPU second, plus ``_GRACE`` seconds.
+# Chosen: enough on a machine with eight times as many runnable threads as cores.
 _CROWD, _GRACE = 8.0, 10.0
-# Source: <linux/sched.h>, <linux/wait.h>, <linux/prctl.h>, <sys/resource.h>, unistd.h.
+# Numbers of the Linux interface: the flag of ``clone`` that shares the table of open files
+# (<linux/sched.h>), the option of ``wait4`` for children without SIGCHLD (<linux/wait.h>), the
+# request PR_SET_PDEATHSIG (<linux/prctl.h>), and CLOSE_RANGE_UNSHARE (<linux/close_range.h>).
 _CLONE_FILES, _WCLONE, _DIE_WITH_PARENT, _UNSHARE_TABLE = 0x400, -0x80000000, 1, 2
+# Number of the system call ``clone`` for each machine (<asm/unistd.h>).
 _CLONE = {"x86_64": 56, "aarch64": 220}
+# Number of the system call ``close_range`` (<asm/unistd.h>), and the highest possible number of an
+# open file.
 _CLOSE_RANGE, _NO_FILE = 436, 0xFFFFFFFF
+# Offsets in bytes from the start of the global interpreter lock: of its condition variable, and of
+# the condition variable's mutex. ``queue_layout`` has the same two numbers, but cannot be imported
+# here. ``_MONOTONIC`` is CLOCK_MONOTONIC (<time.h>).
 _CONDITION, _MUTEX, _MONOTONIC = 32, 80, 1
 
 
 def begin(folder: str, lock: tuple[int, int, int]) -> None:
-    """Start the thread; called in the middle of the program, so it does no more.
+    """Start the thread, and do nothing else, because the program is interrupted meanwhile.
 
-    ``lock`` says where Python's lock is: the addresses of the lock and of the request to let go of
-    it, and the distance of the latter in a thread's state where it is there; 0 where not known.
+    ``lock`` is the place of the global interpreter lock in the target: the address of the lock, the
+    address of the request to release the lock, and the offset of this request in a thread's state.
+    Of the last two, only one is nonzero: where the request is depends on the Python version. All
+    three are 0 if they are unknown.
     """
     _thread.start_new_thread(_serve, (folder, lock))
 
@@ -56,7 +71,7 @@ def _serve(folder: str, lock: tuple[int, int, int]) -> None:
         posix.set_blocking(ask, True)
         posix.set_blocking(answer, True)
         told = _carry_out(folder, lock, ask, answer, order)
-    except BaseException:  # nobody is there to be told, and the program is not to hear of it
+    except BaseException:  # no error message may appear in the program's output
         pass
     finally:
         for descriptor in (ask, answer):
@@ -64,11 +79,11 @@ def _serve(folder: str, lock: tuple[int, int, int]) -> None:
                 posix.close(descriptor)
         if not told:
             _remove(folder)
-        globals().clear()  # functions and their globals hold each other until a collection
+        globals().clear()  # breaks the cycle of functions and globals, so that all are freed now
 
 
 def _first(ask: int) -> bytes:
-    """Wait for the first order: nobody may have come yet."""
+    """Wait for the first order and return it; empty if none comes within ``_UNTIL_CONNECTED``."""
     deadline = time.monotonic() + _UNTIL_CONNECTED
     while time.monotonic() < deadline:
         try:
@@ -84,7 +99,11 @@ def _first(ask: int) -> bytes:
 def _carry_out(
     folder: str, lock: tuple[int, int, int], ask: int, answer: int, order: bytes
 ) -> bool:
-    """Do what is ordered; return whether the last order was to leave."""
+    """Carry out orders until one is ``leave`` or the pipe is closed.
+
+    Returns:
+        Whether the last order was ``leave``.
+    """
     traces = False
     try:
         while order and order != b"leave":
@@ -108,11 +127,15 @@ def _carry_out(
 
 
 def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
-    """Have a copy answer the question in the folder; say how that ended and what it cost."""
+    """Have a copy answer the question in the folder.
+
+    Returns:
+        How the copy ended, its CPU seconds, and the seconds for which copying stopped the program.
+    """
     import ctypes
 
-    library = ctypes.PyDLL(None)  # keeps Python's lock: nothing happens between two calls
-    time.sleep(0)  # whoever waits for the lock had it, and asks for it anew
+    library = ctypes.PyDLL(None)  # its calls do not release the global interpreter lock
+    time.sleep(0)  # lets a thread that waits for the lock run first
     began = time.perf_counter()
     copy = _copied(library, lock)
     if copy == 0:
@@ -128,11 +151,14 @@ def _look(folder: str, lock: tuple[int, int, int], seconds: float) -> str:
 
 
 def _copied(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> int:
-    """Copy the process; return the number of the copy, and 0 in the copy.
+    """Copy the process; return the process id of the copy, and 0 in the copy.
 
-    Another thread may have asked for Python's lock by then. The copy would let go of it, and wait
-    for a thread that it does not have to take it, before its first instruction. So the request is
-    taken back by the call that follows in C; the thread that has made it asks again in 5 ms.
+    Another thread may have requested the global interpreter lock before the copy is made. In the
+    copy, the interpreter would release the lock before its next instruction, and wait until the
+    requesting thread has taken the lock. The copy does not have this thread, so it would wait
+    forever. Therefore ``memset`` erases the request directly after ``clone``: ``map`` makes both
+    calls in C, with no Python instruction between them. In the target, the requesting thread
+    repeats its request after 5 ms.
     """
     import ctypes
 
@@ -142,7 +168,7 @@ def _copied(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> int:
         library.PyThreadState_Get.restype = ctypes.c_size_t
         request, size = library.PyThreadState_Get() + of_thread, 1
     clone = (_CLONE[posix.uname().machine], _files(library), 0, 0, 0, 0)
-    forget = (request, 0, size, 0, 0, 0)  # what is too much is not looked at
+    forget = (request, 0, size, 0, 0, 0)  # memset ignores the last three
     calls = [(library.syscall, clone), (library.memset, forget)][: 2 if request else 1]
     values = zip(*([ctypes.c_long(value) for value in given] for _, given in calls), strict=True)
     call = type(library.syscall).__call__
@@ -151,10 +177,11 @@ def _copied(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> int:
 
 
 def _files(library: "ctypes.PyDLL") -> int:
-    """Return how a copy is made, so that no moment has two owners of a file where that can be.
+    """Return the flag of ``clone`` that decides which table of open files a copy has.
 
-    It shares the table of the process and leaves it in one step. Before Linux 5.9 there is no such
-    step, and it has a table of its own from the beginning.
+    From Linux 5.9 on, a copy first shares the table of the process, and leaves the table by one
+    call of ``close_range``. So no open file ever has two owners. Older kernels do not have this
+    call; there, a copy has its own table from the beginning, and closes the files one by one.
     """
     can_leave = library.syscall(_CLOSE_RANGE, _NO_FILE, _NO_FILE, 0) == 0
     return _CLONE_FILES if can_leave else 0
@@ -165,7 +192,7 @@ def _leave_files(library: "ctypes.PyDLL") -> None:
         for name in posix.listdir("/proc/self/fd"):
             try:
                 posix.close(int(name))
-            except OSError:  # what listed them
+            except OSError:  # the folder that ``listdir`` had open
                 continue
     elif library.syscall(_CLOSE_RANGE, 0, _NO_FILE, _UNSHARE_TABLE):
         posix._exit(2)
@@ -174,7 +201,7 @@ def _leave_files(library: "ctypes.PyDLL") -> None:
 
 
 def _ended(copy: int, longest: float) -> tuple[str, float]:
-    """Wait for the end of a copy; return how it came, and its CPU time."""
+    """Wait until a copy ends, and kill it if it is late; return how it ended and its CPU time."""
     deadline, slept, pause, how = time.monotonic() + longest, 0.0, _FIRST_PAUSE, ""
     while True:
         ended, status, usage = posix.wait4(copy, posix.WNOHANG | _WCLONE)
@@ -203,13 +230,17 @@ def _sleeps(process: int) -> bool:
 def _be_a_copy(
     library: "ctypes.PyDLL", folder: str, lock: tuple[int, int, int], seconds: float
 ) -> None:
-    """Answer, in the copy: first of all nothing of the program may run here, nor wait for it."""
+    """Answer the question; runs in the copy.
+
+    The first steps ensure that none of the program's code runs in the copy, and that the copy does
+    not wait for any thread of the program.
+    """
     gc.disable()
     _free_lock(library, lock)
     library.prctl(_DIE_WITH_PARENT, 9, 0, 0, 0)
     _leave_files(library)
     for name in [name for name in sys.modules if name.partition(".")[0] == "leakguard"]:
-        del sys.modules[name]  # the program's own is another one, and knows that it has a guard
+        del sys.modules[name]  # of the program's own leakguard, which may have a running guard
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = False
     from leakguard.launch.attach import sight
@@ -219,9 +250,10 @@ def _be_a_copy(
 
 
 def _free_lock(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> None:
-    """Forget the threads that wait for Python's lock: they are not here.
+    """Make the copy forget the threads that wait for the global interpreter lock.
 
-    They stand in the queue of its condition, whose mutex one may just have held.
+    The copy does not have these threads. They wait at the lock's condition variable, and one of
+    them may have held its mutex when the copy was made. So both are initialised anew.
     """
     import ctypes
 
@@ -235,7 +267,7 @@ def _free_lock(library: "ctypes.PyDLL", lock: tuple[int, int, int]) -> None:
 
 
 def _remove(folder: str) -> None:
-    """Take away the folder that was made for this thread; follow no links."""
+    """Remove the folder that was made for this thread; follow no links."""
     try:
         for name in posix.listdir(folder):
             path = folder + "/" + name

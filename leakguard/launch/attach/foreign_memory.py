@@ -1,4 +1,4 @@
-"""The memory of another process: what is mapped there, read and written where it lies."""
+"""The memory of another process: lists its mappings, and reads and writes its bytes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from types import TracebackType
 from leakguard.errors import UsageError
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-# An ELF header of 64 bits and one of its program headers: the fields that are read. Source: elf(5).
+# The fields that are read of a 64-bit ELF header: e_type, e_phoff, e_phentsize, e_phnum; elf(5).
 _ELF = struct.Struct("<16xH2x4x8xQ8x4x2xHH")
+# The fields that are read of a program header: p_type, p_flags, p_vaddr, p_memsz; elf(5).
 _SEGMENT = struct.Struct("<II8xQ8x8xQ8x")
+# Values of these fields: the first bytes of a 64-bit little-endian file, PT_LOAD, PF_W and ET_DYN.
 _MAGIC, _LOADED, _WRITABLE, _POSITION_INDEPENDENT = b"\x7fELF\x02\x01", 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """One line of ``/proc/PID/maps``; ``file`` is what tells files apart, None without one."""
+    """One line of ``/proc/PID/maps``; ``file`` is device and inode, or None without a file."""
 
     start: int
     end: int
@@ -30,7 +32,7 @@ class Mapping:
 
     @property
     def is_writable(self) -> bool:
-        """Whether the process may write there, and for itself alone."""
+        """Whether the process may write to the mapping, without another process seeing it."""
         return self.access.startswith("rw") and self.access.endswith("p")
 
 
@@ -38,7 +40,7 @@ def mappings(pid: int) -> list[Mapping]:
     """Return what is mapped in a process.
 
     Raises:
-        OSError: there is no such process, or it may not be seen.
+        OSError: there is no such process, or this user may not read its mappings.
     """
     with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
         return [_mapping(line) for line in file]
@@ -52,13 +54,13 @@ def _mapping(line: str) -> Mapping:
 
 
 class ForeignMemory:
-    """Reads and writes the memory of a process by ``/proc/PID/mem``; to be closed."""
+    """Reads and writes the memory of a process by ``/proc/PID/mem``; use it in a ``with``."""
 
     def __init__(self, pid: int) -> None:
-        """Open it.
+        """Open the memory.
 
         Raises:
-            UsageError: this user may not.
+            UsageError: this user may not open it.
         """
         try:
             self._file = os.open(f"/proc/{pid}/mem", os.O_RDWR | os.O_CLOEXEC)
@@ -79,10 +81,10 @@ class ForeignMemory:
         os.close(self._file)
 
     def read(self, address: int, size: int) -> bytes:
-        """Return what lies there.
+        """Return ``size`` bytes from ``address``.
 
         Raises:
-            OSError: nothing does.
+            OSError: not all of these bytes are mapped.
         """
         found = os.pread(self._file, size, address)
         if len(found) != size:
@@ -90,32 +92,33 @@ class ForeignMemory:
         return found
 
     def write(self, address: int, data: bytes) -> None:
-        """Write ``data`` there; a number of 4 or 8 bytes arrives whole."""
+        """Write ``data`` to ``address``; the process never sees half of a 4- or 8-byte number."""
         if os.pwrite(self._file, data, address) != len(data):
             raise OSError(0, "it was not written whole")
 
     def int32(self, address: int) -> int:
-        """Return the signed number of 4 bytes there."""
+        """Return the signed number of 4 bytes at ``address``."""
         return int.from_bytes(self.read(address, 4), "little", signed=True)
 
     def word(self, address: int) -> int:
-        """Return the number of 8 bytes there, such as a pointer."""
+        """Return the number of 8 bytes at ``address``, such as a pointer."""
         return int.from_bytes(self.read(address, 8), "little")
 
     def write_int32(self, address: int, number: int) -> None:
-        """Write a number of 4 bytes."""
+        """Write a signed number of 4 bytes to ``address``."""
         self.write(address, number.to_bytes(4, "little", signed=True))
 
     def write_word(self, address: int, number: int) -> None:
-        """Write a number of 8 bytes."""
+        """Write a number of 8 bytes to ``address``."""
         self.write(address, number.to_bytes(8, "little"))
 
 
 def unused_room(memory: ForeignMemory, mapped: list[Mapping], size: int) -> int | None:
-    """Return where ``size`` bytes are that no program uses: behind the data of a loaded file.
+    """Return the address of ``size`` unused bytes after the data of a loaded file; None without.
 
-    The data of an executable or library seldom end where a page does. What is left of the page is
-    mapped, writable and zero, and nobody knows of it but the dynamic linker, in its own pages.
+    The data of an executable or library seldom end at the end of a page. The rest of the page is
+    mapped, writable and zero, and no code uses it. Only the dynamic linker uses the rest of its own
+    pages, so its file is left out.
     """
     for mapping in mapped:
         if mapping.file is None or mapping.offset or "/ld-" in mapping.path:
@@ -128,7 +131,7 @@ def unused_room(memory: ForeignMemory, mapped: list[Mapping], size: int) -> int 
 
 
 def _ends_of_data(memory: ForeignMemory, base: int) -> Iterator[int]:
-    """Yield where the writable segments of a file end that is mapped at ``base``."""
+    """Yield the end addresses of the writable segments of the file that is mapped at ``base``."""
     try:
         head = memory.read(base, _ELF.size)
         if head[: len(_MAGIC)] != _MAGIC:

@@ -1,8 +1,8 @@
-"""A folder in the file system of the target, for what it is to run and for what the two say.
+"""A folder in the file system of the target: a copy of leakguard, the script, pipes and answers.
 
-It is made where the target itself sees it, also in a container, and only its user may enter it.
-What this process reads and writes there follows no link: once the folder is the target's user's, so
-is what lies in it.
+The folder is made where the target sees it, also if the target runs in a container. Only the
+target's user may enter the folder. This process follows no link in it, because the target's user
+could place a link there.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from leakguard.launch.attach.running_process import RunningProcess
 
 _PLACES = ("tmp", "dev/shm", "var/tmp")
 _PACKAGE = Path(__file__).parents[2]
-# What no copy of the target imports.
+# Folders of leakguard that are not copied into the target's file system, because no copy of the
+# target imports from them.
 _LEFT_OUT = ("manual", "templates", "cli", "integrations", "analysis", "__pycache__")
 _PIPES = ("ask", "answer")
+# Most bytes that are read from an answer, which the target's user could make endless. Chosen.
 _LONGEST_ANSWER = 256_000_000
 _NAMED = re.compile(r"leakguard-attach-(\d+)-[0-9a-f]{16}")
-# Seconds after which a folder is swept away whose maker was killed: a thread that was begun for it
-# would have done so by then.
+# If the process that made a folder was killed, a later attachment removes the folder once this many
+# seconds have passed since the folder was last changed. Chosen, well above the 10 seconds after
+# which a thread that got no order removes its folder itself.
 _LEFT_ALONE = 60.0
 
 
 class Lodging:
-    """The folder; ``path`` is what the target calls it. To be closed, which takes it away."""
+    """The folder, until ``close`` removes it; ``path`` is its path as the target sees it."""
 
     def __init__(self, target: RunningProcess) -> None:
-        """Make it, with leakguard in it and two named pipes.
+        """Make the folder, with leakguard and two named pipes in it.
 
         Raises:
-            UsageError: the target has no folder for temporary files.
+            UsageError: the target has no folder for temporary files, or it cannot be written.
         """
         self._target = target
         self._parent, place = _place(target)
@@ -69,7 +72,7 @@ class Lodging:
         """Open one of the pipes, ``ask`` or ``answer``, without waiting for the other end.
 
         Raises:
-            OSError: nobody is there yet.
+            OSError: the pipe is opened for writing, and the target has not opened it yet.
         """
         flags = how | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, dir_fd=self._folder)
@@ -85,10 +88,10 @@ class Lodging:
             file.write(data)
 
     def read(self, name: str) -> bytes:
-        """Return what the target has written into a file.
+        """Return the contents of a file that a copy of the target has written.
 
         Raises:
-            OSError: there is none, or it is none.
+            OSError: the file does not exist, or it is not a regular file.
         """
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(name, flags, dir_fd=self._folder), "rb") as file:
@@ -97,7 +100,7 @@ class Lodging:
             return file.read(_LONGEST_ANSWER)
 
     def close(self) -> None:
-        """Take the folder away, unless the target has done so; harmless when it is already."""
+        """Remove the folder, unless the target has removed it; a second call does nothing."""
         if self._folder < 0:
             return
         with contextlib.suppress(OSError):
@@ -108,7 +111,7 @@ class Lodging:
 
 
 def _place(target: RunningProcess) -> tuple[int, str]:
-    """Return a folder for temporary files that the target has, opened, and its name."""
+    """Open a folder for temporary files in the target's root; return its descriptor and name."""
     root = os.open(target.root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for place in _PLACES:
@@ -125,7 +128,7 @@ def _place(target: RunningProcess) -> tuple[int, str]:
 
 
 def _entered(root: int, place: str) -> int:
-    """Open a folder below ``root``; a link on the way would lead into our own file system."""
+    """Open a folder below ``root``; no links, as they lead into this process's file system."""
     folder = os.dup(root)
     for part in place.split("/"):
         outer = folder
@@ -138,7 +141,7 @@ def _entered(root: int, place: str) -> int:
 
 
 def _sweep(parent: int) -> None:
-    """Take away the folders whose makers were killed before anybody lived in them."""
+    """Remove the folders of killed processes that the targets never used."""
     for name in os.listdir(parent):
         made = _NAMED.fullmatch(name)
         if made is None or Path(f"/proc/{made[1]}").exists():

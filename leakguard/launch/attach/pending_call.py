@@ -1,8 +1,9 @@
-"""A call that the target's interpreter makes itself: written into its queue, or taken out again.
+"""A pending call of the target: written into the queue of its interpreter, or removed again.
 
-It is made between two instructions of the program, by whichever thread comes first (before Python
-3.12: by the main thread). What is written comes in an order in which it has no effect before the
-last step, and each step is one number: whoever is killed in between leaves the process as it was.
+The interpreter makes a pending call between two instructions of the program, in whichever thread
+comes first; before Python 3.12, in the main thread. The call is written in several steps, in an
+order in which it has no effect before the last steps. Each of these steps writes one number, which
+arrives whole. So if this process is killed between two steps, the target runs on as before.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from leakguard.launch.attach.queue_layout import QueueLayout
 from leakguard.launch.attach.stopped import interrupt_wait, stopped
 from leakguard.live.beacon import process_began
 
-# How often the queue is found in use before that is told, and how long to wait between.
+# The call is not written while the queue is in use. ``PendingCall.make`` fails after ``_TRIES``
+# attempts that found the queue in use, with ``_PAUSE`` seconds between two attempts. Chosen: half a
+# second in all.
 _TRIES, _PAUSE = 50, 0.01
+# The address of an interpreter is below this number; if it is not, the memory is not as expected.
 _INTERPRETER_MAY_LIE = 1 << 47
 
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """Where the interpreter lies in a process: ``_PyRuntime``, and ``PyRun_SimpleString``."""
+    """The addresses of ``_PyRuntime`` and of ``PyRun_SimpleString`` in a process."""
 
     runtime: int
     run: int
@@ -32,11 +36,12 @@ class Symbols:
 
 @dataclass(slots=True)
 class PendingCall:
-    """One call of ``PyRun_SimpleString`` with a text.
+    """One call of ``PyRun_SimpleString`` with a text of Python.
 
     Attributes:
-        began: when the process did: its number may pass on to another.
-        stood_still: the seconds for which the threads of the process were stopped.
+        began: the start time of the process. It tells the process from a later one with the same
+            process id.
+        stood_still: the seconds for which all threads of the process were stopped.
     """
 
     pid: int
@@ -49,10 +54,11 @@ class PendingCall:
     _slot: int = 0
 
     def make(self, text: str) -> None:
-        """Have the process run a text of Python, soon.
+        """Write the call into the queue, so that the process runs the text as soon as it can.
 
         Raises:
-            UsageError: there is no room for it, or its queue is not as expected.
+            UsageError: the process has no unused memory for the text, or its queue is always in use
+                or not where it was expected.
         """
         data = text.encode() + b"\0"
         with ForeignMemory(self.pid) as memory:
@@ -68,12 +74,12 @@ class PendingCall:
         raise UsageError(f"the pending calls of process {self.pid} are in use all the time")
 
     def withdraw(self) -> bool:
-        """Take the call out again; False where the interpreter has taken it already."""
+        """Remove the call from the queue; return False if the interpreter may have begun it."""
         with ForeignMemory(self.pid) as memory:
             return self._at_rest(memory, self._take_out)
 
     def clear(self) -> None:
-        """Make what the text lay in blank again, once it has run."""
+        """Fill the memory of the text with zeros again, after the call was made or withdrawn."""
         with ForeignMemory(self.pid) as memory:
             memory.write(self._text, bytes(self._size))
 
@@ -88,7 +94,7 @@ class PendingCall:
             self.stood_still += time.perf_counter() - began
 
     def _put(self, memory: ForeignMemory) -> bool:
-        """Write the call, unless the queue is in use just now."""
+        """Write the call into the queue; return False, without a change, if the queue is in use."""
         interpreter, queue = self._queue(memory)
         first, last = self._ring(memory, queue)
         if (
@@ -105,7 +111,7 @@ class PendingCall:
         memory.write_int32(queue + self.layout.last, (last + 1) % self.layout.slots)
         memory.write_int32(queue + self.layout.waiting, 1)
         self._break(memory, interpreter)
-        interrupt_wait(self.pid)  # the main thread
+        interrupt_wait(self.pid)  # the main thread has the number of the process
         return True
 
     def _take_out(self, memory: ForeignMemory) -> bool:
@@ -133,15 +139,15 @@ class PendingCall:
         return first, last
 
     def _locked(self, memory: ForeignMemory, queue: int) -> bool:
-        """Return whether a thread was stopped while it was at the queue."""
+        """Return whether a stopped thread holds the lock of the queue."""
         at = queue + self.layout.lock
         if self.layout.lock_is_byte:
             return memory.read(at, 1) != b"\0"
         lock = memory.word(at)
-        return not lock or memory.int32(lock) != 1  # a semaphore that is free
+        return not lock or memory.int32(lock) != 1  # a free semaphore has the value 1
 
     def _break(self, memory: ForeignMemory, interpreter: int) -> None:
-        """Have the evaluation loop look at its queue."""
+        """Set the eval breaker, so that the evaluation loop checks its queue."""
         layout = self.layout
         if layout.threads is None:
             memory.write_int32(interpreter + layout.breaker, layout.bit)

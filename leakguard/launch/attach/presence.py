@@ -1,4 +1,4 @@
-"""Who is attached to a process: a small file in the user's private folder says so."""
+"""Which process is attached to a target: a small file in the user's private folder records it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from leakguard.live.beacon import process_began
 from leakguard.live.private_folder import check_private, private_folder
 
 _FILES = "attached-*.json"
+# Seconds between two checks whether the attached process has left. Chosen.
 _LEFT_EVERY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A process that is attached to another one; ``began`` tells it from a later one."""
+    """A process that is attached to a target; ``began`` is its start time, as pids are reused."""
 
     pid: int
     began: float
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs: one that was killed has left its file behind."""
+        """Whether the process still runs; a killed process leaves its file behind."""
         return process_began(self.pid) == self.began
 
 
 def have_it_leave(target: int, patience: float) -> None:
-    """Have who is attached take a last look, say its verdict and leave; wait until it has.
+    """Have the attached process take a last look, print its verdict and leave; wait for it.
 
     Raises:
-        UsageError: nobody is, or it did not leave within ``patience`` seconds.
+        UsageError: no process is attached to the target, or the attached process did not leave
+            within ``patience`` seconds.
     """
     presence = who_is_at(target)
     if presence is None:
@@ -51,7 +53,7 @@ def have_it_leave(target: int, patience: float) -> None:
 
 
 def who_is_at(target: int) -> Presence | None:
-    """Return who is attached to a process; None where nobody of this user is."""
+    """Return the process that is attached to a target; None if this user has none there."""
     try:
         check_private(private_folder(), os.getuid())
     except OSError:
@@ -60,7 +62,7 @@ def who_is_at(target: int) -> Presence | None:
 
 
 def _living(file: Path) -> Presence | None:
-    """Return who wrote a file, and take the file away where it was left behind."""
+    """Return the running process that wrote a file; if it has ended, remove the file."""
     try:
         told = json.loads(file.read_bytes())
         presence = Presence(int(told["pid"]), float(told["began"]))
@@ -74,10 +76,10 @@ def _living(file: Path) -> Presence | None:
 
 @contextlib.contextmanager
 def present_at(target: int) -> Iterator[None]:
-    """Say that this process is attached to a target while the block runs.
+    """Record that this process is attached to a target while the block runs.
 
     Raises:
-        UsageError: another one is.
+        UsageError: another process is attached to the target.
     """
     other = who_is_at(target)
     if other is not None:

@@ -1,8 +1,9 @@
-"""Where CPython keeps its queue of pending calls and its lock, version by version.
+"""Where CPython keeps its queue of pending calls and the global interpreter lock, by version.
 
 Source: ``offsetof`` on the headers of 3.10.13, 3.11.7, 3.12.1 and 3.13.0 (``pycore_interp.h``,
-``pycore_ceval_state.h``, ``pycore_runtime.h``), for 64-bit Linux. A build may differ all the same,
-so no process is written to before a rehearsal has succeeded with its very executable.
+``pycore_ceval_state.h``, ``pycore_runtime.h``), for 64-bit Linux. A build of CPython may differ
+from these headers. So nothing is written into a process before a rehearsal with the same executable
+has succeeded.
 """
 
 from __future__ import annotations
@@ -12,23 +13,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class QueueLayout:
-    """Distances in bytes; those of the queue count from its start.
+    """The layout of one version of CPython; an offset is a number of bytes.
 
     Attributes:
-        main: of the pointer to the main interpreter in ``_PyRuntime``.
-        queue: of the queue in an interpreter.
-        lock: of what guards the queue: a pointer to a semaphore, or (3.13) a byte.
-        calls, stride, slots: where its calls are, how far apart, and how many there is room for.
-        first, last: of the indices of the ring.
-        waiting: of the number of calls that wait, or of the flag that there are some.
-        breaker: of what makes the evaluation loop look: in an interpreter, or in each thread.
-        threads, next_thread: of the first thread in an interpreter, and of the next in a thread;
-            None where the interpreter has one breaker for all.
-        bit: what is set in the breaker.
-        gil: of Python's lock: in ``_PyRuntime``, or of the pointer to it in an interpreter.
-        gil_is_pointer: which of the two.
-        drop: of the request to let go of the lock, in an interpreter; None where it is a bit of
-            the thread's breaker.
+        main: offset in ``_PyRuntime`` of the pointer to the main interpreter's state.
+        queue: offset of the queue in an interpreter's state.
+        lock: offset in the queue of the queue's lock: a pointer to a semaphore, or a byte (3.13).
+        calls: offset in the queue of its first slot. A slot holds one call.
+        stride: bytes of one slot.
+        slots: number of slots. They are used as a ring.
+        first: offset in the queue of the number of the slot with the next call.
+        last: offset in the queue of the number of the next free slot.
+        waiting: offset in the queue of the number of waiting calls, or of a flag that there are
+            some.
+        breaker: offset of the eval breaker, which makes the evaluation loop check the queue. It is
+            in an interpreter's state, or in a thread's state if ``threads`` is set.
+        gil: offset of the global interpreter lock in ``_PyRuntime``, or offset in an interpreter's
+            state of the pointer to the lock.
+        gil_is_pointer: True if ``gil`` is the offset of the pointer.
+        drop: offset in an interpreter's state of the request to release the lock; None if the
+            request is a bit of the thread's eval breaker.
+        bit: the value that is set in the eval breaker.
+        threads: offset in an interpreter's state of the pointer to the first thread's state; None
+            if one eval breaker serves all threads.
+        next_thread: offset in a thread's state of the pointer to the next thread's state.
+        lock_is_byte: True if the queue's lock is a byte.
     """
 
     main: int
@@ -50,7 +59,8 @@ class QueueLayout:
     lock_is_byte: bool = False
 
 
-#: Of the parts of Python's lock, from its start: its condition, and the mutex of that.
+#: Offsets in bytes from the start of the global interpreter lock: of the condition variable on
+#: which threads wait for the lock, and of the condition variable's mutex.
 GIL_CONDITION, GIL_MUTEX = 32, 80
 
 LAYOUTS: dict[tuple[int, int], QueueLayout] = {
@@ -72,5 +82,5 @@ LAYOUTS: dict[tuple[int, int], QueueLayout] = {
         gil_is_pointer=True,
     ),
 }  # fmt: skip
-#: From this version on ``sys.remote_exec`` does the same.
+#: From this Python version on, ``sys.remote_exec`` has the target run a file; no layout is needed.
 REMOTE_EXEC = (3, 14)

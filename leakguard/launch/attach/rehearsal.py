@@ -1,7 +1,9 @@
-"""The target's own executable, started by us: what will be done is done to it first.
+"""The rehearsal: a new process of the target's executable, to which everything is done first.
 
-It tells where the interpreter's symbols lie in its files, which are mapped in the target too, and
-shows that a call written by the layout of its version is made. What goes wrong goes wrong here.
+The new process reports the addresses of the interpreter's symbols. The target maps the same files,
+so the addresses in the target follow from these. The rehearsal also shows that a pending call works
+when it is written by the layout of the executable's version. If it fails, the target was not
+touched.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from leakguard.launch.attach.queue_layout import LAYOUTS, REMOTE_EXEC, QueueLayo
 from leakguard.launch.attach.running_process import RunningProcess
 from leakguard.live.beacon import process_began
 
-# The first line is what the executable is; then it waits, in Python code, for the call to be made.
+# The program of the rehearsal. It prints a line that describes the interpreter. Then it sleeps in a
+# Python loop until the pending call ``_CALL`` has added an element to ``sys.argv``.
 _PROGRAM = """
 import ctypes, json, sys, sysconfig, time
 def place(name):
@@ -43,13 +46,20 @@ while not sys.argv:
 print("done", flush=True)
 """
 _CALL = "import sys; sys.argv.append('called')"
-# Seconds that it may take to start on a busy machine, and to make the call.
+# Seconds to wait for each of the two lines that the program of the rehearsal prints. The first line
+# comes after its start, the second after the pending call. Chosen: enough on a busy machine.
 _REHEARSAL_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What the rehearsal has proven: the version, and where things lie in the target."""
+    """What the rehearsal has found out about the target.
+
+    Attributes:
+        version: the major and minor version of Python.
+        layout: the layout of its queue; None if ``sys.remote_exec`` is used instead.
+        symbols: the addresses of the interpreter's symbols in the target.
+    """
 
     version: tuple[int, int]
     layout: QueueLayout | None
@@ -57,10 +67,11 @@ class Rehearsed:
 
 
 def rehearse(target: RunningProcess) -> Rehearsed:
-    """Start the target's executable, find what is needed in it, and make a call there.
+    """Start the target's executable, find its version and symbols, and make a pending call in it.
 
     Raises:
-        UsageError: it is no CPython that can be attached to, or it differs from the target.
+        UsageError: the executable is no CPython that can be attached to, or the target runs another
+            build than the file that is there now.
     """
     with _started(target) as (process, out):
         told = _told(target, out)
@@ -75,7 +86,7 @@ def rehearse(target: RunningProcess) -> Rehearsed:
 
 @contextlib.contextmanager
 def _started(target: RunningProcess) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """Start it as the user of the target, in its file system, with nothing of its program."""
+    """Start the executable as the target's user, in the target's file system, on ``_PROGRAM``."""
     with subprocess.Popen(
         [target.executable, "-I", "-S", "-c", _PROGRAM],
         stdin=subprocess.DEVNULL,
@@ -111,7 +122,7 @@ def _line(out: IO[bytes]) -> bytes:
 def _layout_of(
     target: RunningProcess, told: dict[str, Any], version: tuple[int, int]
 ) -> QueueLayout | None:
-    """Return the layout of a version; None where none is needed."""
+    """Return the layout of a version; None if the version has ``sys.remote_exec``."""
     name = ".".join(map(str, version))
     if told["implementation"] != "cpython":
         raise UsageError(f"process {target.pid} runs {told['implementation']}; CPython is needed")
@@ -141,7 +152,7 @@ def _rehearse_call(
 
 
 def _translated(target: RunningProcess, pid: int, symbols: Symbols) -> Symbols:
-    """Return where the symbols of the rehearsal lie in the target: as far into the same files."""
+    """Return the addresses in the target, at the same offsets in the same mapped files."""
     here, there = mappings(pid), mappings(target.pid)
     return Symbols(
         _place(target, symbols.runtime, here, there), _place(target, symbols.run, here, there)
@@ -152,7 +163,7 @@ def _place(target: RunningProcess, address: int, here: list[Mapping], there: lis
     if not address:
         return 0
     file = next((m.file for m in here if m.start <= address < m.end and m.file), None)
-    if file is None:  # behind the part of its data that a file fills
+    if file is None:  # zero-initialised data, which lies after the mapping of its file
         file = next((m.file for m in reversed(here) if m.end <= address and m.file), None)
     bases = [min((m.start for m in maps if m.file == file), default=0) for maps in (here, there)]
     if file is None or not all(bases):

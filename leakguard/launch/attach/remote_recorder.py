@@ -1,4 +1,4 @@
-"""The recorder and the tracer of a process that is attached to: they ask copies of it."""
+"""The recorder and the tracer of an attached process: they ask copies of the process."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from leakguard.capture.recorder import Recorder
 from leakguard.launch.attach.attachment import Attachment
 from leakguard.model import Site
 
-# Frames kept of a stack, as of a process that guards itself.
+# Frames kept of a stack, in a trace and in a shallow trace. ``allocation_sites.object_trace`` gives
+# the reasons, and has the same numbers for a process that traces itself.
 _FRAMES, _FRAMES_IF_SHALLOW = 16, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a copy tells of numbers that only the process knows, and of what lives."""
+    """A copy's answer: the numbers that only the process itself can read, and the census."""
 
     numbers: Measurement
     census: HeapCensus
@@ -28,14 +29,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What a copy tells of where something was made."""
+    """A copy's answer: the sites of live objects that were made while memory was traced."""
 
     sites: tuple[Site, ...] = ()
 
 
 @dataclass(slots=True)
 class RemoteRecorder(Recorder):
-    """Reads what the kernel tells of the target, and asks a copy of it for the rest.
+    """Reads the target's numbers that the kernel reports, and asks a copy of it for the others.
 
     One reading is one look: the numbers and the census come from the same copy.
     """
@@ -44,11 +45,11 @@ class RemoteRecorder(Recorder):
     _counted: HeapCensus | str = "nothing was counted yet"
 
     def read(self) -> PackedMeasurement:
-        """Read the numbers, and count what lives."""
+        """Read the numbers and take the census."""
         return self.read_all()
 
     def read_all(self) -> PackedMeasurement:
-        """Read the numbers, and count what lives."""
+        """Read the numbers and take the census."""
         pid = self.session.target.pid
         seen = measure((("process", lambda: outside_view(pid)),))
         try:
@@ -63,7 +64,7 @@ class RemoteRecorder(Recorder):
         return PackedMeasurement(seen)
 
     def remember(self) -> None:
-        """Have the target's references walked for a first time."""
+        """Have a copy of the target walk the heap for the first time, for later comparison."""
         self.session.ask("first walk", type(None))
 
     def _census(self) -> HeapCensus:
@@ -87,7 +88,7 @@ class RemoteRecorder(Recorder):
 
 
 class RemoteTrace:
-    """One generation of the target traced by its ``tracemalloc``; a ``Tracer``."""
+    """A ``Tracer`` of one generation of the target, by the target's ``tracemalloc``."""
 
     name = "tracemalloc"
 
@@ -100,7 +101,10 @@ class RemoteTrace:
         session.trace(_FRAMES_IF_SHALLOW if shallow else _FRAMES)
 
     def survivors(self, suspects: Sequence[Suspect]) -> list[int]:
-        """Ask where what lives was made, and end the trace; who holds it is asked there, too."""
+        """Ask for the sites of the live objects, and end the trace.
+
+        The result is empty, because the copy of the target also finds the holders.
+        """
         names = sorted({suspect.type for suspect in suspects if suspect.type is not None})
         try:
             self._sites = self._session.ask("sites", Traced, names=names).sites

@@ -1,4 +1,4 @@
-"""The process to attach to: which one it is, and what must be so before anything is done to it."""
+"""The process to attach to, and the checks whether it can be attached to."""
 
 from __future__ import annotations
 
@@ -22,9 +22,13 @@ _SCOPES = {
     "2": "kernel.yama.ptrace_scope is 2, which lets root attach only",
     "3": "kernel.yama.ptrace_scope is 3, which lets nobody attach until the next boot",
 }
-# What is executed for the rehearsal must be an interpreter, and not a program that embeds one.
+# File names of interpreters. Before attaching, a second process of the target's executable is
+# started with an interpreter's options. A program that embeds Python could ignore these options and
+# do its own work a second time.
 _INTERPRETER = re.compile(r"python(\d(\.\d+)?)?[dt]?$")
+# Environment variables that an interpreter may need to find its libraries.
 _FINDS_ITSELF = ("LD_LIBRARY_PATH", "PYTHONHOME")
+# The state of a process in ``/proc/PID/status``, and why a process in it cannot be attached to.
 _STATES = {
     "Z": "has ended",
     "X": "has ended",
@@ -38,10 +42,14 @@ class RunningProcess:
     """A running Python process that this user may attach to.
 
     Attributes:
-        began: when it did, as ``process_began`` says.
-        executable: the interpreter, as the process itself names it.
-        own_pid: its number in its own pid namespace.
-        is_elsewhere: it has another root, or another mount namespace, than this process.
+        pid: its process id.
+        began: its start time, as ``process_began`` returns it.
+        user: its effective user id.
+        group: its effective group id.
+        executable: the path of its interpreter, in its own file system.
+        own_pid: its process id in its own pid namespace.
+        is_elsewhere: True if it has another root or mount namespace than this process.
+        environment: the environment variables that its interpreter needs to find its libraries.
     """
 
     pid: int
@@ -55,11 +63,11 @@ class RunningProcess:
 
     @classmethod
     def of(cls, pid: int) -> RunningProcess:
-        """Find a process out.
+        """Return the process with this number, after checking that it can be attached to.
 
         Raises:
-            UsageError: it is none, no Python, or may not be attached to; the message says what to
-                do.
+            UsageError: there is no such process, it does not run Python, or this user may not
+                attach to it; the message states what to do.
         """
         _check_here(pid)
         status = _status(pid)
@@ -83,11 +91,11 @@ class RunningProcess:
 
     @property
     def root(self) -> str:
-        """The root of its file system, as this process reaches it."""
+        """The path by which this process reaches the root of the target's file system."""
         return f"/proc/{self.pid}/root"
 
     def become_its_user(self) -> None:
-        """In a child: have the user and the file system of the target."""
+        """Take on the user and the file system of the target; called in a new child process."""
         if self.is_elsewhere:
             os.chroot(self.root)
         os.chdir("/")
@@ -98,7 +106,7 @@ class RunningProcess:
 
 
 def _check_here(pid: int) -> None:
-    """Raise unless attaching is possible on this machine, and to another process than this one."""
+    """Raise if attaching is impossible on this machine, or if the process is this one."""
     if not sys.platform.startswith("linux") or platform.machine() not in _MACHINES:
         raise UsageError("attach needs Linux on x86-64 or ARM64; use leakguard run instead")
     if pid == os.getpid():
@@ -106,7 +114,7 @@ def _check_here(pid: int) -> None:
 
 
 def _status(pid: int) -> dict[str, str]:
-    """Return the fields of ``/proc/PID/status`` of a process that runs."""
+    """Return the fields of ``/proc/PID/status``; raise if the process cannot be attached to."""
     try:
         text = Path(f"/proc/{pid}/status").read_text("utf-8", errors="replace")
     except OSError:
@@ -168,10 +176,10 @@ def _interpreter(pid: int) -> str:
 
 
 def _is_elsewhere(pid: int) -> bool:
-    """Return whether the process sees other files than this one.
+    """Return whether the process has another file system than this process.
 
     Raises:
-        UsageError: it does, and this user cannot follow it there.
+        UsageError: it has, and this user may not enter that file system.
     """
     own, its = (Path(f"/proc/{who}/ns/mnt").stat().st_ino for who in ("self", pid))
     roots = [Path(f"/proc/{who}/root").stat() for who in ("self", pid)]
@@ -184,7 +192,7 @@ def _is_elsewhere(pid: int) -> bool:
 
 
 def _environment(pid: int) -> dict[str, str]:
-    """Return by what its interpreter finds its own parts; nothing else of its environment."""
+    """Return only the environment variables by which the interpreter finds its libraries."""
     try:
         raw = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:

@@ -1,7 +1,7 @@
-"""What a copy of the target does: it answers one question, in a file, and ends.
+"""What a copy of the target does: it answers one question, in a file, and exits.
 
-All of leakguard that it imports was copied into the folder; it has the standard library of the
-target, and no package is needed beside it. Nothing that happens here reaches the target.
+The copy imports leakguard from the folder into which leakguard was copied. Apart from that, it
+imports only the target's standard library. Nothing that happens in the copy changes the target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUESTION, ANSWER, MEMORY = "question.json", "answer.json", "memory"
 
 
 def answer(folder: str, seconds: float) -> None:
-    """Answer the question that lies in ``folder``, within so many seconds of CPU."""
+    """Answer the question in ``folder``, within ``seconds`` of CPU time."""
     _limit(seconds)
     with open(f"{folder}/{QUESTION}", encoding="utf-8") as file:
         question = json.load(file)
@@ -42,7 +42,7 @@ def answer(folder: str, seconds: float) -> None:
 
 
 def _limit(seconds: float) -> None:
-    """Let the kernel end this copy where it takes too long, and first where memory runs out."""
+    """Let the kernel end this copy if it takes too long, or as the first if memory runs out."""
     most = int(seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -54,7 +54,7 @@ def _limit(seconds: float) -> None:
 
 
 def _facts(folder: str) -> dict[str, Any]:
-    """Say what the program is: what the header of its run tells."""
+    """Answer: what the header of a run says about the program."""
     from leakguard.capture.heap import ENGINE, WITHOUT_SCAN
 
     return {
@@ -75,7 +75,7 @@ def _folder() -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    """Return versions of what the program has imported, read from the modules' own dicts."""
+    """Return the versions of some imported packages, read from the modules' own dicts."""
     names = ("torch", "numpy", "gymnasium", "ray", "lightning", "transformers", "jax")
     modules = ((name, getattr(sys.modules.get(name), "__dict__", None)) for name in names)
     versions = ((name, own.get("__version__")) for name, own in modules if type(own) is dict)
@@ -83,8 +83,8 @@ def _versions() -> dict[str, str]:
 
 
 def _census(folder: str, large: int) -> dict[str, Any]:
-    """Read the numbers that only the process itself knows, and count what lives."""
-    numbers = measure(_probes())  # first: what is imported for a walk is none of the program's
+    """Answer: the numbers that only the process itself can read, and the census."""
+    numbers = measure(_probes())  # before the imports of a walk, which allocate memory too
     from leakguard.capture.heap import census
 
     _be_the_copy(folder)
@@ -104,7 +104,7 @@ def _probes() -> tuple[tuple[str, Probe], ...]:
 
 
 def _inspection(folder: str, large: int, targets: list[int], suspects: list[str]) -> dict[str, Any]:
-    """Say who holds what; what the next look compares with stays in the folder."""
+    """Answer: an inspection; its memory for the next look is written to the folder."""
     from leakguard.capture.heap import PathMemory, inspect
 
     _be_the_copy(folder)
@@ -122,19 +122,19 @@ def _first_walk(folder: str) -> None:
 
 
 def _sites(folder: str, names: list[str]) -> dict[str, Any]:
-    """Say where what lives was made while memory was traced, and who holds it."""
+    """Answer: the sites and holders of live objects that were made while memory was traced."""
     from leakguard.capture.allocation_sites import ObjectTrace, Suspect
     from leakguard.capture.heap import inspect
 
     _be_the_copy(folder)
     suspects = [Suspect(name) for name in names]
-    trace = ObjectTrace(suspects)  # it finds the trace of the process, and reads it
+    trace = ObjectTrace(suspects)  # reads the trace that runs in the target
     held = inspect(_memory(folder), trace.survivors(suspects)).held
     return {"sites": trace.sites([who.held_by if who else None for who in held])}
 
 
 def _holdings(folder: str) -> object:
-    """Say what may go, each with the statement that lets it go."""
+    """Answer: what memory may be released, each with the statement that releases it."""
     from leakguard.capture.heap import holdings
 
     _be_the_copy(folder)
@@ -152,7 +152,11 @@ _QUESTIONS: Mapping[str, Callable[..., object]] = {
 
 
 def _be_the_copy(folder: str) -> None:
-    """Take that this process is a copy: no look in it needs another one, or sees how it came."""
+    """Prepare a look in this copy.
+
+    The look is taken without another copy, and does not count what importing leakguard from the
+    folder has added to ``sys.path_importer_cache``.
+    """
     from leakguard.capture.heap import process_copy
 
     process_copy.be_copy()
@@ -161,7 +165,7 @@ def _be_the_copy(folder: str) -> None:
 
 
 def _memory(folder: str) -> PathMemory | None:
-    """Return what the look before has remembered; None before the first."""
+    """Return the memory that the previous look wrote to the folder; None before the first look."""
     from leakguard.capture.heap import PathMemory
     from leakguard.capture.heap.column import Column
 
@@ -183,7 +187,7 @@ def _remember(folder: str, memory: PathMemory) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
+    """Return a value as dicts, lists, strings and numbers, which JSON can express."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,8 +1,8 @@
-"""All threads of a process stopped for a moment, so that its memory is at rest.
+"""Stops all threads of a process for a moment, so that its memory does not change.
 
-The kernel lets them go on when whoever stopped them goes away, whatever the reason: a tool that is
-killed here leaves nothing behind. Nothing but that is asked of ``ptrace``, and that a thread which
-waits for a lock tries again, as after any signal.
+The kernel continues the threads if this process ends for any reason, so no thread stays stopped.
+``ptrace`` is used for two things: to stop threads, and to wake a thread that waits for a lock, as
+any signal would.
 """
 
 from __future__ import annotations
@@ -17,30 +17,38 @@ from contextlib import contextmanager
 
 from leakguard.errors import UsageError
 
-# Source: <linux/ptrace.h>, <linux/wait.h>, <linux/elf.h>.
+# Requests of ptrace (<linux/ptrace.h>).
 _SEIZE, _INTERRUPT, _DETACH = 0x4206, 0x4207, 17
+# Requests of ptrace that read and set registers (PTRACE_GETREGSET and PTRACE_SETREGSET in
+# <linux/ptrace.h>), and the number of the general registers (NT_PRSTATUS in <linux/elf.h>).
 _GET_REGISTERS, _SET_REGISTERS, _GENERAL = 0x4204, 0x4205, 1
-_ALL_KINDS = 0x40000000  # __WALL
-_EVENT_STOP = 128
-# Seconds that a thread may take to stop: one that waits for a disk cannot before it has answered.
+_ALL_KINDS = 0x40000000  # __WALL, an option of waitpid: threads, too; <linux/wait.h>
+_EVENT_STOP = 128  # PTRACE_EVENT_STOP, the kind of stop that _INTERRUPT causes; <linux/ptrace.h>
+# Seconds that a thread may take to stop. Chosen: a thread that waits for a disk stops only when the
+# disk has answered.
 _LONGEST_STOP = 2.0
-# On x86-64: the registers (<sys/user.h>), where among them the result and the number of a system
-# call are, the number of futex, its results that mean "once more", and "interrupted".
+# The 27 registers of a thread on x86-64, 8 bytes each (user_regs_struct in <sys/user.h>).
 _REGISTERS = struct.Struct("<27q")
+# ``_RESULT`` is the position of rax among the registers, which has the result of a system call.
+# ``_CALL`` is the position of orig_rax, which has the number of the system call. ``_FUTEX`` is the
+# number of the system call futex on x86-64.
 _RESULT, _CALL, _FUTEX = 10, 15, 202
+# ``_RESTART`` are the results after which the kernel would make an interrupted system call again:
+# ERESTARTSYS and ERESTART_RESTARTBLOCK. ``_INTERRUPTED`` is EINTR, which the thread sees as the
+# result instead. ``_NO_CALL`` in orig_rax means that there is no system call to make again.
 _RESTART, _INTERRUPTED, _NO_CALL = (-512, -516), -4, -1
 
 
 @contextmanager
 def stopped(pid: int) -> Iterator[None]:
-    """Stop all threads of a process while the block runs, which takes no time of its own.
+    """Stop all threads of a process while the block runs; the block should be short.
 
     Raises:
-        UsageError: they cannot be stopped; they all run.
+        UsageError: not all threads could be stopped; then all of them run again.
     """
-    threads: dict[int, int] = {}  # with the signal that each was just being given
+    threads: dict[int, int] = {}  # by thread, the signal to deliver when the thread continues
     try:
-        while new := _threads(pid) - threads.keys():  # one that still runs may begin another
+        while new := _threads(pid) - threads.keys():  # a running thread may start another
             for thread in new:
                 _stop(pid, thread, threads)
         yield
@@ -50,10 +58,12 @@ def stopped(pid: int) -> Iterator[None]:
 
 
 def interrupt_wait(thread: int) -> None:
-    """Have a stopped thread that waits for a lock look around before it waits again.
+    """If a stopped thread waits for a lock, end its wait, so that it makes pending calls.
 
-    Whoever waits by ``futex`` must expect to be woken for no reason; Python's locks make pending
-    calls then. It is one step of the kernel's: done, or not done.
+    A wait by ``futex`` may end without a reason at any time, so programs expect this. After each
+    wait, Python's locks make pending calls and then wait again. The registers are set in one step
+    of the kernel, so the change is whole or does not happen. On other machines than x86-64, the
+    wait is left as it is.
     """
     if platform.machine() != "x86_64":
         return
@@ -78,7 +88,7 @@ def _threads(pid: int) -> set[int]:
 
 def _stop(pid: int, thread: int, threads: dict[int, int]) -> None:
     problem = _ask(_SEIZE, thread)
-    if problem == 3:  # ESRCH: it has just ended
+    if problem == 3:  # ESRCH: the thread has just ended
         threads[thread] = 0
         return
     if problem:
@@ -97,11 +107,11 @@ def _stop(pid: int, thread: int, threads: dict[int, int]) -> None:
             raise UsageError(f"a thread of process {pid} waits for a device, and does not stop")
         time.sleep(0.0002)
     if os.WIFSTOPPED(status) and status >> 16 != _EVENT_STOP:
-        threads[thread] = os.WSTOPSIG(status)  # it is given it when it goes on
+        threads[thread] = os.WSTOPSIG(status)  # delivered when the thread continues
 
 
 def _ask(request: int, thread: int, data: int = 0, address: int = 0) -> int:
-    """Return 0, or the number of the error."""
+    """Make a request of ptrace for one thread; return 0, or the number of the error."""
     library = ctypes.CDLL(None, use_errno=True)
     ask = library.ptrace
     ask.argtypes, ask.restype = [ctypes.c_long] * 4, ctypes.c_long
