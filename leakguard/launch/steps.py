@@ -24,11 +24,12 @@ class Rank(IntEnum):
         return self in (Rank.LOOP, Rank.THREAD_LOOP)
 
 
-#: A step that takes at least this many seconds is a generation of its own. Consecutive optimizer
-#: steps or episodes always differ from one another, so only longer ones are. A round of a loop is
-#: one as soon as the numbers of a generation, 0.3 to 2 ms, are a small part of it: a loaded machine
-#: doubles how long a round takes, and a script of sixty rounds must get enough generations either
-#: way.
+#: A step that takes at least this many seconds is a generation of its own; shorter steps are
+#: grouped. For optimizer steps, batches and episodes (``RESET``) the limit is high, because
+#: consecutive steps always differ from one another. For rounds of a loop the limit is low, because
+#: a script of sixty rounds must get enough generations, also on a loaded machine, which doubles how
+#: long a round takes. Measured: reading the numbers of a generation takes the guard 0.3 to 2 ms,
+#: which is less than half of the limit of 5 ms for a round. Chosen.
 LONG_ENOUGH = {
     Rank.NAMED: 0.02,
     Rank.FRAMEWORK: 0.05,
@@ -38,9 +39,12 @@ LONG_ENOUGH = {
     Rank.BATCH: 0.2,
     Rank.THREAD_LOOP: 0.005,
 }
-# A kind is silent after the longest of three times: twice the duration of a step, this share of the
-# time for which it was seen, and so many seconds. Steps are reported more rarely the more there
-# were.
+# A kind of step is silent if its last report is longer ago than the longest of three times:
+# ``_SILENT_STEPS`` mean durations of a step, the share ``_SILENT_SHARE`` of the time from its first
+# to its last report, and ``_SILENT_SECONDS``. The share is needed because a kind that is not
+# counted reports only after a sixteenth of its steps so far (see ``choice``): the longer the kind
+# was seen, the longer are the pauses between its reports. Chosen: an eighth, which is twice this
+# sixteenth.
 _SILENT_STEPS, _SILENT_SHARE, _SILENT_SECONDS = 2.0, 0.125, 0.5
 
 

@@ -25,7 +25,9 @@ from leakguard.store.run_lock import for_user_alone, write_all
 
 _Handler = Callable[[int, "FrameType | None"], object]
 
-#: The signals that a guard may answer: those that the system does not use.
+#: The signals that a guard may answer. The system never sends ``SIGUSR1`` and ``SIGUSR2`` by
+#: itself. A terminal causes ``SIGHUP`` when it closes and ``SIGWINCH`` when it is resized, so a
+#: program without a terminal can use both for the guard.
 SIGNALS = frozenset(
     number
     for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGWINCH")
@@ -76,7 +78,9 @@ def process_began(pid: int) -> float | None:
 
     try:
         told = Path(f"/proc/{pid}/stat").read_bytes()
-        # the name before it may contain spaces and brackets
+        # Field 2, the name of the program, is in brackets and may itself contain spaces and
+        # brackets. So the fields are counted from the last closing bracket: after it, ``starttime``
+        # (field 22) has the index 19.
         return float(told.rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
         pass

@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
 P = ParamSpec("P")
-# Calls that starting a run needs, including those of the modules that it imports: twice what was
-# seen. Chosen.
+# Frames of the call stack that starting a run needs at its deepest point, including the imports of
+# the guard's modules. Chosen: twice the depth that was seen.
 _ROOM = 200
 
 

@@ -19,10 +19,12 @@ from leakguard.model.finding import SEVERITY
 
 OnLeak = Callable[[Report], object]
 
-# Two consecutive diagnoses must agree on the first suspect, and two more on another. Each takes 20
-# to 60 ms in a short run.
+# Diagnoses that a run may make whatever its budget. Before a generation is traced, two consecutive
+# diagnoses must agree on a suspect, and a run traces at most two generations (see ``tracing``).
+# Derived: two times two. Measured: a diagnosis takes 20 to 60 ms in a short run.
 _FREE_DIAGNOSES = 4
-# Each takes a copy of the process and some seconds. Findings after the first ones matter little.
+# The most proofs of one run. A proof takes a copy of the process and some seconds. Chosen: the
+# first findings of a report matter most.
 _MOST_PROOFS = 3
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 _Metrics = Mapping[str, "int | float"]
 
-# After so many generations without a new maximum, the next maximum is news. Chosen: what happens
-# every few generations is a period of the program, not news.
+# A rise begins if a new maximum follows at least this many generations without one. Chosen: maxima
+# that come every few generations belong to a period of the program.
 _QUIET = 8
 
 
@@ -21,9 +21,11 @@ def _in_use(metrics: _Metrics) -> float | None:
 # The least increase of memory in use above its maximum, in bytes. Chosen: caches of the interpreter
 # and the guard's own notes change by less.
 _BYTES = 65_536
-# The same for anonymous RSS, which changes by whole arenas, of 1 MiB in CPython 3.10 and later.
+# The least increase of anonymous RSS above its maximum, in bytes: one arena. Anonymous RSS changes
+# by whole arenas of Python's allocator. An arena has 1 MiB in CPython 3.10 and later.
 _ARENA = 1_048_576
-# The same in blocks of Python's allocator, at 128 bytes per block. Chosen.
+# The least increase in the number of blocks of Python's allocator: ``_BYTES`` in blocks of 128
+# bytes, which is 512 blocks. Chosen.
 _BLOCKS = _BYTES // 128
 # The numbers that are followed, and the least increase of each. For handles, an increase by one
 # counts.
@@ -36,8 +38,10 @@ _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("open_files", lambda m: m.get("open_files"), 1),
     ("children", lambda m: m.get("children"), 1),
 )
-# Once there were this many generations without a look, only changes over such generations count,
-# which exclude the guard's own memory. Chosen: half of the generations looked at in a row.
+# The guard keeps memory from each look, which is no gain of the program. So once at least this many
+# generations had no look, the gain of a number is the sum of its changes in generations without a
+# look. Chosen: half of the 12 consecutive generations that may have a look at the start of a loop
+# (``schedule.SHORT``). In this file, "calm" means without a look.
 _CALM = 6
 
 

@@ -15,12 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from leakguard.model.metric import RESOURCES
 
 _NO_GENERATION = -1
-#: Numbers whose highest snapshot survives all thinning, because budgets check them.
+#: Numbers of which the snapshot with the highest value survives all thinning. Budgets check these
+#: numbers.
 HIGHEST = ("peak", "rss", "heap_in_use", *RESOURCES)
 LOWEST = ("rss", "heap_in_use")
-# Looks, and moments outside of generations, that survive thinning.
+# Thinning never drops the first looks of a run and the first snapshots outside of generations: this
+# many of each. Of later ones it drops every second, if there are too many. Chosen.
 _FIRST = 8
-# Raw bytes that are compressed together. Lines of one run are alike: 64 kB shrink to a tenth.
+# Uncompressed bytes that are compressed as one block. Lines of one run resemble one another, so a
+# block of 64 kB shrinks to a tenth.
 _RAW_BLOCK = 65_536
 _ZLIB_LEVEL = 1  # the fastest: 64 kB of lines take 0.5 ms
 

@@ -237,8 +237,8 @@ class Looker:
         if (memory := seen.anonymous_in_use) is not None:
             self.swells = self.suspicion.note_memory(memory)
             if seen.census is not None:
-                # With looks far apart, half-free pages hide more than a leak, so memory in use is
-                # compared.
+                # Between looks that are far apart, the free parts of pages may change by more bytes
+                # than a leak adds. So bytes in use are compared, and not pages.
                 in_use = memory if seen.in_use is None else seen.in_use
                 self.climbs = self.suspicion.note_memory_at_look(in_use)
         if seen.census is not None:

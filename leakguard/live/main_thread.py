@@ -28,7 +28,7 @@ class _Asked:
         return False
 
 
-# CPython holds no reference to a pending call.
+# Keeps each ``_Asked`` alive until its call: CPython holds no reference to a pending call.
 _waiting: list[_Asked] = []
 
 
@@ -44,9 +44,11 @@ def call_in_main_thread(call: Callable[[], object]) -> bool:
     Exceptions of ``call`` are raised there. It does not work if the interpreter's queue is full.
     """
     asked = _Asked(call)
-    # CPython needs a C function that takes one pointer and returns 0, or -1 after an exception. The
-    # truth test of a false object is such a function. A callback of ctypes would swallow the
-    # exceptions of the program's signal handlers.
+    # CPython needs a C function that takes one pointer and returns 0, or -1 after an exception.
+    # ``PyObject_IsTrue`` is such a function here: it calls ``_Asked.__bool__``, which calls
+    # ``call`` and returns False, so the result is 0. A callback made by ctypes would not do,
+    # because ctypes swallows the exceptions that the program's signal handlers raise during the
+    # callback.
     truth = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, ctypes.c_void_p)
     if ctypes.pythonapi.Py_AddPendingCall(truth, ctypes.py_object(asked)) == 0:
         return True

@@ -6,10 +6,13 @@ import re
 
 _LONGEST_NAME = 200  # characters; a label is a heading, and is written with every snapshot
 _NUMBER = re.compile(r"\d+(?:[.,:_-]\d+)*")
-# Up to this many names that differ only in numbers are kept apart: layers and stages keep their
-# names, numbered episodes do not.
+# Of names that differ only in numbers, the first ones are recorded as they are, up to this many;
+# further names are recorded with a star in place of each number. Chosen: a program has few layers
+# and stages, which keep their names, and many numbered episodes, which do not.
 _NUMBERED_APART = 8
-# Kinds of names in one run. Later kinds share one name.
+# A kind of names is what ``kind_of`` returns: a name with a star in place of each number. Phases of
+# one run may have this many kinds; phases of any further kind are all recorded as ``OTHERS``.
+# Chosen.
 _MOST_KINDS = 256
 #: The greatest depth of nested phases. A deeper phase counts as a part of the phase around it.
 MOST_OPEN_PHASES = 16

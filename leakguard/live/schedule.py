@@ -48,27 +48,33 @@ RISING_SHARE = 0.05
 #: the last look suffice to see a leak. Chosen: a training of a minute with torch then spends less
 #: than 2 % of its time in all.
 RISING_SHARE_OF_LONG = 0.005
-#: Seconds that a run may spend once objects grow, and the highest cost of a look that these seconds
-#: may pay for. Chosen: in a small program they pay for some ten censuses and looks at holders, of 6
-#: and 27 ms, on a machine that is half as fast.
+#: Seconds that a run may spend once objects grow. Measured: in a small program, a census takes 6 ms
+#: and a look at holders 27 ms; on a machine that is half as fast, both together take 66 ms. Chosen:
+#: 0.6 s pay for nine censuses and nine looks at holders on the slower machine.
 GROWING_SECONDS = 0.6
+#: The highest expected cost, in seconds, of a look that ``GROWING_SECONDS`` may pay for. Chosen:
+#: 0.6 s pay for four looks of this cost.
 CHEAP_SECONDS = 0.15
-#: The most generations of a short loop, each of which needs a look, and the seconds for all of
-#: these looks. Chosen: they pay for 12 looks at a million objects on a busy machine, two of them at
-#: holders.
+#: A loop of at most this many generations is short: each of its generations gets a look. Chosen.
 SHORT = 12
+#: Seconds that all looks in a short loop may take together. Chosen: 6 s pay for 12 looks at a
+#: million objects on a busy machine, two of them at holders.
 SHORT_SECONDS = 6.0
 #: Early looks in a long loop if nothing grows, in addition to the look at the second generation.
 #: Chosen: three looks are needed to judge growth.
 FIRST_OF_LONG = 2
-#: Generations between these looks. A long loop has small generations at first (see
-#: ``launch.pace``), and some of its work may come only in every twentieth of them.
+#: Distance in generations between the early looks in a long loop. A long loop has small generations
+#: at first (see ``launch.pace``), and it may do some work only in every twentieth step. Looks at
+#: consecutive generations could all miss this work. Chosen: with the look at the second generation,
+#: the looks are at generations 2, 8 and 16.
 APART = 8
-#: Share of its own time that the beginning of a loop of unknown length may spend, because the loop
-#: may be short. Chosen: the shortest trainings have six generations of half a second, and need it.
+#: Share of the program's time so far that early looks may take in a loop of unknown length. The
+#: share is high because the loop may be short. Chosen: the shortest trainings have six generations
+#: of half a second. Half of these 3 s pays for six looks of 0.25 s.
 EARLY_SHARE = 0.5
-#: Seconds of CPU, or a share of the program's time if that is more, that an obligatory look may
-#: take. Chosen: what a person would wait for.
+#: Some looks are taken whatever they cost: at the second, the middle and the last generation. Such
+#: a look may take ``OWED_SECONDS`` of CPU time or, if that is more, the share ``OWED_SHARE`` of the
+#: program's time. Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
 #: A look is aborted once it takes this many times its expected cost. Chosen: the search for holders
 #: doubles the cost.
@@ -77,14 +83,20 @@ TIMES_USUAL = 4.0
 # and the diagnosis at the end of the run. Measured: a guard that had spent 0.65 % by its own clock
 # cost 1.1 % (reports/overhead).
 _AIM = 0.6
-# ``FIXED_SECONDS`` must pay for this many looks, so that a look may come before the loop, and so
-# that a look does not count as expensive. Chosen.
+# Expected costs of a look are compared with parts of ``FIXED_SECONDS``. A look before the loop may
+# cost at most a ``_BEFORE_LOOP``-th part, 60 ms (in a short loop, this part of ``SHORT_SECONDS``).
+# A look is expensive if it costs more than a ``_NOT_DEAR``-th part, 30 ms. Chosen.
 _BEFORE_LOOP, _NOT_DEAR = 5, 10
 # Factor from one distance between looks to the next. Chosen: 16 looks in 60 generations, 26 in 600.
 _GROWTH = 1.25
-# The first distance in generations, and the first distance after news. Both are below one, so that
-# the first four looks, and five looks after news, are at consecutive generations.
+# The first distance between two looks, in generations: 0.64. The next two distances are 0.8 and 1.
+# Each distance varies by up to 30 % (``_SWAY``) and is rounded to at least one generation. Derived:
+# these three distances always give one generation, so the first four looks are at consecutive
+# generations.
 _FIRST = _GROWTH**-2
+# The distance to the next look once a rise begins or objects begin to grow, in generations: 0.512.
+# Derived: the distances 0.512, 0.64, 0.8 and 1, varied and rounded, always give one generation, so
+# five looks are at consecutive generations.
 _AFTER_NEWS = _GROWTH**-3
 # Random variation of a distance, as a share of it. It prevents looks from always coming at the same
 # point of a period of the program. Chosen.
@@ -104,12 +116,14 @@ class Depth(IntEnum):
     HOLDERS = 2
 
 
-# Cost before the first measurement: least seconds, and seconds per block of Python's allocator.
-# Measured for walks: compiled, 27 and 440 ms with 65,000 and 2,560,000 blocks; in pure Python, 370
-# and 1,610 ms with 65,000 and 315,000. For censuses: in pure Python, 38 and 85 ms with these;
-# compiled, 6 ms with 65,000, and 70 ms with 2,560,000 blocks of the same kind. With the 540,000 and
-# 1,090,000 blocks of torch and its compiler, which a training has, a compiled census took 66 and
-# 125 ms.
+# The expected cost of a look before the first one was measured: seconds of any look, and seconds
+# per block of Python's allocator. Derived from measured costs, each at two sizes of the heap:
+# * compiled census of a training with torch and its compiler: 66 ms with 540,000 blocks, 125 ms
+#   with 1,090,000. If all objects are alike, a compiled census costs less: 70 ms with 2,560,000
+#   blocks;
+# * compiled look at holders: 27 ms with 65,000 blocks, 440 ms with 2,560,000;
+# * census in pure Python: 38 ms with 65,000 blocks, 85 ms with 315,000;
+# * look at holders in pure Python: 370 ms with 65,000 blocks, 1,610 ms with 315,000.
 _GUESSES = {
     "compiled": {Depth.CENSUS: (4e-3, 110e-9), Depth.HOLDERS: (15e-3, 180e-9)},
     "python": {Depth.CENSUS: (25e-3, 200e-9), Depth.HOLDERS: (25e-3, 5.3e-6)},
@@ -345,7 +359,8 @@ class Schedule:
 
     def _allowed(self, price: float) -> float:
         """Return what all looks may have cost by now, if the next look costs ``price``."""
-        # Expensive looks may use half of it: the first and the last look at a million objects.
+        # Only half of ``FIXED_SECONDS`` may be spent on looks that are expensive. Chosen: this half
+        # is for the first and the last look at a heap of a million objects.
         fixed = FIXED_SECONDS if price <= FIXED_SECONDS / _NOT_DEAR else FIXED_SECONDS / 2
         allowed = fixed + self._income()
         if self.rising or self.growing:

@@ -13,7 +13,8 @@ from leakguard.model.census import GRAPH_NODE
 
 # The most classes whose holders a look searches for. Chosen.
 _MOST_SUSPECTS = 10
-# Caches of the standard library come and go as builtins do.
+# Types of the entries in caches of the standard library. The number of entries varies in any
+# program, like the number of texts or dicts, so these types are treated as builtin types.
 _CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
 
 
@@ -35,21 +36,27 @@ class _Threshold(NamedTuple):
     steep: int
 
 
-# A suspicion only leads to a deeper look; a verdict needs more evidence. So these limits are low,
-# in pages of 4 KiB. For a class, one more instance counts; for bytes, sixteen pages.
+# Limits for a class that is no builtin type. The limits are low, because a suspicion only leads to
+# a deeper look, and a verdict needs more evidence. Chosen: two rises, and a rise is one more
+# instance, or more than 65,536 additional bytes (16 pages of 4 KiB).
 _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
-# Any program keeps some numbers, texts and dicts per generation, and sometimes many. So builtins
-# need one rise more. Each rise needs at least half a page, and two pages on average if some
-# generations had no rise.
+# Limits for a builtin type. Any program keeps some numbers, texts and dicts per generation, and
+# sometimes many. Chosen: three rises, one more than for a class. More instances are a rise only if
+# they add more than 2,048 bytes (half a page of 4 KiB). If some generations between the rises had
+# none, the rises after the first must add 8,192 bytes (two pages) on average.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
-# If looks are far apart, growth up to this many bytes per generation is ignored, because a program
-# may keep a few numbers of each generation. Chosen: half of the least reported gain of a container
-# (analysis.tolerance).
+# If looks are far apart, growth of a builtin type by up to this many bytes per generation is no
+# rise, because a program may keep a few numbers of each generation. Chosen: half of the least gain
+# of a container that is reported (analysis.tolerance).
 _SOME = 512
-# Live memory as a whole is noisier than counted objects: sixty-four pages.
+# Limits for live memory as a whole. Live memory is noisier than counted objects. Chosen: two rises,
+# and a rise is more than 262,144 bytes (64 pages of 4 KiB).
 _MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)
-# A short run has one look at its beginning and one at its end. Graphs are equal in all generations
-# unless one is carried over, so one rise by a hundred nodes is worth a look.
+# Limits for torch's backward graphs, which are counted in nodes. The number of nodes at the end of
+# a generation is the same in all generations, unless a tensor carries its graph from one to the
+# next. So one rise suffices, and a short run may show only one: it may have only a look at its
+# beginning and a look at its end. Chosen: a rise is more than 65,536 bytes, some hundred
+# nodes.
 _GRAPHS = _Threshold(enough=1, spare=65_536, notable=65_536, steep=0)
 
 

@@ -16,26 +16,34 @@ from leakguard.model import Finding, Site
 _OBJECTS = frozenset({"instances", "container", "tensors", "arrays", "autograd", "cycles", "tasks"})
 _BYTES = frozenset({"native", "memory"})
 _MOST_TRACES = 2
-# After a trace that was cut, the last trace may take this many times as long, with fewer frames.
-# Chosen: with tiny steps in deep stacks, as in off-policy learning, a traced generation takes 5 to
-# 7 times as long with 4 frames, and 11 to 15 times with 16.
+# The first trace keeps 16 frames of a stack. After a first trace that was cut, the second and last
+# trace keeps 4 frames, and may take this many times the usual limit. Measured with tiny steps in
+# deep stacks, as in off-policy learning: a traced generation takes 11 to 15 times as long as an
+# untraced one with 16 frames, and 5 to 7 times with 4. Chosen: the limit of four usual generations
+# (``_USUAL_GENERATIONS``) becomes eight, which is enough for seven.
 _TIMES_AGAIN = 2
 _FEWEST_ROUNDS = 3
-# Growth in bytes is known earlier than growth of objects, but after a trace by memray, objects
-# cannot be traced.
+# Growth in bytes outside of objects leads to a trace only after this many generations. Such growth
+# is known earlier than growth of objects. But it is traced by memray, and after memray, growth of
+# objects cannot be traced in the same process. Chosen: the time that growth of objects gets to be
+# seen first.
 _ROUNDS_FOR_BYTES = 5
-# Before this many generations, and without a look, the verdicts about memory vary from one
-# generation to the next, and each costs a diagnosis, of which a run has few. Chosen: as many as the
-# diagnosis needs to agree on growth.
+# After a generation without a look, only numbers of memory are new, and the run is diagnosed only
+# after at least this many generations. In shorter runs, the verdicts about memory vary from one
+# generation to the next, so a diagnosis would be wasted, and a run can afford few. Chosen: from
+# this number on, consecutive diagnoses agree on growth of memory.
 _ROUNDS_FOR_NUMBERS = 9
-# Generations before the first trace: the announced number divided by the first value, at most the
-# second. Chosen: by then a cache of some dozens of entries is full, and enough generations are
-# left.
+# Generations before the first trace in a loop of announced length: the length divided by
+# ``_WARM_SHARE``, but at most ``_WARM``. Chosen: by then a cache of some dozens of entries is full,
+# and enough generations are left.
 _WARM_SHARE, _WARM = 8, 12
-# A trace is cut after this many usual generations: a loop that allocates takes 2 to 7 times as long
-# under tracemalloc, and its last phase should be traced too. With short generations, a trace may
-# take as long as the run so far, within these seconds. Measured: loops that only make small objects
-# take 62 and 94 times as long, and a run of some seconds should not take half a minute. Chosen.
+# A trace is cut after the longer of two times. The first is ``_USUAL_GENERATIONS`` times the median
+# length of a generation. Measured: a loop that allocates takes 2 to 7 times as long under
+# tracemalloc. Chosen: four, because the last phase of the generation should be traced too. The
+# second is the length of the run so far, which counts as at least ``_SECONDS_AT_LEAST`` and at most
+# ``_SECONDS_AT_MOST`` seconds; it matters if generations are short. Measured: two loops that only
+# make small objects take 62 and 94 times as long under tracemalloc. Chosen: 3 s and 10 s, because
+# tracing should not turn a run of some seconds into a run of half a minute.
 _USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
 
 
@@ -129,7 +137,8 @@ class Tracing:
         bytes_only = [f for f in fresh if f.kind in _BYTES and rounds >= _ROUNDS_FOR_BYTES]
         beside = [f for f in bytes_only if f.in_pools] if objects else bytes_only
         chosen = objects + beside
-        # The growth for which a trace was cut may have another type now: trace both.
+        # This diagnosis may attribute the growth to another type than the suspect for which a trace
+        # was cut. So the next trace looks for the earlier suspects and for the new ones.
         again = self._unseen if chosen else ()
         self._suspects = tuple(dict.fromkeys((*again, *map(_suspect, chosen))))
         self._traces += bool(chosen)
@@ -146,7 +155,7 @@ class Tracing:
             return
         problem = self._start(name)
         if problem is not None and self.trace == "auto" and name == "memray" != self._used:
-            # tracemalloc only knows the blocks of Python's allocators, but is always available.
+            # tracemalloc sees only the blocks of Python's allocators, but is always available.
             self._instead = problem if self._start("tracemalloc") is None else None
         if self._running is None and problem is not None:
             self._give_up(problem)

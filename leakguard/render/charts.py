@@ -75,7 +75,8 @@ def _small(title: str, run: Run, curves: Sequence[Curve], caption: str = "") -> 
 
 def _frame(run: Run, finding: Finding | None) -> CommonAxis:
     axis = of.axis(run)
-    # A peak, or data in memory several times, began with the run.
+    # No start of growth is marked for a peak, or for copies of the same data: such a finding is
+    # about memory that the run needs from its beginning, and not about growth.
     grows = finding is not None and finding.kind not in ("peak", "copies")
     since = finding.started_at if finding and grows else None
     return CommonAxis(

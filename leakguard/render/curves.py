@@ -14,8 +14,9 @@ from leakguard.model.units import format_number, format_size
 from leakguard.render.sparkline import extremes
 from leakguard.render.text import clean, short_type
 
-# Live memory and process memory share a chart; other kinds of memory have their own charts.
+# Metrics of the memory chart, which has a curve for each.
 MEMORY = ("rss", "heap_in_use", "gpu_allocated")
+# Metrics of memory that are rarely needed; each has a small chart of its own.
 MORE_MEMORY = ("heap_held", "peak", "rss_anonymous", "gpu_reserved", "swap")
 GENERATION = "Generation"  # the title of an axis that begins with the start of the run
 _PLAIN = 0.2  # share of a curve's highest value; a smaller rise looks flat in a chart

@@ -12,15 +12,19 @@ from leakguard.model import Census, Snapshot, TypeCount
 from leakguard.model.births import Birthplace
 from leakguard.render.text import clean
 
-# Number of types; those with the largest change in bytes are kept. A look of a small program finds
-# some 50, mostly from imports and caches; a leak is among them within one or two looks.
+# The most types that are recorded of one look: the types with the largest change in bytes. Chosen:
+# a look at a small program finds some 50 changed types, mostly from imports and caches, and a leak
+# is among them within one or two looks.
 MOST_TYPES = 100
-# columns, as wide as the frame
+# The width of a line in columns: the width of ``log_block.FRAME``, the frame around the whole
+# block.
 _FRAME_WIDTH = 70
-# Characters per record: log readers skip much longer lines. The deep fields are dropped first.
+# The most characters of a record. Log readers skip much longer lines, so a longer record loses the
+# fields in ``_DEEP``, in their order, until it is short enough. Chosen.
 _LONGEST_RECORD = 1900
 _DEEP = ("cycles", "stack", "trace", "types")
-# Lines of one holder that are recorded: those that made the most of what it keeps.
+# Birthplaces that are recorded for one holder. A birthplace is a line of the program, and the lines
+# that allocated the most bytes of the holder's content come first. Chosen.
 _PLACES_A_HOLDER = 2
 _EMPTY: tuple[object, ...] = (None, {}, [], ())
 _NOTHING = TypeCount(0, 0)

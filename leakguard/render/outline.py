@@ -38,7 +38,8 @@ MEANINGS = {
 # Beginnings of a headline that repeat the word of the verdict.
 _SAID_ALREADY = ("No leak: ", "Cannot tell: ")
 
-# The least share of the growth at which growth that is no leak is mentioned. Chosen: a hundredth.
+# Growth that is cleared is mentioned if it is at least this share of the growth of live memory.
+# Chosen: a hundredth.
 _WORTH_SAYING = 0.01
 
 Row = tuple[str, ...]

@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from leakguard.model.units import GB, KB, MB, format_number
 from leakguard.render.curves import GENERATION, Band, Curve, CurvePoint
 
-# Pixels: of the legend above, of the x axis below, and of the usual and the small chart between.
+# Heights in pixels: of the legend (``TOP``), of the x axis (``BOTTOM``), and of the area between
+# both in a usual chart (``HEIGHT``) and in a small chart (``SMALL``).
 TOP, BOTTOM, HEIGHT, SMALL = 26, 36, 150, 60
-# Units of the stretched box in which lines are drawn.
+# The width, in its own units, of the SVG box in which lines are drawn. A browser stretches this box
+# to the width of the chart (``preserveAspectRatio="none"``), so the unit is a thousandth of the
+# width, whatever the width is.
 BOX = 1000
-# Per cent of the width: left for the numbers of the y axis, right for half a dot.
+# Margins in per cent of the width: on the left for the numbers of the y axis, on the right for half
+# a dot.
 _LEFT, _RIGHT = 11, 1.5
 _NEAREST_POINTS = 0.6  # per cent of the width, between two triangles at least
 _COLORS = 8
-# More dots only cost bytes; the line shows all values.
+# A curve with more points than this has no dots, which cost bytes; its line shows all values.
+# Chosen.
 _MOST_DOTS = 150
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _ROWS_ON_SCREEN = 24
 _MORE = "--full adds paths, evidence, what was ruled out, trend, ledger and objects"
 _WHOLE_FINDINGS = 4
-# What a reader needs first: lines of a finding in addition to the five that any log allows, and
-# tables directly after the findings. The full report has the others.
+# The short report has the lines of ``facts.core_facts`` for each finding (phase, growth, object,
+# start and pattern), and of the further lines only these.
 _USUAL_FACTS = frozenset({"Known leak of", "Held by", "Created at", "Fix"})
+# Of the sections after the findings, the short report has only these.
 _USUAL_SECTIONS = ("processes", "cleared", "ignored", "phases", "limits")
 
 

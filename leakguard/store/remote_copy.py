@@ -113,7 +113,8 @@ class RemoteCopy:
             return
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             self._process.communicate(b"end\n", timeout=_LAST_COPY)
-            # it was killed by a signal, for example for its memory
+            # A negative code means that a signal killed the copying process; the kernel, for
+            # example, kills a process if memory runs out. A new process then makes the last copy.
             if self._process.returncode < 0:
                 self._begun().communicate(b"end\n", timeout=_LAST_COPY)
 

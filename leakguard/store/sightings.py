@@ -25,7 +25,8 @@ COLUMNS = {
     "line": "VARCHAR", "library": "VARCHAR", "bytes_per_generation": "DOUBLE",
     "leaked_bytes": "DOUBLE", "damage": "DOUBLE", "fix": "VARCHAR",
 }  # fmt: skip
-#: What sightings can be grouped by, each with its column.
+#: What the rows of the table can be grouped by, each with its column. A row is a sighting: one
+#: finding in one run, or one run without findings.
 GROUPS = {
     "bug": "fingerprint", "holder": "held_by", "type": "type", "line": "line", "kind": "kind",
     "library": "library", "host": "host", "python": "python",

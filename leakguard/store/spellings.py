@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-# Bounded, as are all repeats in the log reader's patterns, so that the time for a line grows only
-# with its length.
+# A number without its unit. Each repeat has an upper bound, here and in all patterns of the log
+# reader, so that the time for a line grows only in proportion to its length.
 NUMBER = r"\d{1,30}(?:[,_]\d{3}){0,9}(?:\.\d{1,30})?"
 
 # -- numbers behind words: ``rss=3.42GiB``, ``"rss_mb": 920.4`` ------------------------------------
@@ -45,9 +45,11 @@ NEVER = frozenset({"free", "available", "avail", "limit", "swap", "disk", "share
                    "delta", "gained", "freed", "min", "buffer"})  # fmt: skip
 #: A word that, before any of the keys, means memory of the GPU.
 OF_GPU = frozenset({"gpu", "cuda", "device", "vram"})
-#: Words that mean a maximum or a total. Before a key of rank 0, the number counts only if the log
-#: gives nothing better. Before any other key, it is ignored.
+#: Words that mean a maximum or a total, such as ``peak`` in ``peak RSS: 3.2 GB``. The number after
+#: such a word and a key is ignored, unless the key's rank is 0 and ``:`` or ``=`` follows the key.
 WEAK = frozenset({"max", "peak", "maximum", "highest", "total", "model"})
+#: Added to the rank if a word of ``WEAK`` comes before the key. The number then counts only if the
+#: log gives the same metric in no better way.
 WEAKER = 10
 #: Added to the rank of a key without ``:`` or ``=`` after it, such as ``RSS 3.2 GB``.
 UNSIGNED = 5
@@ -104,7 +106,9 @@ STEP = re.compile(
     re.IGNORECASE,
 )
 
-#: Every line that ``STEP`` matches contains one of these; ``one_line`` itself reads generations.
+#: Only a line that contains one of these in lower case is searched for ``STEP``. For generations,
+#: the words have ``=`` or a quote after them: ``one_line`` has its own pattern for forms such as
+#: ``Generation 5:``.
 STEP_WORDS = ("step", "epoch", "iter", "it=", "it ", "it:", "round", "episode", "update", "gen=",
               "generation=", 'gen"', 'generation"', "gen'", "generation'")  # fmt: skip
 
@@ -229,7 +233,9 @@ SHAPES = (
     Shape("Ray's object store", "node", "what plasma holds of", "lasma memory usage",
           re.compile(rf".*?lasma memory usage {_VALUE}(?=,)")),
 )  # fmt: skip
-#: Units of a tool that prints none: the first row whose number exceeds the machine's total memory.
+#: The units that ``free`` may have used if it printed none, guessed from the machine's total
+#: memory. The unit is that of the first row whose number is greater than the printed total: a total
+#: below 1,024 is in GiB, a total below 2^20 is in MiB, and a total below 2^33 is in KiB. Chosen.
 SIZED = ((1 << 10, "GiB"), (1 << 20, "MiB"), (1 << 33, "KiB"), (1 << 62, "B"))
 #: A row of memory_profiler's table for a function, and the row that has the function's name.
 LINE_OF_FUNCTION = re.compile(rf"\s*\d{{1,9}}\s{{1,12}}(?P<value>{NUMBER} [KMGT]iB)\s")
@@ -246,9 +252,10 @@ MEMORY_WORDS = ("RAM", "RSS", "rss", "emory", "mem", "Mem", "MEM", "ram=", "ram:
 ROUNDS = ("generation", "gen", "epoch", "iteration", "round", "step", "global_step")
 UNIT_IN_NAME = re.compile(r"(?:^|[^a-z])(kib|mib|gib|kb|mb|gb|bytes)(?![a-z])", re.IGNORECASE)
 GPU_IN_NAME = re.compile(r"gpu|cuda|allocated_bytes|reserved_bytes", re.IGNORECASE)
-#: The most reliable name first; a share in percent is not an amount.
+#: Patterns for the name of a column with memory, the most reliable name first.
 MEMORY_IN_NAME = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (r"(?<![a-z])rss(?![a-z])", r"(?<![a-z])ram(?![a-z])", r"mem(?:ory)?(?![a-z])")
 )
+#: A column with such a name is never taken for memory in use.
 NO_AMOUNT = re.compile(r"percent|%|limit|total|available|free", re.IGNORECASE)

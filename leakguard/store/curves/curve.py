@@ -12,14 +12,17 @@ from leakguard.model import Run, RunInfo, Snapshot
 from leakguard.model.units import UNITS
 from leakguard.store.spellings import GPU_IN_NAME, MEMORY_IN_NAME, NO_AMOUNT, UNIT_IN_NAME
 
-# A sampler takes ten points a second. A curve with more than ``_MOST_POINTS`` is reduced to
-# ``_GROUPS`` groups. The lowest point of a group represents it, because memory that a program keeps
-# shows at its low points.
+# A curve may have many points: a sampler takes ten points per second. A curve with more than
+# ``_MOST_POINTS`` points is divided into about ``_GROUPS`` groups of consecutive points, and of
+# each group only the lowest point is kept, because low points show the memory that a program keeps.
+# Chosen.
 _MOST_POINTS, _GROUPS = 2_000, 500
 
-# A process that ends is sampled a few more times while it frees its memory: at most ``_ENDING``
-# samples, of which the last is below the share ``_GIVEN_BACK`` of the highest. Chosen: an
-# interpreter with 100 MB was seen to take two samples of 0.25 s.
+# A process that ends may be sampled a few more times while it frees its memory. Samples after the
+# highest of the last ``_ENDING`` samples are left out if the last sample is below the share
+# ``_GIVEN_BACK`` of the highest. Measured: with a sample every 0.25 s, an interpreter with 100 MB
+# was sampled twice while it ended. Chosen: six samples, three times as many, and half of the
+# highest.
 _ENDING, _GIVEN_BACK = 6, 0.5
 
 

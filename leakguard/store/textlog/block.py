@@ -14,7 +14,9 @@ _BLOCK = re.compile(
     rb"={20,}\n([^=\n\r]*)MEMORY SNAPSHOT:([^\n\r]*)\n={20,}\n"
     rb"((?:[^=\n\r][^\n\r]*\n)+)={20,}(?:\n|\Z)"
 )
-# A line that contains one of these must be read line by line.
+# A block that contains one of these is read line by line, and not as a whole: a second heading or
+# frame, the rate of a progress bar (``it/s``), or the place of a logging call (``train.py:12``).
+# The last two must be removed from their line.
 _ODD = ("MEMORY ", "=" * 20, "/s", ".py:")
 _LONGEST_BLOCK_LINE = 2000
 

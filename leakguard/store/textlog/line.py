@@ -145,8 +145,9 @@ _PARTS = re.compile(
 )
 _GENERAL = {"time": rf"\[?(?:{_TIME})\]?", "place": r"[^\s:]{1,120}(?::[\w<>]{1,80}){0,2}",
             "level": r"(?:[A-Z]{1,12} {0,12}?)"}  # fmt: skip
-# Loggers print one time, one level and one or two places; further matches must be repeated
-# verbatim.
+# The most parts of a prefix that may differ from line to line. Chosen: four, because a logger
+# prints one time, one level and one or two places. Any further time, level or place must be the
+# same in the prefix of each line of a block.
 _MOST_GENERAL = 4
 
 _RANK = re.compile(r"(?:(?i:rank)[\s_=:#-]{0,20}|\[default|\[\d{1,9},)(\d{1,6})")
@@ -200,8 +201,8 @@ class Prefix:
         if self.fixed and line.startswith(self.text):
             return len(self.text)
         if self.fixed and self.constant == " ".join(self.text.split()):
-            return None  # nothing in it ever changes
-        if self._pattern is None:  # compiled on demand: that takes longer than reading a block
+            return None  # no part of this prefix ever changes
+        if self._pattern is None:  # compiling takes longer than reading a block
             self._pattern = _pattern(self.text, self.fixed)
         match = self._pattern.match(line)
         return None if match is None else match.end()

@@ -14,8 +14,9 @@ from leakguard.store.textlog.number import parse_count
 from leakguard.store.textlog.spelled import SpelledSize, spelled_sizes
 from leakguard.store.textlog.tool_table import ToolTables
 
-# The words of lines that matter. Lines that only count rounds, `[3/25]`, have a separate pass,
-# which runs only if no other line names a round: such brackets are everywhere.
+# A line matters if it contains a word for memory or one of these. Lines that only count rounds, as
+# in ``[3/25]``, do not matter, because such brackets are common. If no other line names a round,
+# the log is read once more, and brackets then name rounds.
 _OWN_WORDS = ("Live ", " in memory: ", "eneration", "Gen", "poch", "Upload status: ")
 ANCHORS = tuple(word.encode() for word in (*MEMORY_WORDS, *_OWN_WORDS))
 BRACKETS = tuple(b"\n[%d" % digit for digit in range(10))
@@ -40,7 +41,9 @@ _STEPS = {"generation": "generation", "gen": "generation", "epoch": "epoch"}
 _PHASE = re.compile(r"--- ?Generation (?P<number>\d{1,15}): (?P<phase>\S[^-]{0,120}?) ?---")
 _PENDING = re.compile(rf"\bUpload status: ({NUMBER})\+? pending")
 PENDING = "uploads pending"
-# In a log of several rounds, a round with more lines than this keeps only the last of the rest.
+# The limits at which lines are left out of a long log. Once a process has changed its round or
+# phase more than ``_SEVERAL_ROUNDS`` times, the first ``_MOST_LINES`` moments of a round or phase
+# are kept. Each further line there overwrites the values of the last kept moment. Chosen.
 _MOST_LINES, _SEVERAL_ROUNDS = 8, 3
 
 
@@ -162,7 +165,8 @@ class OneLiners:
         who = _who(line, match)
         spoken = self._spoken.get(who)
         if spoken is None:
-            # A process that announces no rounds has the rounds of the unnamed process.
+            # A process may announce no rounds of its own. It then begins with the round that lines
+            # without the name of a process have announced, which a main process usually prints.
             main = self._spoken.get(Speaker())
             spoken = self._spoken[who] = Spoken() if main is None else Spoken(main.rounds)
         return spoken

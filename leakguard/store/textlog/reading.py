@@ -15,7 +15,9 @@ from leakguard.store.textlog.one_line import OneLiners
 from leakguard.store.textlog.runs import Runs
 
 _HEADING = b"MEMORY "
-# A block's frame precedes its heading, and a diagnosis precedes the snapshot that it repeats.
+# Words of lines that are read together with the heading after them. A line of ``=``, the frame of a
+# block, comes directly before the heading. A line with a verdict comes before a snapshot that a
+# diagnosis repeats: without this line, the repeated snapshot would count as a new one.
 _LEADS = Anchors((b"=" * 20, b"LEAK DETECTED", b"LEAK SUSPECTED", b"NOT DECIDED"))
 _BLOCKS = Anchors((_HEADING,))
 _BEGINNINGS = Anchors((_HEADING, *_LEADS.texts))

@@ -28,6 +28,7 @@ from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
 Event = Draft | Trend | Change
 # A log with more events than ``_MOST_EVENTS`` is thinned: to evenly spaced rounds if it has more
 # than ``_ROUNDS_ENOUGH`` rounds, else to every second event of a kind.
+# Arrivals are counted for at most ``_MOST_EVENT_KINDS`` kinds; beyond that, all counts begin again.
 _MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_EVENT_KINDS = 10_000, 100, 4_000
 
 
@@ -262,7 +263,9 @@ def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[E
     events = list(events)
     named = [who for who, _ in events if not who.sure]
     changes = sum(a != b for a, b in pairwise(named))
-    # Bare numbers that never come back count something; numbers that alternate name processes.
+    # Some prefixes consist only of a number. If no number returns after another number, the numbers
+    # count something, and all lines are of one process. If a number returns, the numbers are the
+    # names of processes that print in turn.
     merge = changes + 1 <= len(set(named))
     groups: dict[Speaker, list[Event]] = {}
     for who, event in events:

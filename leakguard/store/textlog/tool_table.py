@@ -24,8 +24,10 @@ _HEADS = re.compile(
 _NAMED = tuple(shape for shape in SHAPES if shape.named is not None)
 _APART = {"blank": re.compile(r"\s+"), "blanks": re.compile(r"\s{2,}|\t"),
           "comma": re.compile(r"\s*,\s*")}  # fmt: skip
-# The number of lines without a row after which a table is over. `nvidia-smi` prints its heading
-# only once.
+# The number of consecutive lines without a row after which a table is over, by what separates the
+# cells. Chosen: 40 if blanks separate them, because these tools print the heading again with each
+# table. Only nvidia-smi separates cells by commas; it prints its heading once in a log, so its rows
+# must be recognized after many lines of other programs.
 _PATIENCE = {"blank": 40, "blanks": 40, "comma": 100_000}
 _LONGEST_LINE, _LONGEST_NAME = 600, 40
 
