@@ -61,6 +61,7 @@ def new_guarded_run(
     schedule = Schedule(settings.max_overhead, meter, Prices(ENGINE, sys.getallocatedblocks()))
     record = BirthRecord(most_share=settings.max_overhead) if births_are_wanted() else None
     births = BirthWatch(record, safety)
+    journal = _journal(settings)
     looker = Looker(
         Recorder(
             settings.watch,
@@ -77,8 +78,8 @@ def new_guarded_run(
         suspicion(),
         None if settings.collect == "never" else CycleWatch(),
         births.leave_residue,
+        journal,
     )
-    journal = _journal(settings)
     scribe = Scribe(journal, meter, safety, Sinks(settings.sinks, safety))
     promises = Promises(may_collect=settings.collect != "never")
     alarm = None if settings.on_leak is None else Alarm(settings.on_leak)

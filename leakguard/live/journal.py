@@ -15,7 +15,7 @@ from leakguard.capture.probe import reason_of
 from leakguard.live.children import Children
 from leakguard.live.history import History
 from leakguard.live.sinks import complain, write_block
-from leakguard.model import Report, Run, RunInfo, Snapshot
+from leakguard.model import Census, Report, Run, RunInfo, Snapshot
 from leakguard.model.finding import SEVERITY
 from leakguard.model.secrets import without_secrets
 from leakguard.store import jsonl, schema
@@ -81,7 +81,12 @@ class Journal:
     @property
     def held_bytes(self) -> int:
         """The memory in bytes that holds the run so far."""
-        return self._history.held_bytes
+        return self._history.held_bytes + self._delta.held_bytes
+
+    @property
+    def first_census(self) -> Census | None:
+        """The census that later ones are compared with; None before it."""
+        return self._delta.first
 
     def add(self, snapshot: Snapshot, round_: int | None) -> None:
         """Record one snapshot."""

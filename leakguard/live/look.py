@@ -12,9 +12,10 @@ from leakguard.capture.heap.collector import may_collect
 from leakguard.capture.packed import PackedCounts, PackedMeasurement
 from leakguard.capture.recorder import Observation, Recorder
 from leakguard.live.cycle_watch import CycleWatch
+from leakguard.live.journal import Journal
 from leakguard.live.safety import Safety
 from leakguard.live.schedule import LAST, Depth, Schedule
-from leakguard.live.suspicion import Suspicion
+from leakguard.live.suspicion import Suspicion, has_gained
 from leakguard.model import Collection
 from leakguard.model.holder import Hop
 
@@ -39,7 +40,8 @@ class Looker:
     The flags describe the last look. ``grows`` is true if objects grew. ``swells`` is true if
     memory or backward graphs grew. ``climbs`` is true if memory in use grew since the look before.
     ``owing`` is true if that growth still needs a look at holders. ``stays`` returns whether the
-    birth record shows that each round leaves something behind.
+    birth record shows that each round leaves something behind. ``journal`` has the first census;
+    without it, the last look always searches for holders.
     """
 
     recorder: Recorder
@@ -48,6 +50,7 @@ class Looker:
     suspicion: Suspicion
     cycles: CycleWatch | None
     stays: Callable[[], bool] = lambda: False
+    journal: Journal | None = None
     grows: bool = False
     swells: bool = False
     climbs: bool = False
@@ -103,7 +106,7 @@ class Looker:
         asks = bool(targets)
         if look.depth:
             self.schedule.saw(index, growing=self.grows)
-            asks = asks or self._may_ask(index, why, grew=grew)
+            asks = asks or self._may_ask(look, index, grew=grew)
             self.owing = self._is_rising and not asks
         if asks:
             suspects = self.suspicion.suspects() if self.grows else ()
@@ -177,16 +180,17 @@ class Looker:
             self._note_no_holders(error)
             return ()
 
-    def _may_ask(self, index: int, why: str | None, *, grew: bool) -> bool:
+    def _may_ask(self, look: Look, index: int, *, grew: bool) -> bool:
         """Return whether this look searches for holders.
 
         It does so while something grows or stays, and once more after that, to confirm that growth
-        has stopped. It always does so at the end: growth that no count shows may be in an
-        inconspicuous holder.
+        has stopped. At the end it does so, whatever it costs, unless there are no more objects and
+        no more memory than at the first look. What stays but is no object has no holder.
         """
-        if why == LAST:
+        gained = (look.why == LAST or self.stays()) and self._has_gained(look.seen, index)
+        if look.why == LAST and gained:
             return True
-        if not (grew or self.grows or self.stays()):
+        if not (grew or self.grows or gained):
             return False
         schedule = self.schedule
         due = schedule.deep_look_due(index) or not self.grows
@@ -195,6 +199,14 @@ class Looker:
         if self.grows:
             self.safety.note("holders", _LATER)
         return False
+
+    def _has_gained(self, seen: Observation, index: int) -> bool:
+        """Return whether the program has more objects or more memory than at the first look."""
+        first = None if self.journal is None else self.journal.first_census
+        if self.journal is None or first is None or seen.census is None or self._is_rising:
+            return True
+        own = self.journal.held_bytes + self.suspicion.held_bytes
+        return has_gained(first, seen.census, own, index + 1)
 
     @property
     def _is_rising(self) -> bool:

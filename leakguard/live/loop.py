@@ -163,6 +163,7 @@ class WatchedLoop:
             importlib.import_module("leakguard.analysis.knowledge.known_leaks").known_leaks()
         if journal.writes_log:
             importlib.import_module("leakguard.render.log_block")
+        importlib.import_module("leakguard.capture.heap.answer").prepare()
         self.looker.remember()
 
     def end_round(self) -> None:

@@ -13,7 +13,8 @@ A run pays for its looks in seconds of the guard's own work. It may spend:
 
 The early generations depend on what is known of the loop:
 
-* at most ``SHORT`` generations: a look at each, for up to ``SHORT_SECONDS`` in all;
+* at most ``SHORT`` generations: a look at each, for up to ``EARLY_SHARE`` of their time, but at
+  least ``OWED_SECONDS`` and at most ``SHORT_SECONDS`` in all;
 * unknown length: a look at each of the first ``SHORT``, for up to ``EARLY_SHARE`` of their time;
 * most likely long: ``FIRST_OF_LONG`` looks in the first ``SHORT * APART`` generations, ``APART``
   generations apart; if something grows, ``SHORT`` looks, half as far apart.
@@ -140,19 +141,21 @@ class Prices:
         """``blocks`` is the number in use in Python's allocator: it measures the heap."""
         self._guesses = _GUESSES.get(engine, _GUESSES["python"])
         self.blocks = blocks
-        self._paid: dict[Depth, deque[tuple[float, int]]] = {}
+        # All deques are made here, because an object that the guard makes later looks like growth of
+        # the program.
+        self._paid: dict[Depth, deque[tuple[float, int]]] = {
+            depth: deque(maxlen=_REMEMBERED) for depth in Depth
+        }
 
     def paid(self, depth: Depth, seconds: float) -> None:
         """Record what one look cost."""
-        paid = self._paid.setdefault(depth, deque(maxlen=_REMEMBERED))
-        paid.append((seconds, max(self.blocks, 1)))
+        self._paid[depth].append((seconds, max(self.blocks, 1)))
 
     def of(self, depth: Depth) -> float:
         """Return the expected cost of the next look, scaled with the size of the heap."""
         if depth is Depth.NUMBERS:
             return 0.0
-        paid = self._paid.get(depth)
-        if paid:
+        if paid := self._paid[depth]:
             return max(seconds * max(self.blocks / then, 1.0) for seconds, then in paid)
         least, each = self._guesses[depth]
         return least + each * self.blocks
@@ -269,8 +272,7 @@ class Schedule:
 
     def costs_little(self, depth: Depth) -> bool:
         """Return whether a look is cheap enough to come before the loop."""
-        limit = SHORT_SECONDS if self._is_short else FIXED_SECONDS
-        return self._share is None or self._prices.of(depth) <= limit / _BEFORE_LOOP
+        return self._share is None or self._prices.of(depth) <= FIXED_SECONDS / _BEFORE_LOOP
 
     def saw(self, index: int, *, growing: bool) -> None:
         """Record the result of a census; if growth is news, look again soon."""
@@ -352,7 +354,7 @@ class Schedule:
 
     def _allowed_early(self) -> float:
         if self._is_short:
-            return SHORT_SECONDS
+            return min(max(OWED_SECONDS, EARLY_SHARE * self._time), SHORT_SECONDS)
         if not self._is_early:
             return 0.0
         return min(EARLY_SHARE * self._time, RISING_SECONDS if self._is_long else SHORT_SECONDS)

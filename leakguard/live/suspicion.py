@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from leakguard.capture.streak import Streak
-from leakguard.model import TypeCount
+from leakguard.model import Census, TypeCount
 from leakguard.model.census import GRAPH_NODE
 
 # The most classes whose holders a look searches for. Chosen.
 _MOST_SUSPECTS = 10
-# Types of the entries in caches of the standard library. The number of entries varies in any
-# program, like the number of texts or dicts, so these types are treated as builtin types.
-_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern"})
+# Types of the entries in caches of the standard library, such as the weak references that abstract
+# base classes cache. The number of entries varies in any program, so these types are treated as
+# builtin types.
+_CACHED = frozenset({"functools._lru_list_elem", "re.Pattern", "weakref.ReferenceType"})
 
 
 class _Threshold(NamedTuple):
@@ -52,6 +54,11 @@ _SOME = 512
 # Limits for live memory as a whole. Live memory is noisier than counted objects. Chosen: two rises,
 # and a rise is more than 262,144 bytes (64 pages of 4 KiB).
 _MEMORY = _Threshold(enough=2, spare=0, notable=262_144, steep=0)
+# The last look searches for holders only if objects have gained this much since the first census:
+# instances of one class, or bytes of builtin types in all. The bytes have two parts: 16 KiB, which
+# the interpreter and the guard allocate in any run (analysis.tolerance), and the size of two
+# numbers per generation, because a loop may keep a few numbers of each. Chosen.
+_GAINED_INSTANCES, _GAINED_BYTES, _GAINED_PER_GENERATION = 2, 16_384, 64
 # Limits for torch's backward graphs, which are counted in nodes. The number of nodes at the end of
 # a generation is the same in all generations, unless a tensor carries its graph from one to the
 # next. So one rise suffices, and a short run may show only one: it may have only a look at its
@@ -95,7 +102,7 @@ class _Note(msgspec.Struct, array_like=True, gc=False):
         return _Note(self.count, self.bytes, self.origin, *growth)
 
 
-_NO_NODES = TypeCount(0, 0)
+_NOTHING = TypeCount(0, 0)
 _notes = msgspec.msgpack.Decoder(dict[str, _Note])
 
 
@@ -114,6 +121,11 @@ class Suspicion:
         self._apart = 0
         self._numbers: dict[str, _Note] = {}
 
+    @property
+    def held_bytes(self) -> int:
+        """The memory in bytes that holds the notes."""
+        return sys.getsizeof(self._packed)
+
     def begin_again(self) -> None:
         """Forget the maxima: a collection freed much, and growth starts again far below them."""
         self._first = True
@@ -124,7 +136,7 @@ class Suspicion:
 
     def note_graphs(self, types: Mapping[str, TypeCount]) -> bool:
         """Record a census at a generation's end; return whether backward graphs became longer."""
-        entry = types.get(GRAPH_NODE, _NO_NODES)
+        entry = types.get(GRAPH_NODE, _NOTHING)
         return self._goes_on("graphs", entry.count, entry.bytes or 0, _GRAPHS)
 
     def note_memory(self, size: int) -> bool:
@@ -166,6 +178,20 @@ class Suspicion:
             n for n, note in notes.items() if "." in n and note.is_suspicious(_threshold_of(n))
         ]
         return sorted(found, key=lambda name: -notes[name].count)[:_MOST_SUSPECTS]
+
+
+def has_gained(before: Census, now: Census, own: int, generations: int) -> bool:
+    """Return whether a census has more objects than one that many ``generations`` before.
+
+    ``own`` is the memory in bytes of builtin types that the guard has taken in between.
+    """
+    gained = -own
+    for name, entry in now.types.items():
+        known = before.types.get(name, _NOTHING)
+        if not _is_builtin(name) and entry.count >= known.count + _GAINED_INSTANCES:
+            return True
+        gained += max((entry.bytes or 0) - (known.bytes or 0), 0)
+    return gained > _GAINED_BYTES + _GAINED_PER_GENERATION * generations
 
 
 def _threshold_of(name: str) -> _Threshold:

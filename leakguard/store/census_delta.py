@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import sys
 from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
+import msgspec
+
 from leakguard.model import Census, Snapshot, TypeCount
+
+_censuses = msgspec.msgpack.Decoder(Census)
 
 
 class CensusDelta:
     """Omits from a census the types that are as in the ``first`` one; ``whole`` restores them."""
 
     def __init__(self) -> None:
-        self.first: Census | None = None
+        self._first: bytes | None = None  # one object, which a census counts as one
+
+    @property
+    def first(self) -> Census | None:
+        """The first census of the run."""
+        return None if self._first is None else _censuses.decode(self._first)
+
+    @first.setter
+    def first(self, census: Census | None) -> None:
+        self._first = None if census is None else msgspec.msgpack.encode(census)
+
+    @property
+    def held_bytes(self) -> int:
+        """The memory in bytes that holds the first census."""
+        return 0 if self._first is None else sys.getsizeof(self._first)
 
     def reduced(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot as written; the first snapshot with a census is written in full."""
         census = snapshot.census
         if census is None or not census.complete:
             return snapshot
-        if self.first is None:
+        if (begun := self.first) is None:
             self.first = census
             return snapshot
-        first = self.first.types
+        first = begun.types
         gone = {name: TypeCount(0, 0) for name in first if name not in census.types}
         changed = {name: entry for name, entry in census.types.items() if first.get(name) != entry}
         return replace(snapshot, census=replace(census, types={**changed, **gone}, complete=False))

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from leakguard.capture.heap.column import Column
+from leakguard.capture.heap.growth import PathMemory
+from leakguard.capture.heap.result import HeapCensus, Inspection
 
 T = TypeVar("T")
 
@@ -19,6 +21,12 @@ def packed(value: object) -> bytes:
 def unpacked(answer: bytes, kind: type[T]) -> T:
     """Return the value of ``kind`` that was packed."""
     return msgspec.msgpack.decode(answer, type=kind, dec_hook=_read)
+
+
+def prepare() -> None:
+    """Allocate what msgspec keeps of the usual looks, before the growth of a loop is measured."""
+    for kind in (HeapCensus, Inspection, PathMemory):
+        msgspec.msgpack.Decoder(kind, dec_hook=_read)
 
 
 def _column(value: Any) -> Any:

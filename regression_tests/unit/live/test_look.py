@@ -3,36 +3,76 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from leakguard.capture.recorder import Observation
-from leakguard.live.look import Looker
+from leakguard.live.look import Look, Looker
 from leakguard.live.meter import CostMeter
 from leakguard.live.schedule import LAST, Depth, Prices, Schedule
 from leakguard.live.suspicion import Suspicion
-from leakguard.model import Census
+from leakguard.model import Census, TypeCount
 from leakguard.testing import FakeClock
 
+MANY = {"app.Ticket": TypeCount(100, 6_400), "list": TypeCount(1_000, 100_000)}
 
-def looker(**seen: bool) -> Looker:
+
+def looker(**seen: Any) -> Looker:
     """Return a looker that has seen this, in a run without a limit."""
     return looker_in(Schedule(None, mock.Mock(), mock.Mock()), **seen)
 
 
-def looker_in(schedule: Schedule, **seen: bool) -> Looker:
+def looker_in(schedule: Schedule, **seen: Any) -> Looker:
     fresh = Looker(mock.Mock(), schedule, mock.Mock(), Suspicion(), None)
     return dataclasses.replace(fresh, **seen)
 
 
+def asks(looking: Looker, why: str, after: Mapping[str, TypeCount] = MANY, index: int = 59) -> bool:
+    """Return whether a look that counted ``after`` asks who holds what."""
+    look = Look(Observation({}, {}, {}, census=Census(after)), Depth.CENSUS, why=why)
+    return looking._may_ask(look, index, grew=False)
+
+
+def after_first(types: Mapping[str, TypeCount], held: int = 0) -> Any:
+    """Return a journal whose first census counted ``types``, and that holds so many bytes."""
+    return mock.Mock(first_census=Census(types), held_bytes=held)
+
+
 def test_last_look_asks_who_holds_what_where_memory_grows():
-    assert looker(swells=True)._may_ask(9, LAST, grew=False)
+    assert asks(looker(swells=True, journal=after_first(MANY)), LAST)
+    assert not asks(looker(swells=True, journal=after_first(MANY)), "spread")
 
 
-def test_who_holds_what_is_always_asked_at_the_end_and_before_only_where_something_grows():
-    assert looker()._may_ask(9, LAST, grew=False)
-    assert not looker(swells=True)._may_ask(9, "spread", grew=False)
+def test_last_look_asks_who_holds_what_where_nothing_is_known_of_the_beginning():
+    assert asks(looker(), LAST)
+
+
+@pytest.mark.parametrize(
+    ("more", "asked"),
+    [
+        ({}, False),
+        ({"app.Ticket": TypeCount(102, 6_528)}, True),
+        ({"app.Ticket": TypeCount(101, 6_464)}, False),
+        ({"app.Late": TypeCount(2, 128)}, True),
+        ({"list": TypeCount(1_400, 124_000)}, True),
+        ({"list": TypeCount(1_050, 103_000)}, False),
+        ({"weakref.ReferenceType": TypeCount(50, 4_000)}, False),
+    ],
+)
+@pytest.mark.parametrize("stays", [False, True])
+def test_last_look_asks_who_holds_what_if_objects_were_gained_in_all(more, asked, stays):
+    looking = looker(journal=after_first(MANY), stays=lambda: stays)
+    assert asks(looking, LAST, {**MANY, **more}) is asked
+    assert asks(looking, "spread", {**MANY, **more}) is (asked and stays)
+
+
+def test_what_the_guard_itself_keeps_is_no_gain_of_the_program():
+    more = {**MANY, "bytearray": TypeCount(1, 60_000)}
+    assert asks(looker(journal=after_first(MANY)), LAST, more)
+    assert not asks(looker(journal=after_first(MANY, held=60_000)), LAST, more)
 
 
 def loop_of_seconds(seconds: float, walk: float) -> Schedule:
@@ -48,17 +88,15 @@ def loop_of_seconds(seconds: float, walk: float) -> Schedule:
 def test_memory_that_rose_is_asked_for_at_the_end_where_the_walk_is_no_large_part_of_the_run():
     for seconds, walk in ((3.0, 0.3), (3.0, 0.9), (60.0, 2.5)):
         last = looker_in(loop_of_seconds(seconds, walk), climbs=True)
-        assert last._may_ask(59, LAST, grew=False), (seconds, walk)
+        assert asks(last, LAST), (seconds, walk)
 
 
 def test_memory_that_rose_is_asked_for_at_the_end_whatever_it_costs():
-    assert looker_in(loop_of_seconds(3.0, 2.5), climbs=True)._may_ask(59, LAST, grew=False)
+    assert asks(looker_in(loop_of_seconds(3.0, 2.5), climbs=True), LAST)
 
 
 def test_count_that_grew_is_asked_for_at_the_end_whatever_it_costs():
-    assert looker_in(loop_of_seconds(3.0, 2.5), climbs=True, grows=True)._may_ask(
-        59, LAST, grew=False
-    )
+    assert asks(looker_in(loop_of_seconds(3.0, 2.5), climbs=True, grows=True), LAST)
 
 
 @pytest.mark.parametrize(("leak", "climbs"), [(0, False), (1_000_000, True)])
