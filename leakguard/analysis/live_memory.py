@@ -36,7 +36,7 @@ from leakguard.model.units import format_bytes, format_change
 # The bytes of a type rise together with live memory if their distance (``proportion.apart``) is at
 # most this. The distance is 0 for rises in proportion, and 2 for rises that never happen between
 # the same two looks. Chosen halfway. The guard's own tables and modules rise between two looks
-# only, so their distance from steadily rising memory is nearly 2.
+# only, so their distance from steadily rising memory is nearly 2, which is too large.
 _SAME_COURSE = 1.0
 
 

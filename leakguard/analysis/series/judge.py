@@ -42,9 +42,8 @@ _AFTER_SET_UP = FEWEST_LOOKS + 2
 # random changes are all positive in 1 of 2^6 = 64 cases, and in ascending order in 1 of 6! = 720
 # cases. Both happen in 1 of 46,000 cases.
 _EVER_LARGER = 6
-# The rate is known from the samples after the set-up. If a change during the set-up is at least the
-# first and at most the second multiple of what this rate adds in the same time, the change is taken
-# to contain growth, which then began earlier. Chosen.
+# Growth may begin during the set-up. A change during the set-up is taken for growth if it is at
+# least 0.75 times and at most 4 times what the rate of growth adds in the same time. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
 # The last rise of a sawtooth is judged as a series of its own, and not as a tooth that will fall
 # back, if it lasts at least this many times as long as the longest tooth. Chosen.

@@ -11,10 +11,10 @@ from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_ri
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.tolerance import MAJORITY
 
-# Hidden falls appear when the common rise of the teeth is subtracted. A fall counts as hidden if
-# its height is above this share of the median height of the visible falls. A smaller fall is only a
-# bend of the series. Chosen below a quarter: if teeth last 5 to 20 generations, the lowest is a
-# quarter as high as the highest.
+# Hidden falls appear when the common rise of the teeth is subtracted. They are higher than this
+# share of the median height of the visible falls; a smaller fall is only a bend of the series.
+# Chosen below a quarter: if teeth last 5 to 20 generations, the lowest is a quarter as high as the
+# highest.
 _HIDDEN_FALL = 0.2
 # The search for hidden falls stops if one pass makes the common rise of the teeth more than this
 # many times as steep: the parts between falls are then no teeth. A smaller increase is normal,

@@ -31,10 +31,9 @@ _CUTS_OF_A_STEP = 3
 # _STANDARD_ERRORS: the common slope plus this many of its standard errors is below the slope of the
 # whole series.
 _LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
-# A series is a few steps if the residual sum of squares around a straight line is more than this
-# many times that around the levels between cuts. Measured on a dozen looks: noise reaches a factor
-# of 1.5, because the cuts are chosen to fit it. Three even steps of five standard deviations reach
-# 3.
+# Levels between cuts must fit a series better than a straight line does, by this factor in the
+# residual sum of squares. Measured on a dozen looks: up to 1.5 for noise, because the cuts are
+# chosen to fit the noise, and 3 for three even steps of five standard deviations.
 _CLOSER = 1.6
 
 
