@@ -64,9 +64,9 @@ from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
-# If counted objects make most of the growth of live memory, and findings explain at least this
-# share of the growth of counted objects, live memory is no defect of its own. Chosen low, because
-# the balance still reports what is left, if that is at least a third of the growth.
+# Growth of live memory is explained if most of it is growth of counted objects, and findings or
+# cleared growth explain at least this share of the growth of counted objects. Chosen low: a rest
+# that is at least a third of the growth of live memory is still reported (``balance.unexplained``).
 _NAMED_SHARE = 0.3
 
 _RESOURCES = frozenset({"threads", "files", "children"})
@@ -326,8 +326,9 @@ class _Settlement:
             named += self._filled_bytes()
         if named >= least or (objects >= least and named >= _NAMED_SHARE * objects):
             return True
-        # What the other findings leave unexplained belongs to these findings, unless it would be
-        # notable alone.
+        # A rest below ``_least_rest`` is no defect in two cases: something else explains a part of
+        # the growth, or looks may have left the rest behind (``_least_rest`` is then above
+        # NOTABLE_BYTES).
         rest, least_rest = (growth.rate or 0.0) - named, self._least_rest()
         if rest < least_rest and (named > 0 or least_rest > NOTABLE_BYTES):
             return True

@@ -113,7 +113,8 @@ def _phase_growth(report: Report, phase: str, most: int) -> Check:
         known = ", ".join(report.run.phases) or "none"
         fact = f"no growth is known for this phase; phases of the run: {known}"
         return Check(subject, limit, fact, "unknown", allowed=most, phase=phase)
-    # Other phases may free what this phase made, so no phase keeps more than the whole generation.
+    # Other phases may free what this phase makes, so this phase is charged with at most the growth
+    # of the whole generation.
     kept = min(added, max(sum(report.phase_growth.values()), 0.0))
     fact = format_change(kept)
     if kept < added:

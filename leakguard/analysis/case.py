@@ -180,8 +180,8 @@ class Case:
     def _split(self, metric: str, since: int | None) -> Contribution:
         if metric == "live_memory":
             return live_contribution(self.run, since)
-        # The mapped size is a small difference of large numbers, so it is imprecise within a phase.
-        # Anonymous RSS shows its growth better.
+        # The metric ``mapped`` is anonymous RSS minus the memory of the allocators. Both are large,
+        # so their small difference is imprecise within a phase. Anonymous RSS is split instead.
         return metric_contribution(
             self.run, "rss_anonymous" if metric == "mapped" else metric, since
         )

@@ -17,8 +17,9 @@ from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.metric import METRICS
 
-# A phase's growth may differ from a rate by this share and still count as equal. Chosen wider than
-# for two counts, because phases are known for a few generations only.
+# A phase is taken to add a given rate if the phase's growth differs from the rate by at most this
+# share. Chosen wider than the 2 % for two counts (SAME_COUNT), because phases are measured in a few
+# generations only.
 _SAME_IN_PHASE = 0.25
 # A generation contains an event (such as an import) if it adds more than this many times the median
 # of all generations. Chosen.
@@ -26,10 +27,10 @@ _EVENT = 3.0
 # Generations with an event are left out only if at least this share of all generations has no
 # event. Chosen.
 _USUAL_SHARE = 0.7
-# The number of blocks of Python's allocator is multiplied by a mean size to get bytes. The mean
-# size of the gained blocks is used only if at least this share of all blocks was gained; otherwise
-# the mean size of all blocks is used. Chosen: temporary blocks alone change the number of blocks by
-# less than 1 % from the end of one generation to the end of another.
+# Bytes in Python's allocator are estimated as the number of blocks times a mean size. This is the
+# mean size of the blocks gained since the first generation, if the gain is at least this share of
+# all blocks. Otherwise it is the mean size of all blocks. Chosen: temporary blocks alone change the
+# number of blocks at the ends of generations by less than 1 %.
 _GAINED_BLOCKS = 0.01
 
 

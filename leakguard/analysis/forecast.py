@@ -37,7 +37,8 @@ def with_forecast(case: Case, finding: Finding) -> Finding:
     if rate is None or not _grows(finding):
         return finding
     interval = finding.interval
-    # If the bytes per object are unknown, the interval of a finding is in objects, not in bytes.
+    # If the bytes per object are unknown, the interval of a finding is in objects. An interval in
+    # bytes contains the rate, and any other interval is left out of the forecast.
     of_bytes = interval is not None and interval[0] <= rate <= interval[1]
     return replace(finding, forecast=forecast(case, rate, interval if of_bytes else None))
 

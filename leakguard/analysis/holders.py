@@ -28,10 +28,10 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAM
 from leakguard.model import Census, Holder
 from leakguard.model.series import Series
 
-# A container that has the same whole number of entries per generation at every look is taken for
-# the holder of growing objects, but only after more generations than this. Chosen: many containers
-# have up to a dozen entries from the beginning, so with up to a dozen generations the number of
-# entries may match by chance.
+# A container with exactly one entry (or two, or three) per past generation at every look is taken
+# for the holder. Each look must come after more generations than this. Chosen: many containers have
+# up to a dozen entries from the beginning, and a dozen may equal the number of generations by
+# chance.
 _FEW_GENERATIONS = 12
 # Types whose instances refer to no other object, and so keep no other object alive.
 _LEAVES = frozenset({"str", "bytes", "bytearray", "int", "float", "bool", "complex", "NoneType"})

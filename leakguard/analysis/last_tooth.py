@@ -16,7 +16,8 @@ from leakguard.model import Cleared
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# Garbage consists of objects, so Python's blocks fall together with memory at a collection.
+# A collection must also lower the number of Python's memory blocks, because garbage consists of
+# Python objects.
 _SAWS = "python_blocks"
 
 

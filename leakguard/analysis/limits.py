@@ -50,9 +50,9 @@ def undecided(case: Case, cleared: Sequence[Cleared], found: Sequence[Finding]) 
         return slow
     material = max(MATERIAL_BYTES, MATERIAL_SHARE * memory.series.values[-1])
     allocated = case.metric("heap_in_use")
-    # Live memory is the sum of the C allocator's bytes and Python's memory. If the C allocator's
-    # bytes grow for certain, live memory is undecided only because of Python's memory, to which
-    # looks add some bytes. The doubt is then reported even for a rate of NOTABLE_BYTES.
+    # A smaller undecided rate is reported if the bytes of the C allocator grow for certain. Live
+    # memory consists of these bytes and of Python's memory. It is then undecided only because looks
+    # add some bytes to Python's memory.
     if allocated is not None and allocated.grows:
         material = NOTABLE_BYTES
     if verdict.growing == "cannot tell" and verdict.rate >= material:

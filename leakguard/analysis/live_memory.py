@@ -33,10 +33,10 @@ from leakguard.model.census import GRAPH_NODE
 from leakguard.model.metric import METRICS
 from leakguard.model.units import format_bytes, format_change
 
-# The largest distance (``proportion.apart``) at which the bytes of a type count as rising together
-# with live memory. The distance is 0 if both rise in proportion, and 2 if they never rise between
-# the same two looks. Chosen halfway: tables and modules that the guard itself loads rise between
-# two looks only, so their distance from memory that rises evenly over many looks is nearly 2.
+# The bytes of a type rise together with live memory if their distance (``proportion.apart``) is at
+# most this. The distance is 0 for rises in proportion, and 2 for rises that never happen between
+# the same two looks. Chosen halfway. The guard's own tables and modules rise between two looks
+# only, so their distance from steadily rising memory is nearly 2, which is too large.
 _SAME_COURSE = 1.0
 
 

@@ -34,8 +34,8 @@ _WORDS = {
 # measurement, and with its looks alone. Chosen near the confidence that ``series`` gives to seven
 # changes (0.89) and to two (0.6).
 _WITH_WITNESS, _ALONE = 0.9, 0.6
-# Below this many objects per generation, report "1 more every N generations". Chosen: from one
-# object in two generations on, an average per generation is easy to picture.
+# Growth below this many objects per generation is reported as "1 more every N generations". Chosen:
+# an average of half an object per generation or more is easy to picture.
 _SELDOM = 0.5
 # Hex digits of a fingerprint (48 bits). Among a million findings, the probability that two share a
 # fingerprint is 1 in 560.

@@ -62,8 +62,9 @@ from leakguard.model.units import format_number
 _RECORDS = frozenset({"tuple", "list", "dict"})
 # Entry types that are less informative than the objects that they refer to.
 _IN_FRONT = _RECORDS | {"function", "method", "builtin_function_or_method", "functools.partial"}
-# Looks that must show a container grow if no type's count rose with it. Chosen: one more than a
-# trend needs, because no other measurement supports the growth.
+# If no type's count rose with a container, at least this many looks must show that the container
+# grows. Chosen: one more than the three looks of a trend, because no other measurement supports the
+# growth.
 _LOOKS_ALONE = 4
 
 
@@ -153,10 +154,10 @@ class _Sorter:
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
         if rest and is_telling(self.case, rest):
             lead = rest[0]
-            # Instances of a class of the program may hold the growing builtin objects. The class
-            # may be missing in ``rest``: three looks prove a rise by many objects, but not the rise
-            # of the class by one or two instances. The class is therefore found by what its new
-            # instances retain. If the lead is a class of the program, this search is left out.
+            # The builtin objects may grow inside instances of a class of the program. ``rest`` may
+            # lack this class, because three looks do not prove a rise by one or two instances. The
+            # class is therefore found by what its new instances retain. If ``lead`` is a class of
+            # the program, no search is needed.
             looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
             kept = holder_by_instances(self.case, looks, gained_bytes(rest))
             if kept is not None:
@@ -170,9 +171,9 @@ class _Sorter:
             nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
             graph = None if nodes is None else holder_of_graph(self.case, nodes)
             if container is None and nodes is not None and graph is not None:
-                # A holder whose entries are graph nodes is a single tensor that keeps its backward
-                # graph: the defect is named after the nodes. A holder with other entries, such as a
-                # list of tensors, is named after the type of its entries.
+                # If the holder is a single tensor with a backward graph, its entries are graph
+                # nodes, and the defect is named after the nodes. If the holder is a list of
+                # tensors, for example, the defect is named after the type of the list's entries.
                 lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
             elif container is None and is_programs(lead):
                 container = holder_of_as_many(self.case, lead.name)
@@ -315,8 +316,9 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         container
         for container in containers
         if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
-        # A weak reference keeps no object alive. A registry of weak references grows because the
-        # number of objects that it refers to grows.
+        # A registry of weak references keeps no object alive: it grows because the objects become
+        # more. A registry in the standard library is never taken for the holder. Any other registry
+        # is taken for the holder only if no class of the program is in the group.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills]

@@ -30,9 +30,9 @@ _LEAST_TIMES_BYTES, _MOST_TIMES_BYTES = 0.5, 2.0
 # Share of the growth that a line must make if its objects lie in the growing container. Chosen low:
 # the container is a second sign for the line, and other lines may make the rest of the growth.
 _LEAST_IN_CONTAINER = 0.2
-# Share of the objects inside the new entries that a line must have made. Chosen: a line that made a
-# third of these objects fills the container; constructors and library operators that this line
-# calls made the others.
+# The line that made the largest number of objects inside the new entries is named if it made at
+# least this share of them. Chosen below a half: constructors and library operators that the line
+# calls make objects too.
 _PLURALITY = 1 / 3
 _GRAPH = ".grad_fn"
 # Share by which the bytes of a backward graph may differ from the bytes that its line allocated.
@@ -194,9 +194,10 @@ def _of_bytes(sites: list[Site], finding: Finding) -> Site | None:
     low, high = _LEAST_TIMES_BYTES * rate, _MOST_TIMES_BYTES * rate
     traced = sorted((s for s in sites if s.type is None), key=lambda s: -(s.bytes or 0))
     if finding.kind == "autograd":
-        # The line of a batch may have as many surviving bytes as the line of a graph, but it has
-        # few blocks. The line of a graph is therefore recognized by bytes and number of blocks. The
-        # bytes need not be equal, because Python's own allocations for a graph are not traced.
+        # The line that made a backward graph is recognized by its bytes and its number of blocks.
+        # Bytes alone are not enough: the line that makes a batch may have as many bytes, but in few
+        # blocks. Python's own allocations for a graph are not traced, so the bytes may differ by
+        # _SAME_GRAPH.
         nodes = finding.count_per_generation if finding.type == GRAPH_NODE else None
         blocks = _BLOCKS_A_NODE * (nodes or 0.0)
         alike = (s for s in traced if s.count >= blocks and same(s.bytes or 0, rate, _SAME_GRAPH))

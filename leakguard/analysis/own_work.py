@@ -17,9 +17,9 @@ from leakguard.model import Snapshot
 from leakguard.model.metric import METRICS
 from leakguard.model.series import Series
 
-# The usual growth at a time of the run is the median over the nearest generations without a look.
-# As a rule, this many of these generations lie before that time, and as many lie after it. Chosen:
-# an outlier among these generations does not become their median.
+# The growth that a generation would show without a look is the median over the nearest generations
+# without a look: usually this many before it, and as many after it. Chosen: a median of six
+# generations is not changed much by a single outlier.
 _NEAREST_MOMENTS = 3
 # The number of generations without a look in the median that gives the usual growth. A run with
 # fewer generations without a look is not corrected.
@@ -50,7 +50,8 @@ def without_own_work(series: Series, ends: Mapping[int, Snapshot]) -> Series:
     for i, change in enumerate(changes):
         if worked[i] or shots[i + 1].cost.tier == _TRACED:
             between = _between(series.name, shots[i], shots[i + 1])
-            # The tracer's tables grow during the traced generation, not only before it.
+            # The tracer's tables grow during the whole traced generation, so the guard's part may
+            # be as large as the whole change.
             if shots[i + 1].cost.tier == _TRACED:
                 between = change
             beside = change - _usual(i, quiet, changes)

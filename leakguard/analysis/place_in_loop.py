@@ -41,7 +41,8 @@ def phase_of_memory(case: Case, lead: Growth, size: float) -> str | None:
     if memory.may_grow and size >= MAJORITY * memory.verdict.rate:
         phase = share.main_phase()
     if phase is None and memory.gains(size):
-        # A few generations that freed or took much memory may hide the phase in the mean.
+        # A few generations that freed or took much memory may hide the phase in the mean over the
+        # generations. The median (``usual``) ignores these generations.
         phase = Contribution(share.usual).main_phase()
     return phase
 

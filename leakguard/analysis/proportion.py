@@ -7,13 +7,14 @@ from itertools import pairwise
 
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# The least share of a series' rise that must lie outside the interval between looks with its
-# largest rise. Chosen: a rise within one interval would match any other rise within that interval.
+# An interval is the time between two looks. At least this share of a series' rise must lie outside
+# the interval with its largest rise. Chosen: a series that rises in a single interval would match
+# any other series that rises in the same interval.
 _OUTSIDE = 0.1
-# The largest distance (``apart``) between two growths that count as proportional. The distance is 0
-# for equal shares in every interval, and at most 2. Chosen below 0.2: if one series rises in a
-# single interval, and another series has the share _OUTSIDE (0.1) of its rise in other intervals,
-# their shares differ by at least 0.1 in the single interval and by 0.1 in the others together.
+# Two growths are proportional if their distance (``apart``) is at most this. The distance is 0 for
+# equal shares in every interval, and at most 2. Chosen below 0.2, which is too far apart: one
+# series has all of its rise in one interval, the other 0.9 there and 0.1 elsewhere (_OUTSIDE). The
+# distance of these two is 0.1 + 0.1.
 _SHARES_APART = 0.15
 
 

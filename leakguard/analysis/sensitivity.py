@@ -9,8 +9,8 @@ from leakguard.analysis.case import Case, Judged
 from leakguard.analysis.tolerance import BYTES_FLOOR, NOTABLE_BYTES, NOTABLE_TOTAL, notable
 from leakguard.model.units import format_bytes
 
-# The most times that the rate is doubled until it is reported. A leak of 2^12 times the noise
-# cannot go undetected.
+# To find the least rate that is reported, a first rate is doubled at most this many times. Chosen:
+# the first rate is near the noise, and a leak of 2^12 (4,096) times the noise cannot go undetected.
 _DOUBLINGS = 12
 
 

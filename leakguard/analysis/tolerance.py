@@ -18,7 +18,8 @@ FEWEST_LOOKS = 3
 MAJORITY = 0.5
 # By convention: "nearly all" means at least four fifths, wherever the words are used.
 NEARLY_ALL = 0.8
-# By convention: a thing belongs to a larger thing if it is below a tenth of the larger thing.
+# By convention: less than a tenth of a whole is negligible, and from a tenth on, a part of a whole
+# is considered on its own.
 OWN_SHARE = 0.1
 # Two counts per generation are equal if they differ by at most this share. Chosen: of fifty
 # generations, one at the edge of the range may be included in only one of the two counts.
@@ -36,16 +37,18 @@ WENT_ON_SHARE = 0.25
 # interpreter and the guard allocate a little in any generation and the kernel counts memory in
 # pages. Chosen.
 BYTES_FLOOR = 16_384.0
-# Bytes per generation at which a rise of live memory matters at once. Chosen: four times
-# BYTES_FLOOR, rounded. A program that leaks this much gains 64 MB in a thousand generations.
+# A rise of live memory by at least this many bytes per generation matters, however small its total
+# is. Chosen: four times BYTES_FLOOR, rounded. A program that leaks this much gains 64 MB in a
+# thousand generations.
 NOTABLE_BYTES = 64 * KB
-# Bytes per generation at which a rise of builtin objects matters at once. Chosen: half of
-# NOTABLE_BYTES, because the census counts objects one by one and has less noise.
+# A rise of builtin objects by at least this many bytes per generation matters, however small its
+# total is. Chosen: half of NOTABLE_BYTES, because the census counts objects one by one and has less
+# noise.
 NOTABLE_OBJECTS = 32 * KB
-# Bytes per generation at which a rise of one buffer matters at once. Chosen: BYTES_FLOOR is enough,
-# because the size of a buffer is read exactly.
+# A buffer that grows by at least this many bytes per generation is reported. Chosen: BYTES_FLOOR is
+# enough, because the size of a buffer is read exactly.
 NOTABLE_BUFFER = BYTES_FLOOR
-# Bytes per generation at which a rise of what the entries of a container retain matters at once.
+# A container is reported if its entries retain at least this many more bytes in each generation.
 # Chosen: a kilobyte is the least that is worth a line of a report, and entries are counted exactly.
 NOTABLE_ENTRIES = 1_024
 
@@ -68,9 +71,9 @@ MATERIAL_A_DAY = 1_000 * MB
 # Total bytes that slow growth must reach to matter. Chosen: half of MATERIAL_BYTES, because growth
 # that continues to the end is more certain than a single rise.
 NOTABLE_TOTAL = 500 * KB
-# Total bytes that slow growth of objects must reach to matter. Live memory that gains less in all
-# is no reason to call a run undecided. Chosen below NOTABLE_TOTAL, because objects are counted one
-# by one.
+# Slow growth of counted objects matters if it adds up to at least this many bytes. Slow growth of
+# live memory below this total does not make a run undecided. Chosen below NOTABLE_TOTAL, because
+# objects are counted one by one.
 NOTABLE_COUNTED = 200 * KB
 
 # The most entries per generation in a short record that a program keeps of each generation. Such a

@@ -19,13 +19,14 @@ _BETWEEN_95 = 1.96
 # A difference below this share of a number is a rounding error: a double has sixteen digits, and
 # sums of squares lose about half of them.
 ROUNDING = 1e-9
-# A standard error is widened for lag-1 correlation up to this value: at most by sqrt(19), 4.4
-# times. Chosen: in few samples, more correlation cannot be distinguished from a trend.
+# The largest lag-1 correlation of residuals that is used. A correlation r widens a standard error
+# by sqrt((1 + r) / (1 - r)), so 0.9 widens it by sqrt(19), 4.4 times. Chosen: in few samples, more
+# correlation cannot be distinguished from a trend.
 _MOST_ALIKE = 0.9
 # The largest ``t`` that is searched for. Chosen: no test needs a larger one.
 _LARGEST_T = 1e9
-# The halvings of an interval in the search for a ``t``. Chosen: an interval of up to _LARGEST_T is
-# then narrower than the precision of a double.
+# How often the search for a ``t`` halves the interval that contains it. Chosen: a few more than the
+# 53 binary digits of a double, so the result is as exact as a double.
 _HALVINGS = 60
 
 

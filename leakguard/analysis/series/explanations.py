@@ -25,9 +25,9 @@ Kind = Literal[
 # Risk of error of each one-sided t test. Chosen: a thousand series of noise show false growth four
 # times, and a second measurement must still confirm it.
 RISK = 0.004
-# Risk of error of a one-sided t test with one degree of freedom (three samples). Chosen so that a
-# count that rises by 16 objects twice (a risk of 0.008) is accepted as growth. In practice, two
-# rises by 11 objects are accepted; with a risk of 0.004, two rises by 32 would be necessary.
+# Risk of error of each one-sided t test with one degree of freedom (three samples). Chosen larger
+# than RISK, so that a count that rises twice by 11 objects or more is accepted as growth. With
+# RISK, only two rises by 32 would be accepted.
 _RISK_OF_TWO = 0.0125
 # A residual below this share of the sum of squares is a rounding error.
 _LEFT_BY_ROUNDING = 1e-12

@@ -35,14 +35,15 @@ from leakguard.model.units import format_number
 # A change at the start is set-up if it is more than this many times as large as every later change.
 # Chosen.
 _SET_UP = 1.5
-# The fewest samples that a series of sizes must have besides its set-up. Derived: a trend needs
-# three, and the end of the set-up takes up to two.
+# The fewest samples that must be left when the set-up is removed from a series of sizes. Derived:
+# three for a trend, and up to two that may belong to the end of the set-up.
 _AFTER_SET_UP = FEWEST_LOOKS + 2
-# This many consecutive changes, each larger than the one before, are acceleration. Derived: by
-# chance that happens once in 2^6 6! = 46,000 times.
+# This many consecutive changes, each larger than the one before, are acceleration. Derived: six
+# random changes are all positive in 1 of 2^6 = 64 cases, and in ascending order in 1 of 6! = 720
+# cases. Both happen in 1 of 46,000 cases.
 _EVER_LARGER = 6
-# A change that was left out as set-up may contain growth as well, if it lies between these two
-# multiples of what the rate adds in the same time. Chosen.
+# Growth may begin during the set-up. A change during the set-up is taken for growth if it is at
+# least 0.75 times and at most 4 times what the rate of growth adds in the same time. Chosen.
 _WITH_GROWTH_IN_IT = (0.75, 4.0)
 # The last rise of a sawtooth is judged as a series of its own, and not as a tooth that will fall
 # back, if it lasts at least this many times as long as the longest tooth. Chosen.

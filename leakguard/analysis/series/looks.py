@@ -23,9 +23,9 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 OUTSTANDING = 5.0
 # The least share of the span that makes a jump. Chosen: ten smaller changes are a slope.
 _JUMP = 0.1
-# The least variance that is assumed for a count. Chosen so that three rises by 1 may be chance (a
-# risk of 0.036), while five rises by 1 are proof (a risk of 0.0037), and so are two rises by 16 (a
-# risk of 0.008).
+# The least variance that is assumed for a count. Chosen so that few small rises may be chance:
+# three rises by 1 have a risk of error of 0.036, which is not accepted. Five rises by 1 have a risk
+# of 0.0037, which is accepted as growth (``explanations.RISK`` is 0.004).
 _COUNT_VARIANCE = 0.08
 # The two flanks of a spike may differ by this share of its height. Chosen: flanks that differ by
 # more belong to a step with a peak.

@@ -11,15 +11,15 @@ from leakguard.analysis.series.cuts import ENOUGH, PASSES, level_cuts, shared_ri
 from leakguard.analysis.series.looks import Looks
 from leakguard.analysis.tolerance import MAJORITY
 
-# The least height of a hidden fall, as a share of the median height of the visible falls. Noise
-# hides a fall until the common rise of the teeth is subtracted. A smaller difference of levels is
-# only a bend of the series. Chosen below a quarter: teeth that last 5 to 20 generations differ in
-# height by a factor of four.
+# Hidden falls appear when the common rise of the teeth is subtracted. They are higher than this
+# share of the median height of the visible falls; a smaller fall is only a bend of the series.
+# Chosen below a quarter: if teeth last 5 to 20 generations, the lowest is a quarter as high as the
+# highest.
 _HIDDEN_FALL = 0.2
-# A tooth with a hidden fall inside seems to rise slowly, so the common rise of the teeth becomes
-# steeper when hidden falls are found. The search for hidden falls stops if the common rise becomes
-# more than this many times as steep in one pass: the parts between falls are then no teeth. Chosen
-# above the factor of 1.5 that was measured when half of the falls were hidden.
+# The search for hidden falls stops if one pass makes the common rise of the teeth more than this
+# many times as steep: the parts between falls are then no teeth. A smaller increase is normal,
+# because a tooth with a hidden fall inside seems to rise slowly. Chosen above 1.5, which was
+# measured when half of the falls were hidden.
 _STEEPER = 2.0
 # The most samples in which teeth are searched; a longer series is averaged in blocks of neighbours.
 # Chosen larger than the 128 samples of other judgements, because averaging hides teeth. The search

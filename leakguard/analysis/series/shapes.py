@@ -25,21 +25,23 @@ from leakguard.analysis.series.verdict import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS, NEARLY_ALL
 
-# A rest is a flat tail of a series that had grown. Its slope is significantly below this share of
-# the rate just before the rest. Also, a series whose total rise is below this share of its span
-# does not count as risen. Chosen.
+# A rise below this share counts as flat. A tail is flat if its slope is significantly below this
+# share of the rate just before the tail. A whole series is flat if its rise is below this share of
+# its span. Chosen.
 FLAT = 0.25
-# Risks of two one-sided t tests of a rest (a flat tail of a series that had grown). With the risk
-# _SURELY, its slope must be significantly below the share FLAT of the rate before the rest. Chosen:
-# 1 %, as in most tests. With the risk _MAYBE, its slope must not be significantly above 0. Chosen:
-# 10 %, so that even weak evidence of a rise rules out a rest.
+# Risks of error of two one-sided t tests. A flat tail must pass both.
+# _SURELY: the slope of the tail is significantly below FLAT times the rate before the tail. Chosen:
+# 1 %, as in most tests.
+# _MAYBE: the slope of the tail is not significantly above 0. Chosen: 10 %, so that even weak
+# evidence of a rise is enough to reject the tail.
 _SURELY, _MAYBE = 0.01, 0.1
 # A rest (a flat tail of a series that had grown) must be longer than a pause in growth. A rest
 # lasts at least the share REST of the run, and at least _PAUSES times the longest pause before the
 # rest. Chosen.
 REST, _PAUSES = 0.125, 2.0
-# A series at one level with a single peak has a spread of at most this share of the span. Chosen
-# below the share of normal noise, which is 0.15 in a thousand samples and more in fewer.
+# A series is at one level, apart from a single peak, if the robust standard deviation of its values
+# is at most this share of its span. Chosen below the share for normal noise, which is 0.15 in a
+# thousand samples and more in fewer samples.
 _ONE_LEVEL = 0.1
 # A rise before a rest counts only if it exceeds this many standard deviations. By convention.
 _OUT_OF_NOISE = 3.0
@@ -94,8 +96,9 @@ def rest(looks: Looks) -> Rest | None:
     for first in range(1, n - 1):
         tail = looks.since(first)
         level = math.fsum(tail.values) / len(tail)
-        # Compare with the rate over an equal time just before the tail, because growth that slowed
-        # down long ago has not stopped at the tail.
+        # Compare the tail with the rate over an equal time just before it. The rate over a longer
+        # time may be higher, and growth that slowed down long before would seem to stop at the
+        # tail.
         begun = times[first] - (times[-1] - times[first])
         before = max(0, bisect_right(times, begun) - 1)
         pace = (level - values[before]) / (times[first] - times[before])

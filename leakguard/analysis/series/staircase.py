@@ -16,22 +16,24 @@ _LONGEST_WAIT = 1.0 / ENOUGH
 # The most steps that may be events such as imports. More steps are a staircase, and a staircase
 # leaks. Chosen.
 _EVENTS = 6
-# All but the four largest steps of a staircase must have at least this share of the whole rise. If
-# five steps are equal, this is a fifth; a smaller share means single large steps. Chosen a little
-# below a fifth, to allow for noise.
+# Without its four largest steps, a staircase must still rise by at least this share of its whole
+# rise. Otherwise the rise is a few single events. Chosen a little below one fifth, to allow for
+# noise: without four of five equal steps, one fifth of the rise is left.
 _BESIDE_LARGEST = 0.15
 # The most cuts (changes of level) at consecutive looks that count as one step. A long series is
 # averaged in blocks of neighbours, and the mean of a block within a step adds a cut. More cuts at
 # consecutive looks are separate steps with short treads. Chosen.
 _CUTS_OF_A_STEP = 3
-# The treads of a staircase are level if their common slope is below the share _LEVEL_SHARE of the
-# slope of the whole series, and also below the whole slope by _STANDARD_ERRORS standard errors of
-# the common slope. A straight line fails, because between any cuts it rises as steeply as over its
-# whole length. Both are chosen.
+# The treads of a staircase are level if their common slope meets two conditions. A straight line
+# meets neither, because it rises as steeply between any cuts as over its whole length. Both limits
+# are chosen.
+# _LEVEL_SHARE: the common slope is below this share of the slope of the whole series.
+# _STANDARD_ERRORS: the common slope plus this many of its standard errors is below the slope of the
+# whole series.
 _LEVEL_SHARE, _STANDARD_ERRORS = 1.0 / 3.0, 3.0
-# The residual squares of levels must be smaller than those of a line by this factor. Measured on a
-# dozen looks: cuts that are chosen to fit noise gain up to 1.5, and three even steps of five
-# standard deviations gain 3.
+# Levels between cuts must fit a series better than a straight line does, by this factor in the
+# residual sum of squares. Measured on a dozen looks: up to 1.5 for noise, because the cuts are
+# chosen to fit the noise, and 3 for three even steps of five standard deviations.
 _CLOSER = 1.6
 
 

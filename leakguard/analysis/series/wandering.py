@@ -18,9 +18,10 @@ from operator import mul
 
 from leakguard.analysis.series.estimators import ROUNDING
 
-# Noise models: variance of the drift's step per mean gap, relative to the variance of the white
-# noise, in factors of 10. Closer values change the log likelihood of 100 samples by less than 1.
-# The last model is a pure random walk.
+# A noise model is white noise plus a level that takes random steps. Its ratio is the variance of
+# the step in one mean gap, divided by the variance of the white noise: 0 is pure white noise,
+# infinity is a pure random walk. Chosen as powers of ten: closer ratios change the log likelihood
+# of 100 samples by less than 1.
 _RATIOS = (0.0, 0.001, 0.01, 0.1, 1.0, math.inf)
 NOISES = len(_RATIOS)
 # The number of positions, evenly over the run, at which a ramp may start or end. Chosen: the cost
@@ -31,8 +32,9 @@ PLACES = 16
 # time constant. Chosen: few, because each time constant adds fits, and time constants in between
 # are fitted later (``Explanations.refine``).
 _TAUS = (0.02, 0.04, 0.07, 0.12, 0.2, 0.33, 0.5, 0.75, 1.0)
-# The longest time constant of a warm-up, as a share of the run. Chosen: after two time constants,
-# at 0.4 of the run, 86 % of the warm-up is over, and the rest of the run shows a leak.
+# The longest time constant of a warm-up, as a share of the run. Chosen: 86 % of the warm-up is over
+# after two time constants, at 0.4 of the run. The other 0.6 of the run then shows whether memory
+# leaks.
 WARM_UP = 0.2
 # The fewest samples after the first sample of a ramp: four in all distinguish a line from a step.
 _FEWEST_AFTER = 3

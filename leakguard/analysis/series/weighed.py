@@ -24,10 +24,13 @@ from leakguard.analysis.tolerance import FEWEST_LOOKS
 # If a series is undecided, the verdict gives the number of further samples that would decide
 # between growth and no growth, but only up to this number. Chosen: users do not wait for more.
 _HORIZON = 400
-# Confidence in growth, from 0 to 1. With n changes, _MISSING_LEAD / n is lost: two changes give a
-# confidence of 0.6, three give 0.73, seven give 0.89. The share _MISSING_WHEN_CLOSE is also lost if
-# the best benign explanation scores as well as growth. This share falls by a factor e for each
-# _LEAD by which the score of growth is better. All three are chosen, not calibrated.
+# Confidence in growth, from 0 to 1, is a product of two factors (``_confidence``). The three values
+# are chosen, not calibrated.
+# _MISSING_LEAD: with n changes, the first factor is 1 - 0.8 / n, which is 0.6 for two changes, 0.73
+# for three, and 0.89 for seven.
+# _MISSING_WHEN_CLOSE: the second factor is 1 - 0.15 if the best benign explanation scores as well
+# as growth.
+# _LEAD: the 0.15 falls by a factor e for every 8 points by which growth scores better.
 _MISSING_LEAD, _MISSING_WHEN_CLOSE, _LEAD = 0.8, 0.15, 8.0
 # The limit of a log likelihood ratio, which is half the difference of two scores. At this limit, a
 # probability is already practically 0 or 1.

@@ -14,11 +14,13 @@ from leakguard.analysis.series.shapes import NEAR_SHARE
 from leakguard.analysis.series.wandering import NOISES
 from leakguard.analysis.tolerance import FEWEST_LOOKS
 
-# The largest share of its first slope that growth may lose up to the end of the run: _LOSS per
-# sample from the third sample on, and _MOST_LOSS from the 14th sample on. Measured for _MOST_LOSS:
-# growth of 0.2 standard deviations per sample over 100 samples loses a smaller share in 99 of 100
-# runs, and a saturation whose time constant is the length of the run loses a larger share in 99 of
-# 100 runs. Chosen for _LOSS: three samples may lose 2.5 % of the slope, and 14 samples 30 %.
+# Growth may slow down a little. Its last slope may be below its first slope by a share that depends
+# on the number of samples.
+# _LOSS: this share per sample from the third sample on, so 2.5 % for three samples and 30 % for 14.
+# Chosen.
+# _MOST_LOSS: the largest share, from the 14th sample on. Measured: growth of 0.2 standard
+# deviations per sample over 100 samples loses less than 30 % in 99 of 100 runs. A saturation whose
+# time constant is the length of the run loses more than 30 % in 99 of 100 runs.
 _LOSS, _MOST_LOSS = 0.025, 0.3
 # A bend counts if it exceeds this many standard errors: noise alone does so in less than one run in
 # five (the 80 % point of a normal distribution). Chosen.
@@ -27,12 +29,12 @@ _BEND_ERRORS = 0.84
 # values are counts (True) or sizes (False). Chosen: five for sizes, because a buffer that only
 # begins to fill changes its size three times; three for counts, which have no measurement noise.
 _LATE = {True: 3, False: 5}
-# Noise models range from a pure random walk (only random drift) to white noise (no drift). Few
-# samples cannot distinguish the two, so only the pure random walk is admitted, which makes growth
-# hardest to prove. For counts, and for series with rare samples, all noise models are admitted from
-# _LOOKS_FOR_NOISE samples on. For sizes, the pure random walk alone is admitted up to
-# _LOOKS_THAT_WANDER samples, and each further sample admits the noise model with the next smaller
-# drift, so that the verdict does not jump when one sample is added. Both are chosen.
+# A few samples cannot distinguish random drift from white noise, so a short series is judged under
+# a pure random walk only, which makes growth hardest to prove. Both numbers of samples are chosen.
+# _LOOKS_FOR_NOISE: counts, and series with rare samples, are judged under all noise models from
+# this many samples on.
+# _LOOKS_THAT_WANDER: sizes are judged under the pure random walk only up to this many samples. Each
+# further sample admits one more noise model, with less drift, so that the verdict does not jump.
 _LOOKS_FOR_NOISE, _LOOKS_THAT_WANDER = 10, 6
 # A series has rare samples if two consecutive samples are at least this many mean gaps apart.
 # Chosen: in an even series, one missing sample makes a distance just below two mean gaps.
@@ -47,9 +49,8 @@ _TAUS_OF_WARM_UP = 4.0
 # step give the rate. If the step lies later, its height is subtracted from the samples after it,
 # and all samples give the rate. Chosen.
 _STEP_IN_TIME = 0.7
-# A variance that is added to the least variance of a value, in units of the squared span. Its
-# square root is a standard deviation of 0.03 % of the span, so no shape is rejected because values
-# deviate from it by less. Chosen.
+# Every value has at least this variance, in units of the squared span. A deviation of 0.03 % of the
+# span (the square root) is therefore no reason to reject a shape. Chosen.
 _EXACT = 1e-7
 # With a risk of error below this (10 %), a rise is probably not chance. Growth is only proven at a
 # risk of RISK. Chosen.

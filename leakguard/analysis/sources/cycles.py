@@ -29,9 +29,9 @@ from leakguard.model.units import format_bytes, format_number
 # This many of the program's own collections show that the collector keeps up with the garbage. A
 # single collection may be chance.
 _TIMELY = 2
-# The collector keeps up with the garbage if fewer than one in this many objects that were made
-# between two looks are alive at the second look. Chosen: if the collector ran only once between the
-# looks, so few objects are left only if it ran in the last tenth of the time between them.
+# The collector keeps up with the garbage if fewer than one in this many of the objects made between
+# two looks are alive at the second look. Chosen: a single collection leaves so few only if it ran
+# in the last tenth of the time between the looks.
 _FAR_FEWER = 10
 # Confidence (0 to 1) that garbage is a leak. _SEEN_AGAIN applies if the count of objects grew in
 # every generation, or if more than one collection freed objects. Otherwise _SEEN_ONCE applies. Both

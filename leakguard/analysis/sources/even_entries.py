@@ -20,8 +20,8 @@ from leakguard.model.series import Series
 # multiple of the number of generations. Chosen: after ten generations, one in ten containers has
 # such a number of entries by chance, and the count of the entries' type must have risen as well.
 _FEWEST_GENERATIONS = 10
-# The least share of the growth of live memory that must be retained by the new entries of a
-# container with a whole number of entries per generation. Chosen: half of OWN_SHARE, which is 5 %.
+# The new entries of a container must retain at least this share of the growth of live memory.
+# Otherwise the container is not reported. Chosen: 5 %, which is half of OWN_SHARE.
 _LEAST_SHARE = OWN_SHARE / 2
 
 

@@ -30,11 +30,12 @@ _PAGE = 4_096
 # Bytes by which mapped memory changes without a leak. Chosen: arenas and stacks are mapped by the
 # megabyte, and freed pages are returned late.
 _MAPPED_NOISE = MATERIAL_BYTES
-# Bytes per generation at which a rise of mapped memory matters at once. Chosen: a quarter of
-# _MAPPED_NOISE.
+# A rise of mapped memory by at least this many bytes per generation matters, however small its
+# total is. Chosen: a quarter of _MAPPED_NOISE, so the rise reaches _MAPPED_NOISE in four
+# generations.
 _MAPPED = 250 * KB
-# Bytes per generation at which fragmentation matters at once. Chosen: fragmentation is no leak, so
-# it is reported only if it is expensive.
+# Fragmentation that rises by at least this many bytes per generation matters, however small its
+# total is. Chosen large: fragmentation is no leak, so it is reported only if it is expensive.
 _HELD = MATERIAL_BYTES
 # Growth below this share of another growth counts as flat. Chosen.
 _FLAT_BESIDE = 0.2

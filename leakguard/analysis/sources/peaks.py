@@ -16,11 +16,11 @@ from leakguard.model.units import MB, format_bytes
 # The least number of bytes by which a reported peak exceeds the start and the end of its phase.
 # Chosen.
 _LARGE_PEAK = 64 * MB
-# The least share of the memory before the phase by which a reported peak exceeds the start and the
-# end of its phase. Chosen: a peak this large decides how much memory a run needs.
+# A reported peak exceeds the start and the end of its phase by at least this share of the memory at
+# the start. Chosen: a peak this large decides how much memory a run needs.
 _LARGE_SHARE = 0.5
-# A peak that reaches this share of the memory limit is reported even if it is a smaller share of
-# the memory held before. Chosen.
+# A peak that reaches this share of the memory limit is reported even if it is below _LARGE_SHARE.
+# Chosen.
 _NEAR_LIMIT = 0.9
 # The fewest generations with a large peak in the same phase. Chosen: a single large peak may be a
 # warm-up.

@@ -40,7 +40,8 @@ def _growing(case: Case, name: str) -> Growth | None:
     if len(series) < 2 or series.values[-1] <= series.values[0]:
         return None
     watched = _last_watched(case, name)
-    # A count that the user expects has no warm-up, so the baseline counts as a generation.
+    # If the user expects a certain number of instances, it holds from the first generation on,
+    # without a warm-up. The baseline is then judged like a generation.
     vouched = watched is not None and watched.expected is not None
     judged = case.judge(series, integer=True, from_baseline=vouched)
     if judged.verdict.growing != "no" or series.values[-1] > max(series.values[:-1]):
