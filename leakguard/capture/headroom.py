@@ -17,7 +17,8 @@ _CPU_GROUP = Path("/sys/fs/cgroup/cpu.max")
 _VM = Path("/proc/sys/vm")
 _FILES = Path("/proc/self/fd")
 _STRICT = "2"  # vm.overcommit_memory: no overcommit
-# First kernel in which a page that a device writes to stays with the parent process of a fork.
+# From this kernel version on, the parent process of a fork keeps the pages that a device writes to.
+# In an older kernel, the parent may get a copy of a page while the device writes to the original.
 _KEEPS_PINNED = (5, 12)
 _DEVICES = re.compile(r"/dev/(infiniband|nvidia|kfd|dri|accel|hl|neuron|vfio|xpmem)")
 

@@ -139,8 +139,9 @@ def _is_helper(pid: int) -> bool:
     return any(helper in line for helper in _HELPERS)
 
 
-# Bytes of shared pages that a look may copy in a forked process: about as many as a process with
-# torch shares. With a higher limit, every worker would take as much memory as its parent.
+# If a forked process shares more bytes than this with its parent, no look is taken. A look writes
+# to the shared pages, and the kernel then copies each of them. Chosen: about as many bytes as a
+# process with torch shares. With a higher limit, a worker could take as much memory as its parent.
 _MAY_COPY = 100_000_000
 
 _forked: list[int] = []  # The pid of this process if it was forked after this module was loaded.

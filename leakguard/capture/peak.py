@@ -32,7 +32,8 @@ class PeakMeter:
     """Keeps the running peak of every open phase; one meter serves the whole process."""
 
     def __init__(self) -> None:
-        # Weak references, because an interrupt at the start of a phase may skip its ``stop``.
+        # Weak references, because an interrupt at the start of a phase may skip its ``stop``. The
+        # peak of that phase would otherwise stay here forever.
         self._open: WeakSet[Peak] = WeakSet()
         self._lock = threading.Lock()
         self.unavailable: str | None = None

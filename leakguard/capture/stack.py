@@ -86,7 +86,8 @@ def described(stack: Sequence[Frame], asked: int = 0) -> tuple[str, ...]:
     first = max(0, asked + 1 - _MOST_FRAMES)
     shown = [frame for frame in stack[first:] if not frame.file.startswith(OWN_FOLDER)]
     texts = (place(f) + (f" in {f.function}" if f.function else "") for f in shown)
-    # A comprehension has its own frame, on the same line as the function around it.
+    # A comprehension has its own frame, on the same line as the function around it. Consecutive
+    # frames with the same text are shown once.
     return tuple(text for text, _ in groupby(texts))[:_MOST_FRAMES]
 
 

@@ -19,8 +19,8 @@ def tracer_at_work() -> str | None:
     if is_traced_by_memray():
         return "memray"
     loaded = next((name for name in _LOADED_WHERE_THEY_TRACE if name in sys.modules), None)
-    # A debugging allocator puts its own header before each block, so the block's address differs
-    # from the address that the C library returned.
+    # A debugging allocator puts its own header before each block. So the C library would not know a
+    # block by its address, and a copy of the process could not ask it for the block's size.
     debugs = "debug" in os.environ.get("PYTHONMALLOC", "") or bool(sys.flags.dev_mode)
     return loaded or ("a debugging allocator" if debugs else None)
 

@@ -49,7 +49,8 @@ class FrameworkLoop:
             self._running, self._began_at = True, None
             if self.every is not None:
                 total = None if steps is None else -(-steps // self.every)
-            # A framework may stop early, so ``total`` is only the most that there can be.
+            # A framework may stop early, so ``total`` is an upper limit. It is announced only if it
+            # proves that the loop is short.
             short = total is not None and total <= SHORT
             self.guard.announce(total if short else None)
 

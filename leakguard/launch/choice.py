@@ -17,24 +17,23 @@ from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 #: Seconds for which a kind of step is observed before it may be counted. ``SETTLE_SECONDS`` applies
 #: if the program may also make steps of a better ``Rank``, ``SOON_SETTLED`` if it may not. Chosen.
 SETTLE_SECONDS, SOON_SETTLED = 0.5, 0.1
-#: Seconds for which a kind is not chosen after the first step of a better kind, such as an epoch,
-#: was seen; its second step may come meanwhile. Chosen: a short wait is enough, because a better
-#: kind that comes later replaces the counted kind. The replacement only repeats the first looks, in
-#: a new run.
+#: After the first step of a kind, no worse kind is chosen for this many seconds, because a second
+#: step may follow. Chosen: a short wait is enough, because a better kind that comes later replaces
+#: the counted kind. The replacement only repeats the first looks, in a new run.
 PATIENCE_SECONDS = 1.0
 #: A kind of step whose steps take longer than this number of seconds on average is ranked after all
 #: other kinds. Chosen: fewer than six steps in a minute are too few to be the generations of a run
 #: if the program also makes more frequent steps.
 RARE_SECONDS = 10.0
 #: A kind replaces the counted kind only after it has lasted this share of the time for which steps
-#: were counted before. Chosen: less than 1, because that time is lengthened by the first looks and
-#: traces of leakguard. Not much less, so that an evaluation does not replace the training before
-#: it; an evaluation seldom takes half of the time of its training.
+#: were counted before. Chosen, below 1: the first looks and traces of leakguard lengthen that time.
+#: Not much below 1: an evaluation after a training seldom takes half as long as the training, so it
+#: does not replace the training.
 AS_LONG = 0.5
-# Most steps of a kind that is not counted are not reported to ``Choice.told``, because each call
-# takes time. If n steps were made, the next report comes n / ``_SHARE_UNSEEN`` steps later. While
-# the counted kind continues, it comes at least ``_FEWEST_UNSEEN`` steps later. Chosen: then each
-# step costs at most a quarter of a call on average.
+# Steps of a kind that is not counted are reported to ``Choice.told`` only now and then, because
+# each report takes time. After n steps, the next report comes n / ``_SHARE_UNSEEN`` steps later.
+# While another kind is counted, it comes at least ``_FEWEST_UNSEEN`` steps later. Chosen: a step
+# then costs at most a quarter of a report on average.
 _SHARE_UNSEEN, _FEWEST_UNSEEN = 16, 4
 
 

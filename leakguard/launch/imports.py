@@ -17,8 +17,7 @@ from leakguard.capture.library import is_library
 Action = Callable[[ModuleType], None]
 #: Makes the code of a module from its source and file; None leaves that to the module's loader.
 CompileModule = Callable[[str, str], "CodeType | None"]
-# Classes of loaders that can return a module's source. A zip archive has one loader for all
-# modules.
+# Classes of loaders that can return a module's source.
 _WITH_SOURCE = (SourceFileLoader, zipimporter)
 
 
@@ -77,7 +76,7 @@ class Imports(MetaPathFinder):
         loader: Any = spec.loader
 
         def get_code(name: str) -> CodeType | None:
-            with contextlib.suppress(AttributeError):  # another module of the archive came first
+            with contextlib.suppress(AttributeError):  # done for another module of the archive
                 del loader.get_code
             code = None
             with contextlib.suppress(Exception):  # the loader reports what is wrong with it

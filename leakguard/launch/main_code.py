@@ -232,7 +232,8 @@ class _EndlessLoop:
 
     def _entered(self) -> Iterator[tuple[()]]:
         loop = self._rounds()
-        # Do not store the loop itself: it is over when nothing holds its items.
+        # Only two functions of the loop are kept. The loop itself would keep its items, and the
+        # loop counts as over when nothing refers to its items.
         begin, finish = self._running[get_ident()] = loop.begin, loop.finish
         if len(self._running) > 1:
             begin, finish = self._begin_here, self._finish_here

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from leakguard.live.main_thread import is_main_thread
 
-# Modules in whose functions a thread waits for results of others, or an event loop for events.
+# Modules in which a thread waits: in the first for a result of another thread, in the second (an
+# event loop) for an event.
 _RESULTS = ("concurrent.futures.", "selectors")
 # The function in which the main thread waits for all others when the script is over.
 _AT_EXIT = ("threading", "_shutdown")

@@ -13,9 +13,9 @@ from leakguard.launch.choice import Choice
 from leakguard.launch.main_wait import MainWait, Wait
 from leakguard.launch.steps import LONG_ENOUGH, Rank, StepSource
 
-#: Seconds that the first generations of grouped steps should take. Short generations suit a run
-#: that is over after a second; for a long run they can be merged later, but long ones cannot be
-#: split. Chosen: reading the metrics after a generation takes 0.3 to 2 ms, at most a tenth of this.
+#: Seconds that the first generations of grouped steps should take. Chosen, short: a program may be
+#: over after a second, and in a long run short generations can be merged. Reading the metrics after
+#: a generation takes 0.3 to 2 ms, at most a tenth of this.
 AIM_SECONDS = 0.02
 #: Generations of grouped steps are doubled in length, again and again, until they take about this
 #: many seconds. Chosen.
@@ -23,15 +23,16 @@ FULL_SECONDS = 0.4
 #: Generations that begin as one step each are doubled in length until they take about this many
 #: seconds. Chosen: reading the metrics after a generation takes about 1 ms, 1 % of the generation.
 FULL_STEP_SECONDS = 0.1
-#: Generations of one size that must be complete before the size is doubled: ``FEWEST_OF_A_SIZE`` if
-#: the generations are still short, ``SAME_SIZE`` if they are long enough. Chosen: if the first
-#: generations take ``AIM_SECONDS``, there are about 300 generations in the first minute, 1,700 in
-#: the first hour, and 3,000 in the first day.
+#: Generations of one size that must be complete before the size is doubled: ``FEWEST_OF_A_SIZE``
+#: while the generations are short, then ``SAME_SIZE``. Chosen: if the first generations take
+#: ``AIM_SECONDS``, there are about 300 generations in the first minute, 1,700 in the first hour,
+#: and 3,000 in the first day.
 FEWEST_OF_A_SIZE, SAME_SIZE = 32, 300
-#: The size of generations is checked for the first time after this many generations of one size. If
-#: they took less than half of ``AIM_SECONDS`` or ``LONG_ENOUGH`` on average, the size was derived
-#: from steps that were unusually slow, and it is raised at once. Chosen: few, because reading the
-#: metrics takes 0.3 to 2 ms after each generation, which is much for so short a generation.
+#: After this many generations of one size, the size is checked for the first time. Generations may
+#: be too short, because the size was derived from steps that were unusually slow. They are too
+#: short if they take less than half of the lesser of ``AIM_SECONDS`` and ``LONG_ENOUGH``. Then the
+#: size is raised at once. Chosen, low: reading the metrics after each generation takes 0.3 to 2 ms,
+#: which is much for a short generation.
 TOO_SHORT = 8
 #: A loop that ended after fewer generations than this was a preparation. Chosen: the next loop may
 #: be the training, and is then counted at once.

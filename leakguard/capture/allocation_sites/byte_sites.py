@@ -14,8 +14,9 @@ from leakguard.model import Site
 SMALLEST = 4_096
 #: Most lines that are reported. Chosen.
 MOST_SITES = 5
-# tracemalloc groups the blocks in use by stack. Only this many groups are described, those with the
-# most bytes. Chosen: the source files of a stack are read to find the functions of its lines.
+# tracemalloc groups the blocks in use by stack. Only the groups with the most bytes are described,
+# at most this many. Chosen: a description takes time, because the source files of the stack are
+# read.
 _MOST_GROUPS = 200
 # In CPython, a block of at most ``_POOLED`` bytes lies in a pool, and its size is rounded up to a
 # multiple of ``_STEP`` bytes. Source: Objects/obmalloc.c.

@@ -18,8 +18,8 @@ from leakguard.capture.stack import Frame
 from leakguard.errors import install
 from leakguard.model import Site
 
-# Frames that are read of a stack; memray records all of them. An allocation in a layer of a
-# transformer lies some thirty calls below the trainer's line that computes the loss.
+# Most frames of a stack that are read. Chosen, well above 30: in a transformer, an allocation may
+# lie some thirty calls below the line of the program that computes the loss.
 _FRAMES_OF_BYTES = 64
 
 

@@ -17,10 +17,10 @@ _LONGEST_TUPLE = 20
 # objects that the free lists can hold: 2,000 tuples of each of 20 lengths, 80 lists and 80 dicts
 # (PyTuple_MAXFREELIST, PyList_MAXFREELIST, PyDict_MAXFREELIST).
 _MOST_SPARE = 50_000
-# A new object whose allocation was traced was not taken from a free list. After this many
-# consecutive traced objects, the free list counts as empty. Chosen, above 16: ``is_known`` asks
-# tracemalloc for a stack of 16 frames, and the result has 16 tuples of two elements. The allocation
-# of these tuples is traced. Once freed, they may be the first 16 tuples of the free list.
+# An object from a free list usually has no traced allocation. So a free list counts as empty after
+# this many consecutive objects with a traced allocation. Chosen, above 16: each call of
+# ``is_known`` makes 16 traced tuples, one for each frame of a stack, and frees them. So the first
+# 16 tuples from a free list may be traced ones.
 _IN_A_ROW = 24
 
 

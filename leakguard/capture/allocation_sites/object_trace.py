@@ -52,21 +52,20 @@ def _at_address() -> Callable[[int, int], Lines | None]:
     return cast("Callable[[int, int], Lines | None]", read)
 
 
-# Frames kept of a stack. Chosen, above ten: an allocation in a torch module, inside another module,
-# inside a trainer, lies ten calls below the program's line that asked for it. Measured for
-# 12 frames instead of 6: 1.2 times the cost in a network, the same
-# cost in a program with short stacks, and 1.7 times the cost in a deep recursion.
+# Frames kept of a stack. Chosen, above 10: if a trainer calls a torch module that contains another
+# one, an allocation lies ten calls below the line of the program. More frames cost more time.
+# Measured: a trace with 12 frames costs up to 1.7 times as much as with 6 frames, in a deep
+# recursion.
 _FRAMES_OF_OBJECTS = 16
-# Frames of a shallow trace: the line that calls ``np.repeat`` is the third frame. The cost grows
-# with the frames, because each allocation looks up the line number of each frame. Measured with 1,
-# 2, 4, 8 and 16 frames: a training step of TD3 takes 3.4, 5.0, 6.9, 11 and 15 times as long, one
-# of DQN 2.8, 3.7, 5.1, 7.9 and 11 times.
+# Frames kept of a stack in a shallow trace, which follows a trace that took too long. Chosen, above
+# 3: the program's line that calls ``np.repeat`` is the third frame. Measured: a training step of
+# TD3 takes 6.9 times as long with 4 frames as without a trace, and 15 times as long with 16 frames.
 _FRAMES_IF_SHALLOW = 4
-# Most stacks of one type for whose objects the holders are looked up, the most frequent first.
-# Chosen: if a program keeps its losses in a list, each loss is one tensor. The backward graph of a
-# loss has a dozen more objects, which other lines made. So a dozen stacks may come before the stack
-# of the losses, and 20 stacks contain it. Of the stacks after the first MOST_SITES, only those are
-# reported whose objects are elements of a container.
+# For one type, the holders of the objects of at most this many stacks are looked up: the stacks
+# with the most objects. Chosen: a program that keeps its losses in a list also keeps a dozen other
+# objects per loss, in the backward graphs. So a dozen stacks may come before the stack of the
+# losses. A stack after the first ``MOST_SITES`` is reported only if its objects are elements of a
+# container.
 _MOST_ASKED = 20
 _ELEMENT = "[*]"
 
@@ -108,7 +107,8 @@ class ObjectTrace:
         try:
             if names:
                 kept = self._counted(names)
-            # Traces that the program started may cover its whole run: reading them takes seconds.
+            # Blocks are read only if this trace started tracemalloc. If the program started it, its
+            # traces may cover the whole run, and reading them takes seconds.
             if self._own and any(suspect.type is None for suspect in suspects):
                 self._blocks = traced_blocks(self.name)
         finally:

@@ -10,7 +10,8 @@ from leakguard.capture.library import OWN_FOLDER
 from leakguard.capture.stack import Frame, described, is_programs, origin, place
 from leakguard.model.births import Birthplace, Births, Cohort
 
-#: Stack, round, phase, native, samples, bytes, count, variance of bytes, variance of count.
+#: Number of the stack, round, number of the phase, 1 for memory of C code or 0 for Python's own
+#: memory, samples, bytes, count, variance of the bytes, variance of the count.
 Row: TypeAlias = tuple[int, int, int, int, int, float, float, float, float]
 #: File, line and function, innermost first.
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
@@ -23,8 +24,8 @@ _MOST_OLD = 16
 # Most cohorts that are reported for a birthplace. If the run has more rounds than this, a cohort
 # has the survivors of several consecutive rounds. Chosen.
 _MOST_COHORTS = 32
-# Survivors that were born in this many latest rounds are not old, because the program may still use
-# them. Chosen.
+# A survivor that was born in the latest ``_YOUNG`` rounds is not old, because the program may still
+# use it. Chosen.
 _YOUNG = 2
 # The stacks of CPython 3.13 have an extra frame below each call of a class. This is the name of
 # both the function and the file of the extra frame.

@@ -46,9 +46,9 @@ _READ_CODE = tuple(
 TENSOR_BYTES, STORAGE_BYTES, PLACE_BYTES = 224, 144, 200
 # Bytes that numpy allocates for the shape and the strides of an array with one dimension.
 DIMENSION_BYTES = 16
-#: C++ objects whose reported size lacks their pixels; they export the pixels as a buffer.
-#: RENDERER_BYTES is what such an object has in addition to the pixels before it draws, measured
-#: with mallinfo2 (matplotlib 3.11).
+#: C++ objects that export their pixels as a buffer. Their reported size excludes the pixels and
+#: ``RENDERER_BYTES`` bytes of other memory. Measured with mallinfo2 (matplotlib 3.11) for a
+#: renderer that has not drawn yet.
 PICTURES = frozenset({"matplotlib.backends._backend_agg.RendererAgg"})
 RENDERER_BYTES = 42_000
 _NO_ELEMENTS: tuple[object, ...] = ()

@@ -25,15 +25,17 @@ from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, Process
 from leakguard.capture.probe import Unavailable
 from leakguard.capture.tracers import tracer_at_work
 
-#: Environment variable. If it is 0, looks are taken in the process itself, even with other threads.
+#: Environment variable. Usually a copy of the process takes the looks. If the variable is 0, the
+#: process itself takes them, even if it has other threads.
 VARIABLE = "LEAKGUARD_COPY"
-#: Seconds of CPU time of a look for which no limit is given: enough for 30 million objects.
+#: Most seconds of CPU time that a look may take, if the caller sets no other limit. Chosen: enough
+#: for 30 million objects.
 LONGEST = 60.0
 # After this many crashes of copies, no more looks are taken, because the process itself might crash
 # too. Chosen.
 _MOST_CRASHES = 2
-# A look is given up after this many consecutive copies that waited for a lock which another thread
-# held when the copy was made. Chosen.
+# A copy hangs if it waits for a lock that another thread held when the copy was made. After this
+# many consecutive hung copies, the look is given up. Chosen.
 _MOST_HANGS = 3
 # A copy may allocate ``_LEAST_MEMORY`` bytes, plus ``_A_BLOCK`` bytes for each block in use in
 # Python's allocator. Chosen, well above the usual need: the limit is there to end a copy whose

@@ -20,10 +20,9 @@ from leakguard.capture.heap.traces import stable_name
 # A tensor's graph is read if at least this many bytes were first reached through the tensor.
 # Chosen.
 _LARGE = 65_536
-# ``_MOST_GRAPHS`` is the most backward graphs that are reported. ``_MOST_HEADS`` is the most
-# tensors whose graphs are read, to find the largest graphs. Chosen: small numbers suffice. A
-# program that carries graphs over to the next generation in variables has few such variables. If it
-# keeps many tensors, these are in a container, and their graphs are not reported here.
+# ``_MOST_GRAPHS`` is the most backward graphs that are reported. To find the largest, the graphs of
+# at most ``_MOST_HEADS`` tensors are read. Chosen, small: tensors in containers do not count here,
+# and a program keeps few graphs in variables.
 _MOST_GRAPHS, _MOST_HEADS = 3, 32
 
 

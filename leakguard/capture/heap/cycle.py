@@ -19,8 +19,8 @@ _CLASSES = 48
 _SAMPLES = 2
 # Most nodes that one search for a cycle follows. Chosen, to limit the time of a look.
 _REACH = 2_000
-# Most nodes without a root that are read to count the objects of each class; of more nodes, every
-# n-th is read. Chosen, to limit the time of a look.
+# Most nodes without a root that are read to count the objects of each class. If there are more,
+# only every n-th of them is read. Chosen, to limit the time of a look.
 _LOOKED_AT = 200_000
 
 

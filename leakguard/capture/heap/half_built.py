@@ -31,11 +31,10 @@ _HEADER = object.__basicsize__
 # Offset of tp_traverse in a class: 20 pointers after the head of a PyVarObject, the same in
 # CPython 3.10 to 3.13 (Include/cpython/object.h).
 _TRAVERSE = _HEADER + _POINTER + 20 * _POINTER
-# To find out whether an object is unfinished, its first ``_GLANCE`` bytes after the header are read
-# first. Only if these are all zero, the other bytes are read. Chosen: in nearly every finished
-# object, one of these bytes is not zero. Reading the other bytes is a risk if the object is itself
-# a class that C code declares statically. Such a class has fewer bytes than its metaclass states,
-# and the bytes after it may lie in memory that is not mapped.
+# An object is unfinished if all of its bytes after the header are zero. The other bytes are read
+# only if the first ``_GLANCE`` bytes are zero, which is rare in a finished object. Chosen: few
+# bytes, because the bytes after them may not be mapped. For example, a class that C code declares
+# statically has fewer bytes than its metaclass states.
 _GLANCE = 8 * _POINTER
 # Classes whose methods work correctly on an instance whose fields are all zero.
 _SAFE = frozenset(

@@ -11,20 +11,22 @@ from leakguard.capture.heap.graph import Graph
 from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.model.births import Birthplace
 
-#: Returns the walk's memory node of the array or tensor memory that begins at an address.
+#: Takes the address at which the memory of an array or tensor begins. Returns the object that
+#: stands for this memory in the walk, or None.
 MemoryAt = Callable[[int], Any]
 
 # Types whose blocks the interpreter keeps in free lists and reuses without an allocation. The
 # recorded line of such a block may be the line that made an earlier object in the block.
 _RECYCLED = frozenset(map(id, (float, int, tuple, list, dict)))
-# The lines of survivors of the recycled types are unreliable. They are left out if the other
-# survivors have at least this share of a holder's surviving bytes. Chosen, low: in a container of
-# instances, an instance may have a tenth of the bytes, and the dicts, lists and numbers that it
-# holds have the rest. Then the lines of the instances are enough.
+# The recorded line of a survivor of a recycled type may be wrong. So survivors of these types are
+# left out if the other survivors have at least this share of the holder's surviving bytes. Chosen,
+# low: in an entry, an instance may have a tenth of the bytes, and its dicts, lists and numbers the
+# rest. The line of the instance is reliable, and one line is enough.
 _ENOUGH_SURE = 0.1
-# A container counts as gaining only if its entries have survivors of at most this many different
-# rounds on average. Chosen: an entry that is made in one round and filled in the next has survivors
-# of two rounds, whereas an entry that itself grows has survivors of every round of the run.
+# A container is gaining if the rounds add entries to it. Its entries then have survivors from at
+# most this many different rounds each, on average over the entries. Chosen: an entry that is made
+# in one round and filled in the next has survivors from two rounds. An entry that itself grows has
+# survivors from every round.
 _MOST_ROUNDS_AN_ENTRY = 2
 # A container counts as gaining only if at least this many of its entries have survivors. Chosen.
 _FEWEST_ENTRIES = 3

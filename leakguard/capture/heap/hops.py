@@ -96,7 +96,8 @@ _SEEN_THROUGH = frozenset(
         ),
     )
 )  # fmt: skip
-# Classes of the tree inside a context; no module exports these classes.
+# Classes of the nodes of a ``contextvars.Context``, which is a tree. No module exports these
+# classes, so they are known by name.
 _NODES_OF_CONTEXTS = frozenset(
     {"hamt", "hamt_bitmap_node", "hamt_array_node", "hamt_collision_node"}
 )

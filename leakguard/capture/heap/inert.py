@@ -37,8 +37,9 @@ _INERT = frozenset({
 })  # fmt: skip
 # Kinds of devices of torch other than the CPU.
 _DEVICES = ("cuda", "xpu", "mps")
-# Modules whose weak reference callbacks only remove the entries of freed objects: weak collections,
-# and in matplotlib the parents of a transform and the listeners of a figure.
+# Modules whose weak reference callbacks only remove the entry of a freed object. So an object with
+# such a callback may be freed. In matplotlib, the entry is a parent of a transform, or a listener
+# of a figure.
 _FORGETFUL = frozenset({
     "weakref", "_weakrefset", "torch.utils.weak", "matplotlib.transforms", "matplotlib.cbook",
 })  # fmt: skip

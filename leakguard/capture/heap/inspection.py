@@ -46,10 +46,9 @@ from leakguard.model.holder import Holder, Hop
 _WORTH_NAMING = 100_000
 # From this size in bytes on, the growth of strings, byte strings and arrays is followed.
 _BUFFER = 65_536
-# An inspection names at most ``limit`` containers because they grew, and at most this many times
-# ``limit`` because many bytes were first reached through them. Chosen: ``limit`` is 10 by default,
-# and six to ten of the largest containers are tables of the interpreter and of libraries. So at
-# least ten of the 20 named containers can be the program's.
+# An inspection also names the containers through which the most bytes were first reached: at most
+# this many times ``limit``, which is 10 by default. Chosen: six to ten of the 20 largest containers
+# belong to the interpreter and to libraries. So at least ten of them can be the program's.
 _BY_WEIGHT = 2
 _SEVERAL = 2
 _NUMBERS = (object, bool, int, float)

@@ -129,7 +129,8 @@ def layout_of(cls: type, read: Reader | None = None) -> ClassLayout:
         method=method,
         header=header,
         # An instance of a class with MANAGED_DICT may have its attributes in an array outside of
-        # the instance. ``size`` adds this array unless ``method`` returns the size.
+        # the instance. ``size`` adds the bytes of this array, but not if the class has a
+        # ``method``.
         hidden=method is None and bool(bits & MANAGED_DICT),
         managed=bool(bits & MANAGED_DICT),
         traversed=bool(bits & HAS_GC),

@@ -7,15 +7,16 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 NO_NODE = -1
-# Kinds of edges. All elements of a container share one label, so a path has no indices. INSTANCE:
-# the edge from an instance to the only dict that it refers to, which is its ``__dict__`` or the
-# value of its only attribute.
+# Kinds of edges. All elements of a container share one label, so a path has no indices. INSTANCE is
+# the edge from an instance to a dict if the instance refers to nothing but its class and the dict.
+# The dict is the ``__dict__`` of the instance, or the value of its only attribute.
 ROOT, ELEMENT, KEY, NAMESPACE, NAME, POSITION, INSTANCE = range(7)
 Label = tuple[int, Hashable]
 
 # From this depth on, all objects that are reached from an object get the path of that object.
 MAX_DEPTH = 64
-# From this depth on, a container inside a container of the same type stays at the same path.
+# If the path of a container has at least this many edges, a container of the same type inside it
+# gets the same path.
 NESTED = 8
 
 

@@ -86,8 +86,8 @@ _LONGEST_SLEEP, _GLANCES = 0.5, 0.05
 # A copy may take _CROWD seconds of wall time per allowed second of CPU, plus _GRACE seconds: enough
 # on a machine with eight times as many runnable threads as cores. Chosen.
 _CROWD, _GRACE = 8.0, 10.0
-# Seconds to wait for a killed copy to exit. The kernel or a debugger may delay its exit, and the
-# program should not stand still meanwhile. Chosen, well above the time of a look.
+# Most seconds to wait until a killed copy has exited. The kernel or a debugger may delay the exit,
+# and the program stands still meanwhile. Chosen.
 _LONGEST_DEATH = 2.0
 
 

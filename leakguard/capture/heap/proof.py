@@ -53,8 +53,9 @@ _EMPTIES: Mapping[type, _Way] = {
 # Seconds of CPU time for naming containers until the right one is found. Naming takes 20 µs per
 # container, and a hundred times as much if code has to be searched for an attribute's name.
 _NAMING_SECONDS = 20.0
-# Share by which the size of a container may differ between the look and the proof, because the
-# reported size excludes the container itself. Chosen.
+# A container may be the reported holder only if its size differs from the reported size by at most
+# this share. A small difference is usual, because the reported size excludes the container itself.
+# Chosen.
 _SAME_SIZE = 0.01
 # Limit in seconds of CPU time. A proof walks the heap twice and collects garbage, which takes 8 s
 # with a million objects.
@@ -110,10 +111,9 @@ def _cut(held_by: str, retained: int | None, make_graph: MakeGraph) -> Proof:
             held_by, refused="no container of this name was found, or none that can be emptied"
         )
     contents: list[Any] = []
-    # The holder's contents must not be freed before the measurement, nor in this copy at all if it
-    # turns out that freeing them is unsafe. But no root may hold them in the walk that follows. So
-    # the reference count of the list ``contents`` is raised, and the list lives until the copy
-    # ends.
+    # This list keeps the holder's contents alive until they may be freed. Freeing them may turn out
+    # to be unsafe, so the list must outlive this function. A raised reference count does that. A
+    # global variable would do it too, but the next walk would then find the contents through it.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(contents))
     for container, way in found.containers:
         contents.extend(way.contents(container))

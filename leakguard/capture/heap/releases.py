@@ -25,8 +25,8 @@ from leakguard.capture.heap.path_tree import NO_NODE
 from leakguard.capture.heap.walked_graph import walk_graph
 from leakguard.model.holding import Holding, HoldingKind, Holdings
 
-# _NOTABLE is the least number of bytes for which a statement is reported. _MOST_VARIABLES is the
-# most variables whose memory is measured. Chosen: a heap walk is needed for each variable.
+# A statement that would release fewer bytes than ``_NOTABLE`` is not reported. At most
+# ``_MOST_VARIABLES`` variables are measured. Chosen: each variable takes a heap walk of its own.
 _NOTABLE = 100_000
 _MOST_VARIABLES = 12
 # Names under which IPython keeps results of cells, and IPython's own names, which are no variables
@@ -58,9 +58,9 @@ def take_holdings(make_graph: MakeGraph) -> Holdings:
     """Return what holds memory that may be released; call it only in a copy of the process."""
     with collector_held():
         total, found = _first_walk(make_graph)
-        # The bytes that no root reaches even though no reference is removed. They are subtracted
-        # from the result for each statement. The first walk creates objects that stay alive, so
-        # these bytes are measured after it.
+        # Bytes of the garbage that exists already. They are subtracted from what each statement
+        # releases. They are measured after the first walk, because that walk creates objects that
+        # stay alive.
         adrift = _released(make_graph, _GARBAGE)
         found.append(Holding("cycles", _GARBAGE.what, _GARBAGE.statement, adrift))
         for cut in _cuts():

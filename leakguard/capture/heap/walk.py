@@ -53,9 +53,9 @@ def address_of(reference: weakref.ref[Any]) -> int:
 
 def live_objects(describe: Describe) -> ByClass:
     """Return all live objects by the identity of their class."""
-    # Local variables are read before ``tracked`` is made. Reading them fills each frame's dict of
-    # locals, and ``local_variables`` empties the dict again if only the frame refers to it. If
-    # ``tracked`` existed, it would refer to the dict too, and the dict would stay filled.
+    # Local variables are read before ``tracked`` is made. Reading them fills a dict of each frame.
+    # ``local_variables`` empties the dict again, but only if nothing else refers to the dict, and
+    # ``tracked`` would refer to it.
     beside = tuple(map(tuple, _beside_the_collector()))
     tracked = gc.get_objects()
     seen = _Seen(tracked)

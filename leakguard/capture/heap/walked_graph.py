@@ -45,9 +45,9 @@ class WalkedGraph:
 
 def walk_graph(make_graph: MakeGraph, targets: Sequence[Any]) -> WalkedGraph:
     """Walk the whole graph; ``targets``, a sequence of the guard, does not count as a holder."""
-    # Local variables are read before ``tracked`` is made. Reading them fills each frame's dict of
-    # locals, and ``local_variables`` empties the dict again if only the frame refers to it. If
-    # ``tracked`` existed, it would refer to the dict too, and the dict would stay filled.
+    # Local variables are read before ``tracked`` is made. Reading them fills a dict of each frame.
+    # ``local_variables`` empties the dict again, but only if nothing else refers to the dict, and
+    # ``tracked`` would refer to it.
     local = list(_all_but(targets, local_roots()))
     tracked = gc.get_objects()
     local += context_roots(tracked)

@@ -143,7 +143,8 @@ def _without_older(
     if broken.outcome != "broken" or name not in budget.constant or not (before and before.count):
         return broken
     low, high = budget.constant[name]
-    # Only the upper limit rises, because instances of other tests may be freed during this one.
+    # The instances from before the test are allowed in addition, so the upper limit rises. The
+    # lower limit stays, because these instances may be freed during the test.
     shifted = Budget(verdict="never", constant={name: (low, high + before.count)})
     (again,) = check(report, shifted)
     return replace(again, limit=broken.limit, fact=f"{again.fact}, {before}")

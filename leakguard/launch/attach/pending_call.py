@@ -18,11 +18,11 @@ from leakguard.launch.attach.queue_layout import QueueLayout
 from leakguard.launch.attach.stopped import interrupt_wait, stopped
 from leakguard.live.beacon import process_began
 
-# The call is not written while the queue is in use. ``PendingCall.make`` fails after ``_TRIES``
-# attempts that found the queue in use, with ``_PAUSE`` seconds between two attempts. Chosen: half a
-# second in all.
+# The queue of pending calls is not written to while the target uses it. So there are ``_TRIES``
+# attempts, with ``_PAUSE`` seconds between two of them. Chosen: half a second in all.
 _TRIES, _PAUSE = 50, 0.01
-# The address of an interpreter is below this number; if it is not, the memory is not as expected.
+# The state of the target's interpreter must lie at an address below this number. If a higher number
+# is read as its address, the memory is not as expected.
 _INTERPRETER_MAY_LIE = 1 << 47
 
 

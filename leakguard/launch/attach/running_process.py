@@ -22,9 +22,9 @@ _SCOPES = {
     "2": "kernel.yama.ptrace_scope is 2, which lets root attach only",
     "3": "kernel.yama.ptrace_scope is 3, which lets nobody attach until the next boot",
 }
-# File names of interpreters. Before attaching, a second process of the target's executable is
-# started with an interpreter's options. A program that embeds Python could ignore these options and
-# do its own work a second time.
+# File names of interpreters. A target with another executable is refused. Attaching would start the
+# executable a second time with an interpreter's options. A program that embeds Python could ignore
+# the options and do its own work a second time.
 _INTERPRETER = re.compile(r"python(\d(\.\d+)?)?[dt]?$")
 # Environment variables that an interpreter may need to find its libraries.
 _FINDS_ITSELF = ("LD_LIBRARY_PATH", "PYTHONHOME")

@@ -33,9 +33,10 @@ _REGISTERS = struct.Struct("<27q")
 # ``_CALL`` is the position of orig_rax, which has the number of the system call. ``_FUTEX`` is the
 # number of the system call futex on x86-64.
 _RESULT, _CALL, _FUTEX = 10, 15, 202
-# ``_RESTART`` are the results after which the kernel would make an interrupted system call again:
-# ERESTARTSYS and ERESTART_RESTARTBLOCK. ``_INTERRUPTED`` is EINTR, which the thread sees as the
-# result instead. ``_NO_CALL`` in orig_rax means that there is no system call to make again.
+# ``_RESTART``: the results of an interrupted system call that the kernel would make again
+# (ERESTARTSYS, ERESTART_RESTARTBLOCK). ``_INTERRUPTED``: the result that is set instead (EINTR), so
+# that the thread sees the interruption. ``_NO_CALL``: the value that is set in orig_rax, so that
+# the kernel does not repeat the call.
 _RESTART, _INTERRUPTED, _NO_CALL = (-512, -516), -4, -1
 
 
