@@ -34,14 +34,15 @@ FEWEST_OF_A_SIZE, SAME_SIZE = 32, 300
 #: size is raised at once. Chosen, low: reading the metrics after each generation takes 0.3 to 2 ms,
 #: which is much for a short generation.
 TOO_SHORT = 8
-#: A loop that ended after fewer generations than this was a preparation. Chosen: the next loop may
-#: be the training, and is then counted at once.
+#: A loop that ends after fewer generations than this is taken for a preparation. The next loop of
+#: the same ``Rank`` is then counted without having to last a minimum time (``choice.AS_LONG``).
+#: Chosen.
 PREPARATION = 10
 # This many consecutive short steps show that the slow step before them was an exception. Chosen.
 _PROVEN_SHORT = 2
-# Generations are long enough from this share of ``FULL_SECONDS`` or ``FULL_STEP_SECONDS`` on.
-# Derived: the square root of 1/2, rounded. From there on, doubling leads further away from these
-# seconds, by ratio.
+# Generations are long enough if they take at least this share of ``FULL_SECONDS`` or
+# ``FULL_STEP_SECONDS``. Derived: the square root of 1/2, rounded. This share and its double, 1.4,
+# are equally far from 1 by ratio. Doubling longer generations leads further away.
 _NEAR = 0.7
 # A loop that is over within ``_SOON`` seconds, and whose rounds took less than ``_SHORT_ROUND``
 # seconds on average, may be the inner loop of another loop. Chosen.

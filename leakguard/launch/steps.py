@@ -25,11 +25,10 @@ class Rank(IntEnum):
 
 
 #: A step that takes at least this many seconds is a generation of its own; shorter steps are
-#: grouped. For optimizer steps, batches and episodes (``RESET``) the limit is high, because
-#: consecutive steps always differ from one another. For rounds of a loop the limit is low, because
-#: a script of sixty rounds must get enough generations, also on a loaded machine, which doubles how
-#: long a round takes. Measured: reading the numbers of a generation takes the guard 0.3 to 2 ms,
-#: which is less than half of the limit of 5 ms for a round. Chosen.
+#: grouped. Chosen: for optimizer steps, batches and episodes (``RESET``) the limit is high, because
+#: consecutive steps always differ from one another. For rounds of a loop the limit is low, so that
+#: a script of sixty rounds gets enough generations. Reading the metrics of a generation takes 0.3
+#: to 2 ms (measured), less than half of this limit of 5 ms.
 LONG_ENOUGH = {
     Rank.NAMED: 0.02,
     Rank.FRAMEWORK: 0.05,
@@ -39,12 +38,12 @@ LONG_ENOUGH = {
     Rank.BATCH: 0.2,
     Rank.THREAD_LOOP: 0.005,
 }
-# A kind of step is silent if its last report is longer ago than the longest of three times:
-# ``_SILENT_STEPS`` mean durations of a step, the share ``_SILENT_SHARE`` of the time from its first
-# to its last report, and ``_SILENT_SECONDS``. The share is needed because a kind that is not
-# counted reports only after a sixteenth of its steps so far (see ``choice``): the longer the kind
-# was seen, the longer are the pauses between its reports. Chosen: an eighth, which is twice this
-# sixteenth.
+# A kind of step is silent if its last report is longer ago than each of three times. Chosen.
+# * ``_SILENT_STEPS`` mean durations of a step.
+# * ``_SILENT_SHARE`` of the time between its first and its last report. A kind that is not counted
+#   is reported ever more rarely: its next report comes after about a sixteenth of this time
+#   (``choice._SHARE_UNSEEN``). The share is twice a sixteenth.
+# * ``_SILENT_SECONDS`` seconds.
 _SILENT_STEPS, _SILENT_SHARE, _SILENT_SECONDS = 2.0, 0.125, 0.5
 
 

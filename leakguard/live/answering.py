@@ -33,8 +33,9 @@ from leakguard.store import schema
 ASKED = "Requested by leakguard snapshot"
 # pid, uid and gid of the other end of a connection. Source: unix(7), ``struct ucred``.
 _CREDENTIALS = struct.Struct("iII")
-# Seconds that a caller may take to read the answer, and that this process waits for the thread to
-# end. The thread may be taking a look, which takes some 1.5 s at a million objects.
+# Seconds that a caller may take to read the answer. ``pause`` waits at most as long until the
+# answering thread has ended. This thread may be taking a look, which takes some 1.5 s at a million
+# objects. Chosen.
 _ANSWER_PATIENCE = 10.0
 _CALLERS = 4  # callers that may wait while one is answered
 _AT_ONCE = 65_536

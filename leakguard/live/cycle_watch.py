@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from leakguard.capture.heap.collector import program_collects
 
-# Looks with growing garbage before it is collected. Chosen.
+# Garbage is collected after this many looks at the earliest, because only several looks show that
+# it grows. The last look of a run does not wait for them. Chosen.
 _LOOKS = 3
 # Bytes, and objects, of garbage that are worth a collection. Less is soon freed by automatic
 # collections. Chosen.

@@ -25,10 +25,10 @@ except ImportError:  # it was not built, or from other sources
     _sigterm = None  # type: ignore[assignment]
 
 # Seconds after SIGTERM within which the main thread must react, and seconds that closing the run
-# may then take. Supervisors of processes wait ten seconds or more before they kill. Chosen.
+# may then take. Chosen: 9 s in all, because supervisors wait 10 s or more before they kill.
 _UNTIL_HEARD, _UNTIL_CLOSED = 2.0, 7.0
-# The pid of the first process in a namespace. The kernel ignores a signal to this process that has
-# no handler.
+# The pid of the first process in a namespace. The kernel drops each signal for which this process
+# has no handler. So SIGTERM does not end the process, and the guard adds no handler.
 _FIRST_PROCESS = 1
 
 

@@ -38,10 +38,9 @@ _NUMBERS: tuple[tuple[str, Callable[[_Metrics], float | None], float], ...] = (
     ("open_files", lambda m: m.get("open_files"), 1),
     ("children", lambda m: m.get("children"), 1),
 )
-# The guard keeps memory from each look, which is no gain of the program. So once at least this many
-# generations had no look, the gain of a number is the sum of its changes in generations without a
-# look. Chosen: half of the 12 consecutive generations that may have a look at the start of a loop
-# (``schedule.SHORT``). In this file, "calm" means without a look.
+# The guard keeps memory from each look, which is no gain of the program. So the gain of a number
+# counts only what changed in "calm" generations, those without a look, once there are at least this
+# many. Chosen: half of ``schedule.SHORT``, the 12 generations that may all have a look.
 _CALM = 6
 
 

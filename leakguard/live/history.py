@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from leakguard.model.metric import RESOURCES
 
 _NO_GENERATION = -1
-#: Numbers of which the snapshot with the highest value survives all thinning. Budgets check these
-#: numbers.
+#: For each of these numbers, the snapshot with the highest value is never dropped, because budgets
+#: check the highest values.
 HIGHEST = ("peak", "rss", "heap_in_use", *RESOURCES)
 LOWEST = ("rss", "heap_in_use")
 # Thinning never drops the first looks of a run and the first snapshots outside of generations: this

@@ -91,5 +91,6 @@ class Safety:
             self._requested.pop()()  # the latest first: it may end the process
 
 
-# In a child that another thread or a gauge forks during a look, that look may never end.
+# A look turns automatic garbage collection off. If another thread or a gauge forks during a look,
+# the look may never end in the child, so the child turns the collector on again.
 os.register_at_fork(after_in_child=give_back_collector)

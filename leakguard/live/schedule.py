@@ -40,14 +40,14 @@ LAST = "last generation"
 #: Seconds that any run may spend. Measured: a look at a small program costs 6 ms, and 22 ms on a
 #: busy machine. So the seconds pay for at least the first 13 looks.
 FIXED_SECONDS = 0.3
-#: Seconds, and share of the program's time, that a run may spend in addition while something rises.
-#: Chosen: they pay for two walks of 1,000,000 objects in a run of 20 s. In a long loop they also
-#: limit the early looks.
+#: While something rises, a run may spend the share ``RISING_SHARE`` of the program's time in
+#: addition, but at most ``RISING_SECONDS``. Chosen: after 20 s, both are 1 s, which pays for two
+#: walks of 1,000,000 objects. In a long loop, ``RISING_SECONDS`` also limits the early looks.
 RISING_SECONDS = 1.0
 RISING_SHARE = 0.05
-#: The same share in a long loop. Most trainings fill a buffer for minutes, and the early looks and
-#: the last look suffice to see a leak. Chosen: a training of a minute with torch then spends less
-#: than 2 % of its time in all.
+#: ``RISING_SHARE`` in a long loop. Most trainings fill a buffer for minutes, so memory rises
+#: without a leak; the early looks and the last look suffice to see a leak. Chosen: the guard then
+#: takes less than 2 % of a training of a minute with torch.
 RISING_SHARE_OF_LONG = 0.005
 #: Seconds that a run may spend once objects grow. Measured: in a small program, a census takes 6 ms
 #: and a look at holders 27 ms; on a machine that is half as fast, both together take 66 ms. Chosen:
@@ -64,40 +64,37 @@ SHORT_SECONDS = 6.0
 #: Early looks in a long loop if nothing grows, in addition to the look at the second generation.
 #: Chosen: three looks are needed to judge growth.
 FIRST_OF_LONG = 2
-#: Distance in generations between the early looks in a long loop. A long loop has small generations
-#: at first (see ``launch.pace``), and it may do some work only in every twentieth step. Looks at
-#: consecutive generations could all miss this work. Chosen: with the look at the second generation,
-#: the looks are at generations 2, 8 and 16.
+#: Distance in generations between the early looks in a long loop. The looks are at generations 2, 8
+#: and 16. A long loop has small generations at first (see ``launch.pace``), so looks at consecutive
+#: generations could all miss work that is done only in every twentieth step. Chosen.
 APART = 8
 #: Share of the program's time so far that early looks may take in a loop of unknown length. The
 #: share is high because the loop may be short. Chosen: the shortest trainings have six generations
 #: of half a second. Half of these 3 s pays for six looks of 0.25 s.
 EARLY_SHARE = 0.5
-#: Some looks are taken whatever they cost: at the second, the middle and the last generation. Such
-#: a look may take ``OWED_SECONDS`` of CPU time or, if that is more, the share ``OWED_SHARE`` of the
-#: program's time. Chosen: what a person would wait for.
+#: The looks at the second, the middle and the last generation are taken even if nothing is left to
+#: spend. A look may take ``OWED_SECONDS`` of CPU time, or the share ``OWED_SHARE`` of the program's
+#: time if that is more, before it is aborted. Chosen: what a person would wait for.
 OWED_SECONDS, OWED_SHARE = 2.0, 0.05
-#: A look is aborted once it takes this many times its expected cost. Chosen: the search for holders
-#: doubles the cost.
+#: A look may always take this many times its expected cost before it is aborted. Chosen: more than
+#: 2, because a look takes twice as long if it has to search for holders.
 TIMES_USUAL = 4.0
 # Share of ``max_overhead`` that is spent. The guard's clock misses the cold caches after a look,
 # and the diagnosis at the end of the run. Measured: a guard that had spent 0.65 % by its own clock
 # cost 1.1 % (reports/overhead).
 _AIM = 0.6
-# Expected costs of a look are compared with parts of ``FIXED_SECONDS``. A look before the loop may
-# cost at most a ``_BEFORE_LOOP``-th part, 60 ms (in a short loop, this part of ``SHORT_SECONDS``).
-# A look is expensive if it costs more than a ``_NOT_DEAR``-th part, 30 ms. Chosen.
+# A look before the loop may cost at most a ``_BEFORE_LOOP``-th part of ``FIXED_SECONDS``: 60 ms. A
+# look is expensive if it costs more than a ``_NOT_DEAR``-th part: 30 ms. Chosen.
 _BEFORE_LOOP, _NOT_DEAR = 5, 10
 # Factor from one distance between looks to the next. Chosen: 16 looks in 60 generations, 26 in 600.
 _GROWTH = 1.25
-# The first distance between two looks, in generations: 0.64. The next two distances are 0.8 and 1.
-# Each distance varies by up to 30 % (``_SWAY``) and is rounded to at least one generation. Derived:
-# these three distances always give one generation, so the first four looks are at consecutive
-# generations.
+# The first distance between two looks, in generations: 0.64. A distance is varied by up to 30 %
+# (``_SWAY``) and rounded to at least 1. Derived: the first three distances, 0.64, 0.8 and 1, are
+# all rounded to 1, so the first four looks are at consecutive generations.
 _FIRST = _GROWTH**-2
 # The distance to the next look once a rise begins or objects begin to grow, in generations: 0.512.
-# Derived: the distances 0.512, 0.64, 0.8 and 1, varied and rounded, always give one generation, so
-# five looks are at consecutive generations.
+# Derived: 0.512 and the distances after it, 0.64, 0.8 and 1, are all rounded to 1, so five looks
+# are at consecutive generations.
 _AFTER_NEWS = _GROWTH**-3
 # Random variation of a distance, as a share of it. It prevents looks from always coming at the same
 # point of a period of the program. Chosen.

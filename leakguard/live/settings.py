@@ -30,7 +30,8 @@ Share: TypeAlias = "float | str | None"
 Signal: TypeAlias = "int | str | None"
 F = TypeVar("F", bound=Callable[..., object])
 
-# One census of a large process is a line of 0.3 MB, and some lines survive all thinning.
+# The least ``max_file_size`` in bytes. Chosen: the census of a large process is a line of 0.3 MB,
+# and the file must have room for the few lines that are never dropped.
 _LEAST_FILE = MB
 
 

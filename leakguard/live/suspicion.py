@@ -44,8 +44,8 @@ class _Threshold(NamedTuple):
 _CLASS = _Threshold(enough=2, spare=0, notable=65_536, steep=0)
 # Limits for a builtin type. Any program keeps some numbers, texts and dicts per generation, and
 # sometimes many. Chosen: three rises, one more than for a class. More instances are a rise only if
-# they add more than 2,048 bytes (half a page of 4 KiB). If some generations between the rises had
-# none, the rises after the first must add 8,192 bytes (two pages) on average.
+# they add more than 2,048 bytes (half a page of 4 KiB). If the rises are not in consecutive
+# generations, all but the first must add 8,192 bytes (two pages) each, on average.
 _BUILTIN = _Threshold(enough=3, spare=2_048, notable=65_536, steep=8_192)
 # If looks are far apart, growth of a builtin type by up to this many bytes per generation is no
 # rise, because a program may keep a few numbers of each generation. Chosen: half of the least gain

@@ -16,34 +16,33 @@ from leakguard.model import Finding, Site
 _OBJECTS = frozenset({"instances", "container", "tensors", "arrays", "autograd", "cycles", "tasks"})
 _BYTES = frozenset({"native", "memory"})
 _MOST_TRACES = 2
-# The first trace keeps 16 frames of a stack. After a first trace that was cut, the second and last
-# trace keeps 4 frames, and may take this many times the usual limit. Measured with tiny steps in
-# deep stacks, as in off-policy learning: a traced generation takes 11 to 15 times as long as an
-# untraced one with 16 frames, and 5 to 7 times with 4. Chosen: the limit of four usual generations
-# (``_USUAL_GENERATIONS``) becomes eight, which is enough for seven.
+# After a first trace that was cut, the second trace may take this many times as long: eight usual
+# generations, not four (``_USUAL_GENERATIONS``). It also keeps 4 frames of a stack, not 16.
+# Measured with tiny steps in deep stacks, as in off-policy learning: with 4 frames, a traced
+# generation takes 5 to 7 times as long as an untraced one. Chosen: eight is enough for seven.
 _TIMES_AGAIN = 2
 _FEWEST_ROUNDS = 3
-# Growth in bytes outside of objects leads to a trace only after this many generations. Such growth
-# is known earlier than growth of objects. But it is traced by memray, and after memray, growth of
-# objects cannot be traced in the same process. Chosen: the time that growth of objects gets to be
-# seen first.
+# Growth in bytes outside of objects is traced only after this many generations. It is traced by
+# memray, and growth of objects cannot be traced in the same process afterwards. Growth of objects
+# is known later, so the trace waits for it. Chosen.
 _ROUNDS_FOR_BYTES = 5
-# After a generation without a look, only numbers of memory are new, and the run is diagnosed only
-# after at least this many generations. In shorter runs, the verdicts about memory vary from one
-# generation to the next, so a diagnosis would be wasted, and a run can afford few. Chosen: from
-# this number on, consecutive diagnoses agree on growth of memory.
+# After a generation without a look, a run is diagnosed only if it has at least this many
+# generations. Without a look, only the metrics of memory are new, and in shorter runs the verdicts
+# about memory change from one generation to the next. A diagnosis would then be wasted, and a run
+# can afford only few. Chosen: from this number on, consecutive diagnoses agree.
 _ROUNDS_FOR_NUMBERS = 9
 # Generations before the first trace in a loop of announced length: the length divided by
 # ``_WARM_SHARE``, but at most ``_WARM``. Chosen: by then a cache of some dozens of entries is full,
 # and enough generations are left.
 _WARM_SHARE, _WARM = 8, 12
-# A trace is cut after the longer of two times. The first is ``_USUAL_GENERATIONS`` times the median
-# length of a generation. Measured: a loop that allocates takes 2 to 7 times as long under
-# tracemalloc. Chosen: four, because the last phase of the generation should be traced too. The
-# second is the length of the run so far, which counts as at least ``_SECONDS_AT_LEAST`` and at most
-# ``_SECONDS_AT_MOST`` seconds; it matters if generations are short. Measured: two loops that only
-# make small objects take 62 and 94 times as long under tracemalloc. Chosen: 3 s and 10 s, because
-# tracing should not turn a run of some seconds into a run of half a minute.
+# A trace is cut after the longer of two times:
+# * ``_USUAL_GENERATIONS`` times the median length of a generation. Measured: a loop that allocates
+#   takes 2 to 7 times as long under tracemalloc. Chosen: four, because the last phase of the
+#   generation should be traced too.
+# * The length of the run so far, but at least ``_SECONDS_AT_LEAST`` and at most
+#   ``_SECONDS_AT_MOST``. This time matters if generations are short. Measured: two loops that only
+#   make small objects take 62 and 94 times as long under tracemalloc. Chosen: tracing should not
+#   turn a run of some seconds into a run of half a minute.
 _USUAL_GENERATIONS, _SECONDS_AT_LEAST, _SECONDS_AT_MOST = 4, 3.0, 10.0
 
 

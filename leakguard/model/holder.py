@@ -7,12 +7,13 @@ from typing import Literal
 
 from leakguard.model.births import Birthplace
 
-# A property of a holder's entries. It decides how the holder is emptied, if class names do not:
-# ``chain`` (instances that each refer to the next by the same attribute, without a container),
-# ``exceptions`` (which keep the frames of their tracebacks), ``graphs`` (tensors with a
-# ``grad_fn``), ``views`` (arrays or tensors that each show a small part of a buffer and keep the
-# whole buffer alive) and ``extension`` (objects of a class from an extension module, which may own
-# memory that no count of objects shows).
+# A property of a holder's entries, on which the proposed fix may depend:
+# * ``chain``: instances that each refer to the next by the same attribute, without a container;
+# * ``exceptions``: exceptions, which keep the frames of their tracebacks;
+# * ``graphs``: tensors with a ``grad_fn``;
+# * ``views``: arrays or tensors that show small parts of buffers and keep whole buffers alive;
+# * ``extension``: objects of a class from an extension module, which may own memory that no count
+#   of objects shows.
 Trait = Literal["chain", "exceptions", "graphs", "views", "extension"]
 
 

@@ -9,27 +9,26 @@ from itertools import pairwise
 
 from leakguard.model.births import Birthplace, Cohort
 
-# The fewest samples, and the fewest cohorts with samples, from which a residue is concluded. A
-# sampling interval is the mean number of allocated bytes from one sample to the next. Measured on
-# birth records, 40 runs per case: with a limit of six, a leak is found if the bytes that it has
-# left are eight sampling intervals (eight samples on average), and no false leak is found.
+# The fewest samples from which a residue is concluded, and the fewest cohorts with samples from
+# which it is called steady. Measured on birth records, 40 runs per case: a leak with eight samples
+# on average is found, and no false leak is found.
 _ENOUGH_SAMPLES = 6
 # A loop may have too few rounds for ``_ENOUGH_SAMPLES`` cohorts. Then at least half of its judged
 # rounds must have samples, and at least this many rounds. Chosen.
 _FEWEST_OF_FEW = 3
-# Rounds that are judged apart: the last rounds may still use what they made (_YOUNG), and the first
-# round sets up (_SETUP).
+# The last ``_YOUNG`` rounds may still use what they made, so what they left above the average is
+# not counted. The first ``_SETUP`` round sets up, so it is left out. Chosen.
 _YOUNG, _SETUP = 2, 1
 # Standard deviations beyond which a difference is not chance: one in a hundred, one-sided.
 _NO_CHANCE = 2.33
-# Each third of the rounds should have left a third of all bytes. The thirds left "about as much" if
-# none of them lacks more than this share of these bytes. Chosen.
+# A residue is steady if each third of its rounds left about as much. A third may lack at most this
+# share of the bytes of an average third, or more if chance explains it. Chosen.
 _ABOUT = 0.5
 # If this many samples are expected, at least one is seen with a probability of 95 %. Derived: the
 # number of samples has a Poisson distribution, and -ln(0.05) = 3.0.
 _SURELY_ONE = 3.0
-# A gap without samples that is longer than this many times the mean distance between two samples
-# (both in rounds) marks where the residue begins.
+# The residue begins after the latest gap without samples that is longer than this many times the
+# mean distance between two samples. Both are in rounds. Chosen.
 _LONGEST_GAP = 4.0
 
 

@@ -35,8 +35,8 @@ CENSUS_NAMES = {
 
 _LARGE_OBJECT = 50 * MB  # the default size from which a guard lists objects
 
-# Columns where values end. A pictograph takes two columns on a terminal but counts as one character
-# here.
+# Columns where sizes, counts, and the RSS of a trend end. After a pictograph, a value ends one
+# column earlier, because a pictograph is one character but takes two columns on a terminal.
 _SIZE_END, _COUNT_END, _TREND_END = 33, 29, 43
 
 

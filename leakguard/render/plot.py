@@ -174,7 +174,7 @@ def _y_scale(values: Sequence[float], ceilings: Sequence[float]) -> Scale:
         return Scale(low, high)
     if low < high / 2:
         return Scale(0, high * 1.05)
-    # The axis spans at least a hundredth of the whole, so that noise does not look like growth.
+    # The axis spans at least 1 % of the highest value, so that noise does not look like growth.
     span = max(high - low, high / 100, 1)
     return Scale(max(high - span * 1.25, 0), high + span * 0.05)
 

@@ -150,7 +150,7 @@ class FollowedLog:
     def runs(self) -> list[Run]:
         """Return the runs so far; the runs of a launcher's processes follow one another."""
         try:
-            # runs() changes the rounds of what it sorts, so it gets a copy
+            # ``runs`` changes what was read so far, but reading will go on, so it gets a copy.
             return copy.deepcopy(self._reading).runs()
         except UnreadableRun:
             return []

@@ -40,16 +40,18 @@ class Spelling:
 
 _PROCESS = frozenset({"process", "proc", "host", "cpu", "current", "cur", "used", "python", "main",
                       "worker", "trainer", "sys", "system"})  # fmt: skip
-#: A word that, before any of the keys, means other memory or an amount that is not in use.
+#: Before the key of a ``Spelling``, one of these words means other memory or an amount that is not
+#: in use. The number is then ignored.
 NEVER = frozenset({"free", "available", "avail", "limit", "swap", "disk", "shared", "cached",
                    "delta", "gained", "freed", "min", "buffer"})  # fmt: skip
-#: A word that, before any of the keys, means memory of the GPU.
+#: Before a key of ``GPU_SPELLINGS``, one of these words means memory of the GPU.
 OF_GPU = frozenset({"gpu", "cuda", "device", "vram"})
-#: Words that mean a maximum or a total, such as ``peak`` in ``peak RSS: 3.2 GB``. The number after
-#: such a word and a key is ignored, unless the key's rank is 0 and ``:`` or ``=`` follows the key.
+#: Before a key, one of these words means a maximum or a total, such as ``peak`` in
+#: ``peak RSS: 3.2 GB``. The number is then ignored if the key has a rank above 0, or if neither
+#: ``:`` nor ``=`` follows the key.
 WEAK = frozenset({"max", "peak", "maximum", "highest", "total", "model"})
 #: Added to the rank if a word of ``WEAK`` comes before the key. The number then counts only if the
-#: log gives the same metric in no better way.
+#: log gives the same metric nowhere with a lower rank.
 WEAKER = 10
 #: Added to the rank of a key without ``:`` or ``=`` after it, such as ``RSS 3.2 GB``.
 UNSIGNED = 5
@@ -106,9 +108,8 @@ STEP = re.compile(
     re.IGNORECASE,
 )
 
-#: Only a line that contains one of these in lower case is searched for ``STEP``. For generations,
-#: the words have ``=`` or a quote after them: ``one_line`` has its own pattern for forms such as
-#: ``Generation 5:``.
+#: Only a line that contains one of these, in upper or lower case, is searched for ``STEP``. Forms
+#: such as ``Generation 5:`` are missing here, because ``one_line._ROUND`` finds them.
 STEP_WORDS = ("step", "epoch", "iter", "it=", "it ", "it:", "round", "episode", "update", "gen=",
               "generation=", 'gen"', 'generation"', "gen'", "generation'")  # fmt: skip
 
@@ -234,8 +235,8 @@ SHAPES = (
           re.compile(rf".*?lasma memory usage {_VALUE}(?=,)")),
 )  # fmt: skip
 #: The units that ``free`` may have used if it printed none, guessed from the machine's total
-#: memory. The unit is that of the first row whose number is greater than the printed total: a total
-#: below 1,024 is in GiB, a total below 2^20 is in MiB, and a total below 2^33 is in KiB. Chosen.
+#: memory: a total below 1,024 is in GiB, below 2^20 in MiB, below 2^33 in KiB, and else in bytes.
+#: Chosen.
 SIZED = ((1 << 10, "GiB"), (1 << 20, "MiB"), (1 << 33, "KiB"), (1 << 62, "B"))
 #: A row of memory_profiler's table for a function, and the row that has the function's name.
 LINE_OF_FUNCTION = re.compile(rf"\s*\d{{1,9}}\s{{1,12}}(?P<value>{NUMBER} [KMGT]iB)\s")

@@ -18,11 +18,10 @@ from leakguard.store.spellings import GPU_IN_NAME, MEMORY_IN_NAME, NO_AMOUNT, UN
 # Chosen.
 _MOST_POINTS, _GROUPS = 2_000, 500
 
-# A process that ends may be sampled a few more times while it frees its memory. Samples after the
-# highest of the last ``_ENDING`` samples are left out if the last sample is below the share
-# ``_GIVEN_BACK`` of the highest. Measured: with a sample every 0.25 s, an interpreter with 100 MB
-# was sampled twice while it ended. Chosen: six samples, three times as many, and half of the
-# highest.
+# A process that ends may be sampled a few more times while it frees its memory. If the last sample
+# is below the share ``_GIVEN_BACK`` of the highest of the last ``_ENDING`` samples, the samples
+# after the highest are left out. Measured: with a sample every 0.25 s, an interpreter with 100 MB
+# was sampled twice while it ended. Chosen: three times as many, and half of the highest.
 _ENDING, _GIVEN_BACK = 6, 0.5
 
 

@@ -28,8 +28,8 @@ from leakguard.store.textlog.reading import Reading
 
 __all__ = ["read_runs"]
 
-# Bytes. In a larger log, the search for single lines in addition to blocks takes too long for the
-# few runs that need it.
+# In a log of more bytes than this, single lines are ignored once the blocks name their generations,
+# because single lines could then add nothing, and searching for them takes long. Chosen.
 _LARGE_LOG = 50_000_000
 
 

@@ -101,8 +101,9 @@ class _Transcoded:
 _WINDOW = 1 << 18
 _LONGEST_LINE = 1 << 14
 _CONTEXT = 4096
-# Bytes to read after an anchor: about the size of a block, because what is read beyond a block is
-# examined line by line. If lines of interest follow one another directly, the number grows.
+# Bytes to read after the heading of a block: about the size of a block, because what is read beyond
+# a block is examined line by line. If lines of interest follow one another directly, ever more
+# bytes are read at once, up to ``_MOST_AHEAD``.
 _READ_AHEAD, _MOST_AHEAD = 1024, 1 << 14
 
 Piece = tuple[bytearray, bool]

@@ -39,7 +39,8 @@ NO_ROUNDS = Rounds()
 _WORDS = {"generation": "Gen", "epoch": "Epoch", "counted": "Round"}
 # With fewer epochs than this, their steps are the rounds if the step numbers keep rising.
 _FEW_EPOCHS = 8
-# If only one round is named, at least this many lines in it form a series, one round per line.
+# A log may name a single round. If at least this many lines name it, each line of the log counts as
+# a round of its own. Chosen.
 _SERIES = 4
 
 _GENERATION = re.compile(

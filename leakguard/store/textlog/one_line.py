@@ -41,9 +41,9 @@ _STEPS = {"generation": "generation", "gen": "generation", "epoch": "epoch"}
 _PHASE = re.compile(r"--- ?Generation (?P<number>\d{1,15}): (?P<phase>\S[^-]{0,120}?) ?---")
 _PENDING = re.compile(rf"\bUpload status: ({NUMBER})\+? pending")
 PENDING = "uploads pending"
-# The limits at which lines are left out of a long log. Once a process has changed its round or
-# phase more than ``_SEVERAL_ROUNDS`` times, the first ``_MOST_LINES`` moments of a round or phase
-# are kept. Each further line there overwrites the values of the last kept moment. Chosen.
+# At most ``_MOST_LINES`` moments of one round or phase are kept; each further line overwrites the
+# values of the last one. This begins once a process has changed its round or phase more than
+# ``_SEVERAL_ROUNDS`` times. Chosen.
 _MOST_LINES, _SEVERAL_ROUNDS = 8, 3
 
 
@@ -92,7 +92,8 @@ class OneLiners:
             return
         if not (matters or (self.brackets and "[" in line)):
             return
-        # Only a word or two, such as "used", may precede the first word for memory.
+        # Sizes are searched for from ``_BEFORE`` characters before the first word for memory on,
+        # because a word such as "used" may precede it.
         sizes = spelled_sizes(line, whole, of_memory.start() - _BEFORE) if of_memory else []
         self._take_round(line, self.brackets or bool(sizes))
         if sizes:
@@ -165,8 +166,8 @@ class OneLiners:
         who = _who(line, match)
         spoken = self._spoken.get(who)
         if spoken is None:
-            # A process may announce no rounds of its own. It then begins with the round that lines
-            # without the name of a process have announced, which a main process usually prints.
+            # Often only the main process announces rounds, on lines without the name of a process.
+            # So a new process begins in the round that such lines announced.
             main = self._spoken.get(Speaker())
             spoken = self._spoken[who] = Spoken() if main is None else Spoken(main.rounds)
         return spoken

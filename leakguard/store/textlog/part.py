@@ -124,7 +124,8 @@ class Part:
         if nth < len(same):
             taken[row.label] = nth + 1
             return same[nth]
-        # A table may have read RSS at another instant than the snapshot with the same label.
+        # A table may have read RSS at another instant than the snapshot with the same label. So the
+        # row is taken for this snapshot although RSS differs, if the label names a generation.
         return known[-1] if known and known[-1].place.generation is not None else None
 
     def _behind(self, before: Draft | None, draft: Draft, start: int) -> int:

@@ -26,9 +26,9 @@ from leakguard.store.textlog.snapshot import read_snapshot
 from leakguard.store.textlog.table import Change, Trend, read_growth, read_trend
 
 Event = Draft | Trend | Change
-# A log with more events than ``_MOST_EVENTS`` is thinned: to evenly spaced rounds if it has more
-# than ``_ROUNDS_ENOUGH`` rounds, else to every second event of a kind.
-# Arrivals are counted for at most ``_MOST_EVENT_KINDS`` kinds; beyond that, all counts begin again.
+# With ``_MOST_EVENTS`` events, a log is thinned: to evenly spaced rounds if it has more than
+# ``_ROUNDS_ENOUGH`` rounds, else to every second event of a kind. For that, the events of each kind
+# are counted. With more than ``_MOST_EVENT_KINDS`` kinds, all counts are reset to 0.
 _MOST_EVENTS, _ROUNDS_ENOUGH, _MOST_EVENT_KINDS = 10_000, 100, 4_000
 
 
@@ -263,9 +263,9 @@ def _by_speaker(events: Iterable[tuple[Speaker, Event]]) -> dict[Speaker, list[E
     events = list(events)
     named = [who for who, _ in events if not who.sure]
     changes = sum(a != b for a, b in pairwise(named))
-    # Some prefixes consist only of a number. If no number returns after another number, the numbers
-    # count something, and all lines are of one process. If a number returns, the numbers are the
-    # names of processes that print in turn.
+    # Some prefixes consist only of a number, which may count something or name a process. If each
+    # number has all of its lines in a row, the numbers count something, and all lines are of one
+    # process. If a number comes again after another one, the numbers name processes.
     merge = changes + 1 <= len(set(named))
     groups: dict[Speaker, list[Event]] = {}
     for who, event in events:

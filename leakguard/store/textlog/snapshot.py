@@ -64,7 +64,8 @@ class _Reader:
         self.exact = Exact()
         self._section = ""
         self._title = ""
-        # Assumed until the RSS row shows otherwise: a line without indentation is a title or noise.
+        # Until the RSS row shows otherwise, rows are assumed to be indented, so a line without
+        # indentation is a title or noise.
         self._indented = True
 
     def take(self, payload: str, whole: bool) -> None:
