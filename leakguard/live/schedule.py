@@ -138,8 +138,8 @@ class Prices:
         """``blocks`` is the number in use in Python's allocator: it measures the heap."""
         self._guesses = _GUESSES.get(engine, _GUESSES["python"])
         self.blocks = blocks
-        # All deques are made here, because an object that the guard makes later looks like growth of
-        # the program.
+        # All deques are made here: an object that the guard makes later looks like growth of the
+        # program.
         self._paid: dict[Depth, deque[tuple[float, int]]] = {
             depth: deque(maxlen=_REMEMBERED) for depth in Depth
         }
