@@ -317,8 +317,8 @@ def _holding(group: list[Growth], containers: list[Growth]) -> list[Growth]:
         for container in containers
         if (container.type in names or (container.keeps_graphs and "torch.Tensor" in names))
         # A registry of weak references keeps no object alive: it grows because the objects become
-        # more. A registry in the standard library is never taken for the holder. Any other registry
-        # is taken for the holder only if no class of the program is in the group.
+        # more. So it is no holder if it lies in the standard library, or if the program's own
+        # classes grow. If only builtin types grow, they may be the registry's own entries.
         and not (container.is_weak and (strong or _is_standard(container.name)))
     ]
     return [c for c in own if not c.fills]

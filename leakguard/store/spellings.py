@@ -47,8 +47,8 @@ NEVER = frozenset({"free", "available", "avail", "limit", "swap", "disk", "share
 #: Before a key of ``GPU_SPELLINGS``, one of these words means memory of the GPU.
 OF_GPU = frozenset({"gpu", "cuda", "device", "vram"})
 #: Before a key, one of these words means a maximum or a total, such as ``peak`` in
-#: ``peak RSS: 3.2 GB``. The number is then ignored if the key has a rank above 0, or if neither
-#: ``:`` nor ``=`` follows the key.
+#: ``peak RSS: 3.2 GB``. The number is then ignored if the key is not the best spelling of its
+#: metric (``Spelling.rank`` above 0), or if neither ``:`` nor ``=`` follows the key.
 WEAK = frozenset({"max", "peak", "maximum", "highest", "total", "model"})
 #: Added to the rank if a word of ``WEAK`` comes before the key. The number then counts only if the
 #: log gives the same metric nowhere with a lower rank.

@@ -10,8 +10,7 @@ from leakguard.model.series import Series
 from leakguard.model.units import format_bytes, format_change
 
 # Bytes that a child gains without a leak: pages that it shares with its parent become private when
-# it changes reference counts, and arenas are mapped by the megabyte. Chosen: a quarter of a
-# megabyte.
+# it changes reference counts, and its allocator takes new memory in advance. Chosen.
 _FLOOR = MATERIAL_BYTES / 4
 _FIX = (
     "look for what is kept in that process: run its function under a guard of its own "

@@ -53,8 +53,8 @@ Describe = Callable[[type], ClassLayout]
 # Dicts of at most this many string keys are records: their values are named one by one.
 MAX_RECORD = 64
 # The references of an object are numbered. Numbers below this are for the references that the
-# collector's traversal visits, numbers from this on for the references that adapters read. Chosen:
-# no class has so many attributes of its own, so the two kinds of numbers do not overlap.
+# collector's traversal visits, numbers from this on for the references that adapters read. Only
+# objects that are no containers are numbered so. Chosen: none of them has so many attributes.
 FIRST_PART = 1000
 _EXACT = frozenset(map(id, (dict, list, tuple)))
 # Kinds of containers that keep their address when they grow. A numpy array or a tensor does not:
