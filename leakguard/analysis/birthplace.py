@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from leakguard.analysis.tolerance import MAJORITY
+from leakguard.analysis.tolerance import MAJORITY, NEARLY_ALL
 from leakguard.model import Run, Snapshot
 from leakguard.model.births import Birthplace
+from leakguard.model.holder import ELEMENT
 from leakguard.model.residue import Residue, generations, residue
 
 # Sampled blocks that a line must have made. A single one may be a hash table that was resized.
@@ -15,22 +16,17 @@ _FEWEST_SAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
-    """What births show about the memory that one holder gained since the loop began.
+class Course:
+    """What the generations left behind, one after the other.
 
     Attributes:
         residue: what each round left behind.
-        place: the line that made most of the memory; None if no line is known.
-        phase: the phase that made most of the memory; empty outside of phases, None if no phase
-            made most of it.
         since: the first generation that is known to have left something.
         perhaps: the first generation that may have left something; earlier ones have not.
         lasted: how many generations there were from ``since`` until the look.
     """
 
     residue: Residue
-    place: Birthplace | None
-    phase: str | None
     since: int
     perhaps: int
     lasted: int
@@ -39,6 +35,26 @@ class Birth:
         """Return the first generation: by counts if births do not contradict it, else by births."""
         allowed = counted is not None and self.perhaps <= counted <= self.since
         return counted if allowed and counted is not None else self.since
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """What births show about the memory that one holder gained since the loop began.
+
+    Attributes:
+        place: the line that made most of the memory; None if no line is known.
+        phase: the phase that made most of the memory; empty outside of phases, None if no phase
+            made most of it.
+        course: what each generation left behind; None if too few blocks were sampled to tell.
+    """
+
+    place: Birthplace | None
+    phase: str | None
+    course: Course | None
+
+    def began(self, counted: int | None) -> int | None:
+        """Return the first generation that left something, given the first one by counts."""
+        return counted if self.course is None else self.course.began(counted)
 
 
 class RunBirths:
@@ -60,9 +76,15 @@ class RunBirths:
     def of_holder(self, path: str) -> Birth | None:
         """Return the births of a holder at the last look that found survivors; None if none."""
         if path not in self._known:
-            look = self._looks.get(path)
+            look = self._looks.get(path) or self._at_other_depth(path)
             self._known[path] = None if look is None else self._birth(*look)
         return self._known[path]
+
+    def _at_other_depth(self, path: str) -> tuple[Snapshot, tuple[Birthplace, ...]] | None:
+        """Return the births of the same container's entries, or of their entries in turn."""
+        base = _base(path)
+        alike = (look for other, look in self._looks.items() if _base(other) == base)
+        return max(alike, key=lambda look: sum(p.bytes for p in look[1]), default=None)
 
     def of_bytes(self, rate: float) -> Birth | None:
         """Return the births of the line that leaves about ``rate`` bytes per generation.
@@ -75,31 +97,34 @@ class RunBirths:
         places = (p for p in snapshot.births.places if p.place is not None and p.cohorts)
         found = [birth for p in places if (birth := self._birth(snapshot, (p,))) is not None]
         fits = [
-            birth
+            (birth.course.residue.rate, birth)
             for birth in found
-            if birth.residue.steady and MAJORITY * rate <= birth.residue.rate <= rate / MAJORITY
+            if birth.course is not None
+            and birth.course.residue.steady
+            and MAJORITY * rate <= birth.course.residue.rate <= rate / MAJORITY
         ]
-        return max(fits, key=lambda birth: birth.residue.rate, default=None)
+        return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
 
     def _birth(self, snapshot: Snapshot, born: tuple[Birthplace, ...]) -> Birth | None:
         rounds = _rounds(self._run, snapshot.generation)
         left = residue(born, rounds, self._taken)
-        if left is None:
-            return None
-        kept = [(place, _since(place, left.since)) for place in born]
+        kept = [(place, _since(place, 0 if left is None else left.since)) for place in born]
         by_phase: defaultdict[str, float] = defaultdict(float)
         for made, size in kept:
             by_phase[made.phase] += size
         phase, most = max(by_phase.items(), key=lambda entry: entry[1])
         is_most = most >= MAJORITY * sum(by_phase.values())
-        return Birth(
+        place = _place(kept)
+        if left is None:  # so few samples show something only if they agree
+            agree = place is not None and _since(place, 0) >= NEARLY_ALL * sum(by_phase.values())
+            return Birth(place, phase if is_most else None, None) if agree else None
+        course = Course(
             left,
-            _place(kept),
-            phase if is_most else None,
             self._generation(left.since),
             self._generation(left.since - left.earlier),
             max(generations(self._taken, left.since, rounds), 1),
         )
+        return Birth(place, phase if is_most else None, course)
 
     def _generation(self, round_: int) -> int:
         """Return the program's number of a round's generation; rounds are counted from 0."""
@@ -118,6 +143,13 @@ def _place(kept: list[tuple[Birthplace, float]]) -> Birthplace | None:
     if sum(place.entries for place, _ in lines) >= _FEWEST_SAMPLES:
         return max(lines, key=lambda line: line[0].entries)[0]
     return max(lines, key=lambda line: line[1], default=(None, 0.0))[0]
+
+
+def _base(path: str) -> str:
+    """Return a container's path, however deep in it the path leads."""
+    while path.endswith(ELEMENT):
+        path = path.removesuffix(ELEMENT)
+    return path
 
 
 def _since(place: Birthplace, first: int) -> float:

@@ -15,7 +15,6 @@ from leakguard.analysis.class_owner import is_users
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.knowledge import place_of
 from leakguard.analysis.sources.containers import (
-    ELEMENT,
     GUARDS_OWN,
     NO_ROOT,
     Look,
@@ -26,6 +25,7 @@ from leakguard.analysis.sources.containers import (
 )
 from leakguard.analysis.tolerance import FEWEST_LOOKS, MAJORITY, SAME_COUNT, SAME_RATE, same
 from leakguard.model import Census, Holder
+from leakguard.model.holder import ELEMENT
 from leakguard.model.series import Series
 
 # A container with exactly one entry (or two, or three) per past generation at every look is taken
@@ -47,11 +47,18 @@ def holder_of(case: Case, type_name: str, rate: float) -> Growth | None:
     if not looks:
         return None
     return (
-        _gaining(case, type_name, rate, looks)
-        or _gained_most(case, type_name, looks)
+        holder_that_gained(case, type_name, rate)
         or _crowded(case, type_name, looks)
         or _linked(case, type_name, looks)
     )
+
+
+def holder_that_gained(case: Case, type_name: str, rate: float) -> Growth | None:
+    """Return the container that gained what a type gained between looks; None if none did."""
+    looks = looks_at_holders(case)
+    if not looks:
+        return None
+    return _gaining(case, type_name, rate, looks) or _gained_most(case, type_name, looks)
 
 
 def holder_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
@@ -93,6 +100,28 @@ def holder_by_instances(
     kept = f"{holder.path} keeps {holder.entries:,} {container.type}"
     found = Evidence("holders", f"{kept}: {new:+,} since generation {first}")
     return replace(container, rate=new / (last - first), evidence=(found,))
+
+
+def holder_of_leaves(
+    case: Case, type_name: str, size: float, known: Sequence[str]
+) -> Growth | None:
+    """Return another container of leaves, such as texts, that retains about ``size`` bytes.
+
+    A leaf refers to no object, so the bytes of a leaf type are those that its containers retain.
+    What the ``known`` containers do not retain lies in others. None for a type that is no leaf.
+    """
+    looks = looks_at_holders(case)
+    if type_name not in _LEAVES or not looks:
+        return None
+    found = [
+        holder
+        for holder in _unbounded(type_name, looks)
+        if size * MAJORITY <= (holder.retained_bytes or 0) <= size / MAJORITY
+        and _came(case, holder, looks)
+        and not any(related(holder.path, path) for path in known)
+    ]
+    best = max(found, key=lambda holder: holder.retained_bytes or 0, default=None)
+    return None if best is None else _unproven(case, best, looks)
 
 
 def holder_by_size(case: Case, size: float, type_name: str = "") -> Growth | None:

@@ -31,8 +31,10 @@ from leakguard.analysis.holders import (
     holder_of,
     holder_of_as_many,
     holder_of_graph,
+    holder_of_leaves,
     holder_of_most,
     holder_of_rest,
+    holder_that_gained,
 )
 from leakguard.analysis.knowledge import keeps_self
 from leakguard.analysis.place_in_loop import (
@@ -137,11 +139,13 @@ class _Sorter:
         # All objects in one container are one defect, even if other phases made some of them.
         holding = _holding(group, self.containers)
         if holding and holding[0].name in named:
+            group = [self._left(g) for g in group if self._gaining(g) is not None]
+        if not group:
             return
         fresh = [c for c in self.containers if c.name not in named]
         growing = _holding(group, fresh) or _holders_of_most(group, fresh)
         kept = sum(c.bytes_rate or 0.0 for c in self.containers if c.fills or c.name in named)
-        if not growing and is_kept(group, kept):
+        if not growing and is_kept(group, kept) and self._gaining(group[0]) is None:
             return
         names, full = names_of(group), [c for c in fresh if c.fills]
         self.filling += [c for c in full if c.type in names and c not in self.filling]
@@ -150,43 +154,86 @@ class _Sorter:
         else:
             self._unheld(phase, group, full)
 
+    def _left(self, growing: Growth) -> Growth:
+        """Return the part of a type's growth that no defect accounts for."""
+        mine = [d for d in self.defects if growing.name in (d.lead.name, d.lead.type)]
+        counted = sum((d.container or d.lead).rate or 0.0 for d in mine)
+        size = sum(d.bytes_rate or 0.0 for d in mine)
+        return replace(
+            growing,
+            rate=max((growing.rate or 0.0) - counted, 0.0),
+            bytes_rate=max((growing.bytes_rate or 0.0) - size, 0.0),
+        )
+
+    def _gaining(self, growing: Growth) -> Growth | None:
+        """Return the container that gained what a type gained, unless a defect names it already."""
+        container = holder_that_gained(self.case, growing.name, growing.rate or 0.0)
+        known = self._holder_paths | self._merged | {c.name for c in self.filling}
+        if container is None or any(related(container.name, path) for path in known):
+            return None
+        return container
+
     def _unheld(self, phase: str | None, group: list[Growth], full: list[Growth]) -> None:
+        """Add the defects of a group for whose types no container was seen growing."""
         rest = [g for g in group if not any(_explains(container, g) for container in full)]
-        if rest and is_telling(self.case, rest):
-            lead = rest[0]
-            # The builtin objects may grow inside instances of a class of the program. ``rest`` may
-            # lack this class, because three looks do not prove a rise by one or two instances. The
-            # class is therefore found by what its new instances retain. If ``lead`` is a class of
-            # the program, no search is needed.
-            looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
-            kept = holder_by_instances(self.case, looks, gained_bytes(rest))
-            if kept is not None:
-                self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
-                return
-            container = holder_of(self.case, lead.name, lead.rate or 0.0)
-            if container is not None and any(
-                related(container.name, n) for n in self._holder_paths
-            ):
-                return  # a part of a defect that is already reported
-            nodes = next((g for g in rest if g.name == GRAPH_NODE), None)
-            graph = None if nodes is None else holder_of_graph(self.case, nodes)
-            if container is None and nodes is not None and graph is not None:
-                # If the holder is a single tensor with a backward graph, its entries are graph
-                # nodes, and the defect is named after the nodes. If the holder is a list of
-                # tensors, for example, the defect is named after the type of the list's entries.
-                lead, container = nodes if graph.type == GRAPH_NODE else _lead(rest, graph), graph
-            elif container is None and is_programs(lead):
-                container = holder_of_as_many(self.case, lead.name)
-            elif container is None:
-                gained = gained_bytes(rest)
-                container = self._holder_of_bytes(rest, gained, lead.name)
-                lead = lead if container is None else _lead(rest, container)
-            elif (elsewhere := self._elsewhere(rest, container)) is not None:
-                rest, apart = [lead], [growing for growing in rest if growing is not lead]
-                inside = [g for g in apart if g.name == elsewhere.type] or apart
-                most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
-                self._add(phase, most, apart, elsewhere, known_bytes(apart))
+        if not rest or not is_telling(self.case, rest):
+            return
+        lead = rest[0]
+        # The builtin objects may grow inside instances of a class of the program. ``rest`` may lack
+        # this class, because three looks do not prove a rise by one or two instances. The class is
+        # therefore found by what its new instances retain. If ``lead`` is a class of the program,
+        # no search is needed.
+        looks = [] if is_programs(lead) else self.case.timeline.counted_since(lead.since)
+        kept = holder_by_instances(self.case, looks, gained_bytes(rest))
+        if kept is not None:
+            self._add(phase, _counted_in(self.case, lead, kept), rest, kept, known_bytes(rest))
+            return
+        container = holder_of(self.case, lead.name, lead.rate or 0.0)
+        if container is None:
+            lead, container = self._searched(lead, rest)
             self._add(phase, lead, rest, container, known_bytes(rest))
+        elif not any(related(container.name, named) for named in self._holder_paths):
+            self._by_most(phase, lead, rest, container)
+
+    def _searched(self, lead: Growth, group: list[Growth]) -> tuple[Growth, Growth | None]:
+        """Return the type to name, and the holder that its count does not show; None if unknown."""
+        nodes = next((g for g in group if g.name == GRAPH_NODE), None)
+        graph = None if nodes is None else holder_of_graph(self.case, nodes)
+        if nodes is not None and graph is not None:
+            # If the holder is a single tensor with a backward graph, its entries are graph nodes,
+            # and the defect is named after the nodes. If the holder is a list of tensors, for
+            # example, the defect is named after the type of the list's entries.
+            return nodes if graph.type == GRAPH_NODE else _lead(group, graph), graph
+        if is_programs(lead):
+            return lead, holder_of_as_many(self.case, lead.name)
+        container = self._holder_of_bytes(group, gained_bytes(group), lead.name)
+        return lead if container is None else _lead(group, container), container
+
+    def _by_most(
+        self, phase: str | None, lead: Growth, group: list[Growth], container: Growth
+    ) -> None:
+        """Add a defect for the lead's container, and one for what lies in another container."""
+        if (elsewhere := self._elsewhere(group, container)) is not None:
+            apart = [growing for growing in group if growing is not lead]
+            inside = [g for g in apart if g.name == elsewhere.type] or apart
+            most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
+            self._add(phase, most, apart, elsewhere, known_bytes(apart))
+            self._add(phase, lead, [lead], container, known_bytes([lead]))
+        elif (second := self._second(lead, container)) is not None:
+            size = known_bytes(group) - _kept_by(container, lead)
+            self._add(None, _part(self.case, lead, second), [], second, size)
+            self._add(phase, lead, group, container, 0.0)
+        else:
+            self._add(phase, lead, group, container, known_bytes(group))
+
+    def _second(self, lead: Growth, container: Growth) -> Growth | None:
+        """Return the container of the leaves that the lead's container does not retain."""
+        gained = gained_bytes([lead])
+        kept = gained if container.holder is None else container.holder.retained_bytes or 0
+        if gained - kept < OWN_SHARE * gained:
+            return None
+        known = [container.name, *self._holder_paths]
+        return holder_of_leaves(self.case, lead.name, gained - kept, known)
 
     def _elsewhere(self, group: list[Growth], container: Growth) -> Growth | None:
         """Return the container of most of a group's bytes, if the lead's container has few of them.
@@ -217,8 +264,8 @@ class _Sorter:
         """
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
-        late = self._late(group, [first, *own])
-        own += late
+        own += self._late(group, [first, *own])
+        own += self._unproven(group, [first, *own])
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
         lead = _lead(rest, first)
@@ -257,6 +304,21 @@ class _Sorter:
             if mine and (growing.rate or 0.0) > (1 + SAME_RATE) * held:
                 late.append(holder_of_rest(self.case, growing, mine))
         return [container for container in late if container is not None]
+
+    def _unproven(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
+        """Return containers that keep what the known ones do not, though no trend proves them.
+
+        What a container retains is in no other one, so no byte is counted twice.
+        """
+        found: list[Growth] = []
+        for growing in group:
+            others = [*known, *found]
+            mine = next((c for c in others if c.type == growing.name), None)
+            container = self._gaining(growing) if mine is None else self._second(growing, mine)
+            if container is not None and _kept_by(container, growing) >= NOTABLE_ENTRIES:
+                inside = any(related(container.name, other.name) for other in others)
+                found += [] if inside else [container]
+        return found
 
     def _add(
         self,

@@ -7,6 +7,8 @@ from typing import Literal
 
 from leakguard.model.births import Birthplace
 
+#: The ending of a path that leads to the entries of a container.
+ELEMENT = "[*]"
 # A property of a holder's entries, on which the proposed fix may depend:
 # * ``chain``: instances that each refer to the next by the same attribute, without a container;
 # * ``exceptions``: exceptions, which keep the frames of their tracebacks;

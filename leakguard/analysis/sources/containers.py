@@ -10,6 +10,7 @@ from leakguard.analysis.case import Case, slope
 from leakguard.analysis.growth import Evidence, Growth
 from leakguard.analysis.tolerance import BYTES_FLOOR, FEWEST_LOOKS, NEARLY_ALL
 from leakguard.model import Holder
+from leakguard.model.holder import ELEMENT
 from leakguard.model.series import Series
 
 # Programs clean lists of weak references now and then, so such a list needs twice as many looks as
@@ -18,8 +19,6 @@ _LOOKS_AT_WEAK = 2 * FEWEST_LOOKS
 NO_ROOT = "(no root)"
 # The beginning of the names of modules in which the guard keeps its own records.
 GUARDS_OWN = "leakguard."
-# The ending of a path that leads to the entries of a container.
-ELEMENT = "[*]"
 
 # One container over the looks: (generation, state at that look), oldest first.
 History = list[tuple[int, Holder]]
@@ -122,27 +121,28 @@ def _by_births(case: Case, seen: History) -> Growth | None:
     """
     holder = seen[-1][1]
     birth = case.births.of_holder(holder.path)
-    if birth is None or not birth.residue.steady or not holder.entries:
+    course = None if birth is None else birth.course
+    if course is None or not course.residue.steady or not holder.entries:
         return None
     container = growth_of(case, seen)
     if container.is_weak or holder.path.startswith(NO_ROOT):
         return None
-    born = birth.residue.rate * birth.lasted
+    born = course.residue.rate * course.lasted
     retained = float(holder.retained_bytes or born)
     share = min(born / retained, 1.0)  # the share of the retained bytes that the loop made
     share = 1.0 if share >= NEARLY_ALL else share
     known = container.since is not None
     return replace(
         container,
-        rate=container.rate if known else share * holder.entries / birth.lasted,
-        bytes_rate=container.bytes_rate if known else share * retained / birth.lasted,
-        since=birth.began(container.since),
+        rate=container.rate if known else share * holder.entries / course.lasted,
+        bytes_rate=container.bytes_rate if known else share * retained / course.lasted,
+        since=course.began(container.since),
         proven=True,
         evidence=(
             Evidence(
                 "births",
-                f"{holder.path} keeps as much of what each generation since {birth.since} has made "
-                f"({birth.residue.samples} samples)",
+                f"{holder.path} keeps as much of what each generation since {course.since} has "
+                f"made ({course.residue.samples} samples)",
             ),
         ),
     )

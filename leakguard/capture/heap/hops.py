@@ -48,8 +48,8 @@ from leakguard.capture.heap.layout import (
     Memory,
     room_of,
 )
+from leakguard.model.holder import ELEMENT
 
-ELEMENT = "[*]"
 UNNAMED = ".<unnamed>"
 _MAX_KEY = 40
 _ATOMS = frozenset(map(id, (str, int, float, bool, bytes, type(None))))

@@ -23,7 +23,6 @@ from leakguard.capture.heap.graph import Graph, MakeGraph
 from leakguard.capture.heap.growth import PathGrowth, PathMemory
 from leakguard.capture.heap.half_built import entries_of
 from leakguard.capture.heap.held_survivors import HeldSurvivors, MemoryAt
-from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.kept_in_c import KeptInC
 from leakguard.capture.heap.layout import DICT, MEMORY
 from leakguard.capture.heap.path_tree import NAMESPACE, NO_NODE
@@ -39,7 +38,7 @@ from leakguard.capture.heap.traces import (
 from leakguard.capture.heap.traits import traits_of
 from leakguard.capture.heap.walked_graph import ADRIFT, walk_graph
 from leakguard.model.census import GRAPH_NODE, LargeObject
-from leakguard.model.holder import Holder, Hop
+from leakguard.model.holder import ELEMENT, Holder, Hop
 
 # A container that has not grown is named only if at least this many bytes were first reached
 # through it. Chosen.

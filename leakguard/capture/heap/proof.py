@@ -23,14 +23,13 @@ from leakguard.capture.allocator import allocator_memory, pool_memory
 from leakguard.capture.heap.classes import derives
 from leakguard.capture.heap.frameworks import Numpy
 from leakguard.capture.heap.graph import Graph, MakeGraph
-from leakguard.capture.heap.hops import ELEMENT
 from leakguard.capture.heap.inert import Inertness
 from leakguard.capture.heap.path_tree import NAMESPACE
 from leakguard.capture.heap.process_copy import CopyFailed, CopyRefused, ProcessCopy
 from leakguard.capture.heap.roots import is_ours
 from leakguard.capture.heap.traces import stable_name
 from leakguard.capture.heap.walked_graph import walk_graph
-from leakguard.model.holder import Proof
+from leakguard.model.holder import ELEMENT, Proof
 
 
 class _Way(NamedTuple):

@@ -18,8 +18,8 @@ from leakguard.capture.heap.classes import (
 )
 from leakguard.capture.heap.graph import MAX_RECORD
 from leakguard.capture.heap.half_built import entries_of
-from leakguard.capture.heap.hops import ELEMENT, hop_name
-from leakguard.model.holder import Hop
+from leakguard.capture.heap.hops import hop_name
+from leakguard.model.holder import ELEMENT, Hop
 
 # Of a longer trace, only the first _LONGEST_TRACE and the last _TAIL hops are shown.
 _LONGEST_TRACE = 60

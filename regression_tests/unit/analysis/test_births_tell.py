@@ -109,3 +109,12 @@ def test_report_says_that_too_little_was_sampled_where_no_line_is_known():
 
     assert finding.created_at is None
     assert "one allocation in 2.0 kB" in finding.created_at_unknown
+
+
+def test_births_of_what_lies_in_the_entries_are_those_of_the_container():
+    deeper = replace(holder("app.shelves[*][*]"), element="str")
+    outer = holder("app.shelves[*]", birthplace(7, [MB] * ROUNDS, phase="load"))
+
+    (finding,) = diagnose(run(outer, deeper)).findings
+
+    assert (finding.phase, finding.created_at) == ("load", "train.py:7 in f7")

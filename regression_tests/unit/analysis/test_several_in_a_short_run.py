@@ -1,0 +1,95 @@
+"""Several leaks in eight generations, whose holders three looks saw: each is told with its bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leakguard import diagnose
+from leakguard.model import Birthplace, Cohort, Holder, Run
+from leakguard.testing import RunStory, State
+
+KB = 1_000
+ROUNDS, LOOKS = 8, (3, 4, 8)
+NOTES, TEXTS, BUFFERS = "app.notes[*]", "app.texts[*]", "app.idle[*]"
+
+
+def made(line: int, phase: str, sizes: dict[int, float], samples: int = 1) -> Birthplace:
+    """Return a line of which blocks of these rounds were sampled."""
+    cohorts = tuple(Cohort(at, 1, size, 0.0, samples) for at, size in sizes.items())
+    whole = sum(sizes.values())
+    count = samples * len(cohorts)
+    return Birthplace(phase, False, whole, 0.0, 1.0, count, f"app.py:{line}", f"f{line}", cohorts)
+
+
+def story(*kept: str, born: dict[str, tuple[Birthplace, ...]] | None = None) -> Run:
+    """Tell a run that keeps 600 notes, a text and a buffer per generation, 100 kB each."""
+    told = RunStory()
+
+    def state(n: int) -> State:
+        texts = 600 * n * (NOTES in kept) + n * (TEXTS in kept)
+        size = 100 * KB * n * ((NOTES in kept) + (TEXTS in kept))
+        counts = {"str": 200_000 + texts, "bytearray": 20 + n * (BUFFERS in kept)}
+        sizes = {"str": 20_000 * KB + size, "bytearray": 50 * KB + 100 * KB * n * (BUFFERS in kept)}
+        return State({"rss": 200_000 * KB, "heap_in_use": 50_000 * KB + 100 * KB * n * len(kept)},
+                     counts, sizes)  # fmt: skip
+
+    told.baseline(state(0))
+    for n in range(1, ROUNDS + 1):
+        told.generation(work=state(n))
+    element = {NOTES: ("str", 600), TEXTS: ("str", 1), BUFFERS: ("bytearray", 1)}
+
+    def held(path: str, n: int) -> Holder:
+        at, (kind, each) = LOOKS.index(n), element[path]
+        before = each * LOOKS[at - 1] if at else None
+        return Holder(path, kind, each * n, before, at, retained_bytes=100 * KB * n,
+                      born=(born or {}).get(path, ()) if n == ROUNDS else ())  # fmt: skip
+
+    def looked(snapshot):
+        n = snapshot.generation
+        if snapshot.moment != "generation" or n not in LOOKS:
+            return snapshot
+        return replace(snapshot, holders=tuple(held(path, n) for path in kept))
+
+    run = told.run()
+    return replace(run, snapshots=tuple(map(looked, run.snapshots)))
+
+
+def test_two_holders_of_texts_each_have_the_bytes_that_they_retain():
+    found = {f.held_by: f for f in diagnose(story(NOTES, TEXTS)).findings}
+    assert found.keys() == {NOTES, TEXTS}
+    for finding in found.values():
+        assert finding.bytes_per_generation == pytest.approx(100 * KB, rel=0.1)
+
+
+def test_one_holder_of_texts_has_one_finding():
+    (finding,) = diagnose(story(NOTES)).findings
+    assert finding.held_by == NOTES
+
+
+def test_builtin_objects_are_not_explained_by_a_container_of_other_things():
+    found = {f.held_by: f for f in diagnose(story(NOTES, BUFFERS)).findings}
+    assert found.keys() == {NOTES, BUFFERS}
+    assert found[BUFFERS].type == "bytearray"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([made(7, "train", {0: 100_000.0, 3: 200_000.0, 4: 100_000.0})], "app.py:7 in f7"),
+        ([made(7, "train", {3: 100_000.0})], None),
+        (
+            [
+                made(7, "train", {1: 100_000.0, 3: 100_000.0}),
+                made(9, "serve", {2: 100_000.0, 5: 100_000.0}),
+            ],
+            None,
+        ),
+    ],
+    ids=["agree", "one", "disagree"],
+)
+def test_few_samples_tell_line_and_phase_only_if_they_agree(lines, told):
+    (finding,) = diagnose(story(BUFFERS, born={BUFFERS: tuple(lines)})).findings
+    assert finding.created_at == told
+    assert (finding.phase == "train") is (told is not None)
