@@ -1,4 +1,4 @@
-"""Several leaks in eight generations, whose holders three looks saw: each is told with its bytes."""
+"""Several leaks in eight generations, seen by three looks: each is told with its own bytes."""
 
 from __future__ import annotations
 
