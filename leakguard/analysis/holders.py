@@ -58,7 +58,11 @@ def holder_that_gained(case: Case, type_name: str, rate: float) -> Growth | None
     looks = looks_at_holders(case)
     if not looks:
         return None
-    return _gaining(case, type_name, rate, looks) or _gained_most(case, type_name, looks)
+    return (
+        _gaining(case, type_name, rate, looks)
+        or _gained_most(case, type_name, looks)
+        or _with_all(case, type_name, rate, looks)
+    )
 
 
 def holder_of_most(case: Case, names: Iterable[str], size: float) -> Growth | None:
@@ -368,6 +372,20 @@ def _gained_most(case: Case, type_name: str, looks: list[Look]) -> Growth | None
     for holder in _unbounded(type_name, looks):
         first, entries = _first_seen(holder, looks)
         if holder.entries - entries >= MAJORITY * (alive - _alive(case, type_name, first)) > 0:
+            return _unproven(case, _around(holder, holders), looks)
+    return None
+
+
+def _with_all(case: Case, type_name: str, rate: float, looks: list[Look]) -> Growth | None:
+    """Return a container that one look saw, with all that a type has gained in the loop.
+
+    After a few generations, a container may have so many entries by chance.
+    """
+    generation, holders = looks[-1]
+    many = case.run.generations_until(generation)
+    for holder in _unbounded(type_name, looks):
+        is_new = _first_seen(holder, looks)[0] == generation
+        if is_new and many > _FEW_GENERATIONS and same(holder.entries, rate * many, SAME_RATE):
             return _unproven(case, _around(holder, holders), looks)
     return None
 

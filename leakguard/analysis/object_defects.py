@@ -8,7 +8,7 @@ adds. Each byte belongs to one defect only.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from leakguard.analysis.case import Case
@@ -219,12 +219,13 @@ class _Sorter:
             most = max(inside, key=lambda growing: growing.bytes_rate or 0.0)
             self._add(phase, most, apart, elsewhere, known_bytes(apart))
             self._add(phase, lead, [lead], container, known_bytes([lead]))
-        elif (second := self._second(lead, container)) is not None:
-            size = known_bytes(group) - _kept_by(container, lead)
-            self._add(None, _part(self.case, lead, second), [], second, size)
-            self._add(phase, lead, group, container, 0.0)
         else:
-            self._add(phase, lead, group, container, known_bytes(group))
+            own = self._unproven(group, lead, [container])
+            taken = {c.type for c in own} - {lead.name}
+            rest = [g for g in group if g.name not in taken]
+            self._add_parts(group, own, {})
+            size = known_bytes(rest) - sum(_kept_by(c, lead) for c in own if c.type == lead.name)
+            self._add(phase, lead, rest, container, size)
 
     def _second(self, lead: Growth, container: Growth) -> Growth | None:
         """Return the container of the leaves that the lead's container does not retain."""
@@ -265,7 +266,7 @@ class _Sorter:
         first = next((c for c in growing if c.type == group[0].name), growing[0])
         own = self._others(first, group, growing)
         own += self._late(group, [first, *own])
-        own += self._unproven(group, [first, *own])
+        own += self._unproven(group, group[0], [first, *own])
         taken = {c.type for c in own} - {first.type}
         rest = [g for g in group if g.name not in taken] or group
         lead = _lead(rest, first)
@@ -276,10 +277,16 @@ class _Sorter:
         given = [(d.phase, d.bytes_rate) for d in self.defects if d.phase and d.bytes_rate]
         phases = phases_of(self.case, phase, group, [first, *own], given)
         self._add(phases[first.name], lead, rest, first, size)
-        for container in own:
+        self._add_parts(group, own, phases)
+
+    def _add_parts(
+        self, group: list[Growth], containers: list[Growth], phases: Mapping[str, str | None]
+    ) -> None:
+        """Add a defect for each container, with that part of the group that it holds."""
+        for container in containers:
             grown = next(g for g in group if g.name == container.type)
             part = _part(self.case, grown, container)
-            self._add(phases[container.name], part, [part], container, 0.0)
+            self._add(phases.get(container.name), part, [part], container, 0.0)
 
     def _others(self, first: Growth, group: list[Growth], growing: list[Growth]) -> list[Growth]:
         """Return the containers of a group that are separate defects from the first.
@@ -305,15 +312,17 @@ class _Sorter:
                 late.append(holder_of_rest(self.case, growing, mine))
         return [container for container in late if container is not None]
 
-    def _unproven(self, group: list[Growth], known: list[Growth]) -> list[Growth]:
+    def _unproven(self, group: list[Growth], lead: Growth, known: list[Growth]) -> list[Growth]:
         """Return containers that keep what the known ones do not, though no trend proves them.
 
-        What a container retains is in no other one, so no byte is counted twice.
+        The first of the known ones holds the lead. What a container retains is in no other one, so
+        no byte is counted twice.
         """
         found: list[Growth] = []
         for growing in group:
             others = [*known, *found]
-            mine = next((c for c in others if c.type == growing.name), None)
+            first = known[0] if growing.name == lead.name else None
+            mine = next((c for c in others if c.type == growing.name), first)
             container = self._gaining(growing) if mine is None else self._second(growing, mine)
             if container is not None and _kept_by(container, growing) >= NOTABLE_ENTRIES:
                 inside = any(related(container.name, other.name) for other in others)
@@ -475,8 +484,16 @@ def _is_apart(container: Growth, group: list[Growth], all_: list[Growth]) -> boo
 
 
 def _part(case: Case, growing: Growth, container: Growth) -> Growth:
-    """Return the part of a type's growth that goes into one of several containers."""
-    if container.judged is None or (container.proven and as_many(growing, container)):
+    """Return the part of a type's growth that goes into one of several containers.
+
+    A container that one look saw has no rate of its own.
+    """
+    judged = container.judged
+    if (
+        judged is None
+        or len(judged.series) < 2
+        or (container.proven and as_many(growing, container))
+    ):
         return growing
     rate = container.rate or 0.0
     return replace(
@@ -485,8 +502,8 @@ def _part(case: Case, growing: Growth, container: Growth) -> Growth:
         bytes_rate=container.bytes_rate,
         interval=None,
         since=loose_start(case, container),
-        counts=tuple(map(int, container.judged.series.values)),
-        judged=container.judged,
+        counts=tuple(map(int, judged.series.values)),
+        judged=judged,
         evidence=(
             Evidence("count", f"{format_number(rate)} per generation of what the count gains"),
         ),

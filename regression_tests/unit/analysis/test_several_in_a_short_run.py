@@ -93,3 +93,29 @@ def test_few_samples_tell_line_and_phase_only_if_they_agree(lines, told):
     (finding,) = diagnose(story(BUFFERS, born={BUFFERS: tuple(lines)})).findings
     assert finding.created_at == told
     assert (finding.phase == "train") is (told is not None)
+
+
+@pytest.mark.parametrize(("entries", "told"), [(40, True), (46, False)])
+def test_container_that_the_last_look_alone_saw_holds_what_its_type_gained_in_all(entries, told):
+    """Another leak, whose line and holder births show, has most of the bytes."""
+    run = RunStory()
+    for n in range(41):
+        counts = {"str": 200_000 + 600 * n, "bytearray": 20 + n}
+        sizes = {"str": 20_000 * KB + 400 * KB * n, "bytearray": 50 * KB + 100 * KB * n}
+        memory = {"rss": 200_000 * KB, "heap_in_use": 50_000 * KB + 500 * KB * n}
+        state = State(memory, counts, sizes)
+        if n:
+            run.generation(work=state)
+        else:
+            run.baseline(state)
+    line = made(7, "work", dict.fromkeys(range(40), 400000.0), samples=3)
+    holders = (
+        Holder(NOTES, "str", 24_000, retained_bytes=16_000 * KB, born=(line,)),
+        Holder(BUFFERS, "bytearray", entries, retained_bytes=100 * KB * entries),
+    )
+    snapshots = run.run().snapshots
+    last = max(s.serial for s in snapshots if s.moment == "generation")
+    seen = tuple(replace(s, holders=holders) if s.serial == last else s for s in snapshots)
+    found = {f.held_by for f in diagnose(replace(run.run(), snapshots=seen)).findings}
+    assert NOTES in found
+    assert (BUFFERS in found) is told
