@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from played_loops import played, run_script, with_this_leakguard
@@ -203,13 +204,16 @@ def test_programs_own_handler_of_sigterm_is_left_alone():
         signal.signal(signal.SIGTERM, before)
 
 
-def test_newborn_child_dies_of_sigterm_as_without_a_guard():
+def test_newborn_child_dies_of_sigterm_as_without_a_guard(tmp_path):
+    told = tmp_path / "survivor"
     with LeakGuard(report=None):
         for _ in range(20):
             child = os.fork()
             if child == 0:
                 time.sleep(60)  # a busy machine may come to the kill much later
+                told.write_text(Path("/proc/self/status").read_text())  # which signals it has
                 os._exit(7)
             os.kill(child, signal.SIGTERM)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            assert status == -signal.SIGTERM, told.read_text() if told.exists() else status
         assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
